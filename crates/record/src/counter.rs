@@ -1,0 +1,178 @@
+//! Raw counters, as the kernel gives them. Rates are derived later, by whoever judges.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything read at one instant. Counters only grow; what the kernel doesn't offer is `None` or absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// CLOCK_MONOTONIC.
+    pub monotonic_ns: u64,
+    /// Block devices by kernel name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub block: BTreeMap<String, BlockCounters>,
+    /// CPU time of the whole machine, in ticks of [`Evidence::ticks_per_second`].
+    pub cpu: Option<CpuTicks>,
+    /// The same per core, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<CpuTicks>,
+    /// The engine's processes, summed (living ones and those already waited for).
+    pub engine: Option<ProcessCounters>,
+    /// Memory, from /proc/meminfo.
+    pub memory: Option<Memory>,
+    /// From /proc/vmstat.
+    pub vm: Option<VmCounters>,
+    /// Pressure stall totals by resource (`cpu`, `io`, `memory`): some and full, in microseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pressure: BTreeMap<String, Pressure>,
+    /// I/O charged to the trial's cgroup, by device number `major:minor`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cgroup_io: BTreeMap<String, CgroupIo>,
+}
+
+/// /sys/block/*/stat (Documentation/block/stat.rst).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockCounters {
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read (512-byte sectors times 512).
+    pub read_bytes: u64,
+    /// Milliseconds reads waited, summed.
+    pub read_wait_ms: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Milliseconds writes waited, summed.
+    pub write_wait_ms: u64,
+    /// I/Os in flight now (a gauge).
+    pub in_flight: u64,
+    /// Milliseconds with at least one I/O in flight.
+    pub busy_ms: u64,
+    /// Milliseconds times I/Os in flight.
+    pub weighted_ms: u64,
+    /// Discards completed.
+    pub discards: Option<u64>,
+    /// Flushes completed.
+    pub flushes: Option<u64>,
+}
+
+/// /proc/stat (proc(5)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTicks {
+    /// User and nice.
+    pub user: u64,
+    /// System.
+    pub system: u64,
+    /// Idle.
+    pub idle: u64,
+    /// Waiting for I/O.
+    pub iowait: Option<u64>,
+    /// Interrupts, hard and soft.
+    pub irq: Option<u64>,
+    /// Taken by the hypervisor.
+    pub steal: Option<u64>,
+}
+
+/// /proc/PID/stat and /proc/PID/io.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessCounters {
+    /// Processes and threads counted.
+    pub tasks: u32,
+    /// User CPU, ticks.
+    pub user_ticks: u64,
+    /// System CPU, ticks.
+    pub system_ticks: u64,
+    /// CPU ticks of the busiest single thread.
+    pub busiest_thread_ticks: Option<u64>,
+    /// Bytes passed through read-like calls; asynchronous I/O (libaio, io_uring) is not counted here.
+    pub read_chars: Option<u64>,
+    /// Bytes passed through write-like calls.
+    pub write_chars: Option<u64>,
+    /// Bytes the block layer was asked to read for them.
+    pub read_bytes: Option<u64>,
+    /// Bytes sent, or to be sent, to the block layer for them.
+    pub write_bytes: Option<u64>,
+}
+
+/// /proc/meminfo, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// MemTotal.
+    pub total_bytes: Option<u64>,
+    /// MemAvailable.
+    pub available_bytes: Option<u64>,
+    /// Cached.
+    pub cached_bytes: Option<u64>,
+    /// Dirty.
+    pub dirty_bytes: Option<u64>,
+    /// Writeback.
+    pub writeback_bytes: Option<u64>,
+}
+
+/// /proc/vmstat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmCounters {
+    /// KiB paged in.
+    pub pgpgin_kib: Option<u64>,
+    /// KiB paged out.
+    pub pgpgout_kib: Option<u64>,
+    /// Pages dirtied.
+    pub nr_dirtied: Option<u64>,
+    /// Pages written back.
+    pub nr_written: Option<u64>,
+    /// Major faults.
+    pub pgmajfault: Option<u64>,
+    /// Pages swapped in.
+    pub pswpin: Option<u64>,
+    /// Pages swapped out.
+    pub pswpout: Option<u64>,
+}
+
+/// /proc/pressure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// At least one task stalled.
+    pub some_us: u64,
+    /// All tasks stalled.
+    pub full_us: Option<u64>,
+}
+
+/// blkio (v1) or io.stat (v2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupIo {
+    /// Reads.
+    pub reads: Option<u64>,
+    /// Bytes read.
+    pub read_bytes: Option<u64>,
+    /// Writes.
+    pub writes: Option<u64>,
+    /// Bytes written.
+    pub write_bytes: Option<u64>,
+}
+
+/// Other processes that did I/O during the trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherProcess {
+    /// Process id.
+    pub pid: u32,
+    /// Command name (comm).
+    pub comm: String,
+    /// Bytes it read from the block layer during the trial.
+    pub read_bytes: u64,
+    /// Bytes it wrote to the block layer during the trial.
+    pub write_bytes: u64,
+}
+
+/// All that was observed around one trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Kernel's USER_HZ, for all tick counters.
+    pub ticks_per_second: u64,
+    /// Samples in time order: at least one before the engine starts and one after it has ended.
+    pub samples: Vec<Sample>,
+    /// Processes that were not ours and did I/O between the first and the last sample, largest first.
+    pub others: Vec<OtherProcess>,
+    /// Whether `others` could be seen in full (root) or only in part.
+    pub others_complete: bool,
+}

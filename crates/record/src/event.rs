@@ -1,0 +1,87 @@
+//! Events: what a run tells while it runs. The progress display, the log and the store are its consumers.
+
+use crate::environment::Environment;
+use crate::id::{CellId, RunId};
+use crate::trial::TrialRecord;
+use crate::volume::VolumeFacts;
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened. `--json` prints these, one per line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The run has begun.
+    RunStarted {
+        /// Its id.
+        run: RunId,
+        /// Trials planned in all.
+        trials: u64,
+        /// Forecast of the whole.
+        forecast_seconds: f64,
+    },
+    /// The node answered.
+    NodeReady {
+        /// What it is.
+        environment: Box<Environment>,
+    },
+    /// A step that may take longer than two seconds has begun or moved on.
+    Step {
+        /// Cell, if it belongs to one.
+        cell: Option<CellId>,
+        /// What is being done, e.g. `writing vol[2]`, `measure`.
+        step: String,
+        /// Done so far, 0..=1, where known.
+        done: Option<f64>,
+    },
+    /// The volumes are there and verified.
+    VolumesReady {
+        /// What they are.
+        volumes: Vec<VolumeFacts>,
+    },
+    /// A trial has begun.
+    TrialStarted {
+        /// Which cell.
+        cell: CellId,
+        /// Which round, from 0.
+        round: u32,
+        /// Its place in the whole order, from 0.
+        index: u64,
+    },
+    /// A trial has ended.
+    TrialFinished {
+        /// The record.
+        record: Box<TrialRecord>,
+    },
+    /// Something the user should know now.
+    Warning {
+        /// In words.
+        text: String,
+    },
+    /// The run has ended.
+    RunFinished {
+        /// Why.
+        stopped: Stopped,
+    },
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Stopped {
+    /// All rounds were done.
+    RoundsDone {
+        /// How many.
+        rounds: u32,
+    },
+    /// The time budget was spent.
+    TimeSpent,
+    /// The user asked.
+    Interrupted,
+    /// It could not go on.
+    Failed {
+        /// Why, with its chain.
+        error: String,
+    },
+    /// It never said: the process died, and nobody resumed the run yet.
+    Unfinished,
+}

@@ -1,0 +1,19 @@
+//! The nouns diskproof writes down: what was asked, what was counted, what was found.
+//!
+//! Plain serde types, no I/O. Units are in the field names. A counter that is absent is `None`, never 0.
+
+pub mod counter;
+pub mod environment;
+pub mod event;
+pub mod extents;
+pub mod finding;
+pub mod id;
+pub mod latency;
+pub mod plan;
+pub mod quantity;
+pub mod stack;
+pub mod topology;
+pub mod trial;
+pub mod version;
+pub mod volume;
+pub mod workload;

@@ -1,0 +1,69 @@
+//! How sizes and rates are written for people. Powers of 1024 carry an `i`, powers of 1000 don't.
+
+use std::fmt;
+
+/// A number of bytes; displays as `512 B`, `16 KiB`, `1.5 GiB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        if self.0 < 1024 {
+            return write!(f, "{} B", self.0);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let mut value = self.0 as f64 / 1024.0;
+        let mut unit = 0;
+        while value >= 1023.95 && unit + 1 < UNITS.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        if (value - value.round()).abs() < 0.05 {
+            write!(f, "{value:.0} {}", UNITS[unit])
+        } else {
+            write!(f, "{value:.1} {}", UNITS[unit])
+        }
+    }
+}
+
+/// A time span in seconds; displays as `850 us`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Seconds(pub f64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.0;
+        if s < 0.001 {
+            write!(f, "{:.0} us", s * 1e6)
+        } else if s < 1.0 {
+            write!(f, "{:.0} ms", s * 1e3)
+        } else if s < 10.0 {
+            write!(f, "{s:.1} s")
+        } else if s < 59.5 {
+            write!(f, "{s:.0} s")
+        } else if s < 3570.0 {
+            write!(f, "{:.0} min {:.0} s", (s.round() / 60.0).floor(), s.round() % 60.0)
+        } else {
+            let minutes = (s / 60.0).round();
+            write!(f, "{:.0} h {:.0} min", (minutes / 60.0).floor(), minutes % 60.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bytes, Seconds};
+
+    #[test]
+    fn sizes_read_well() {
+        let shown = [0, 512, 1024, 16 << 10, (1 << 30) + (1 << 29), u64::MAX].map(|b| Bytes(b).to_string());
+        assert_eq!(shown, ["0 B", "512 B", "1 KiB", "16 KiB", "1.5 GiB", "16 EiB"]);
+    }
+
+    #[test]
+    fn times_read_well() {
+        let shown = [0.00085, 0.25, 1.5, 42.0, 59.9, 200.0, 7500.0].map(|s| Seconds(s).to_string());
+        assert_eq!(shown, ["850 us", "250 ms", "1.5 s", "42 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]);
+    }
+}

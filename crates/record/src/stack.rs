@@ -1,0 +1,162 @@
+//! Stacks: layers in order, from volumes to a mount point or a block device.
+
+use crate::volume::Volume;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A resolved stack: every parameter replaced by its level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Name with its levels filled in, e.g. `btrfs-raid0-3`.
+    pub name: String,
+    /// The volumes under the first layer, in order.
+    pub volumes: Vec<Volume>,
+    /// Layers from the bottom up. Empty: the workload runs on the raw block device, or in the lent directory.
+    pub layers: Vec<Layer>,
+}
+
+/// One storage transformation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// ext3, ext4 or xfs on one block device.
+    Filesystem(Filesystem),
+    /// btrfs over one or more block devices.
+    Btrfs(Btrfs),
+    /// The user's own programs.
+    Command(CommandLayer),
+}
+
+/// Which simple file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FsKind {
+    /// ext3
+    Ext3,
+    /// ext4
+    Ext4,
+    /// xfs
+    Xfs,
+}
+
+impl FsKind {
+    /// The kernel's name for it, as in `/proc/filesystems` and `mount -t`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext3 => "ext3",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+}
+
+/// ext3, ext4 or xfs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filesystem {
+    /// Which one.
+    pub kind: FsKind,
+    /// Extra arguments for mkfs, one per element.
+    pub mkfs_options: Vec<String>,
+    /// Mount options, joined by commas.
+    pub mount_options: Vec<String>,
+    /// Stripe geometry of what lies below, for mkfs's stripe options; `None`: mkfs decides.
+    pub stripe: Option<StripeGeometry>,
+}
+
+/// Geometry for stripe-aware mkfs options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StripeGeometry {
+    /// Bytes on one member before the next is used.
+    pub chunk_bytes: u64,
+    /// Number of data members.
+    pub width: u32,
+}
+
+/// btrfs and its profiles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Btrfs {
+    /// Data profile.
+    pub data: BtrfsProfile,
+    /// Metadata profile; `None`: mkfs.btrfs's default for that many devices.
+    pub metadata: Option<BtrfsProfile>,
+    /// Compression; `None`: off.
+    pub compress: Option<Compress>,
+    /// Extra arguments for mkfs.btrfs.
+    pub mkfs_options: Vec<String>,
+    /// Mount options beside compression.
+    pub mount_options: Vec<String>,
+}
+
+/// btrfs block-group profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BtrfsProfile {
+    /// One copy, on whichever device has room.
+    Single,
+    /// Two copies on the same device (metadata only, in practice).
+    Dup,
+    /// Striped.
+    Raid0,
+    /// Two copies on two devices.
+    Raid1,
+    /// Striped mirrors.
+    Raid10,
+}
+
+impl BtrfsProfile {
+    /// As `mkfs.btrfs -d` spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Dup => "dup",
+            Self::Raid0 => "raid0",
+            Self::Raid1 => "raid1",
+            Self::Raid10 => "raid10",
+        }
+    }
+
+    /// The fewest devices mkfs.btrfs (6.x, kernel 5.15 or later) accepts for it.
+    #[must_use]
+    pub fn min_devices(self) -> usize {
+        match self {
+            Self::Single | Self::Dup | Self::Raid0 => 1,
+            Self::Raid1 | Self::Raid10 => 2,
+        }
+    }
+}
+
+/// btrfs compression as a mount option.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compress {
+    /// `zlib`, `lzo` or `zstd`.
+    pub algorithm: String,
+    /// zlib 1..=9, zstd 1..=15; `None`: the kernel's default level. lzo has none.
+    pub level: Option<u8>,
+    /// `compress-force` instead of `compress`.
+    pub force: bool,
+}
+
+/// A layer that the user's own programs build and take down. Arguments may hold `{device}` (the first input), `{devices}`
+/// (all inputs, as separate arguments), `{mount}` (an empty directory diskproof makes) and `{name}` (a unique name with
+/// our prefix).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLayer {
+    /// Programs that build it, run in order; each an argument vector.
+    pub up: Vec<Vec<String>>,
+    /// Programs that take it down, run in order; must succeed also when `up` was never or only partly run.
+    pub down: Vec<Vec<String>>,
+    /// What it hands upward: `{mount}` as a directory, or a block device.
+    pub provides: Provides,
+}
+
+/// What a command layer hands upward.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provides {
+    /// A directory: the `{mount}` directory.
+    Mount,
+    /// A block device; may hold the same placeholders.
+    Device(String),
+}

@@ -1,0 +1,74 @@
+//! Which block devices lie under a ground, down to the real leaves.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One block device under a ground.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockNode {
+    /// Kernel name, e.g. `loop3`, `sda1`, `dm-0`.
+    pub name: String,
+    /// Major and minor number.
+    pub devno: (u32, u32),
+    /// Distance from the ground: 0 for the devices the ground uses directly.
+    pub depth: u32,
+    /// What it is and what it rests on.
+    pub kind: BlockKind,
+    /// Whether the kernel calls it rotational, if it says.
+    pub rotational: Option<bool>,
+    /// I/O scheduler in use, if it has one.
+    pub scheduler: Option<String>,
+    /// Size in bytes, if it says.
+    pub size_bytes: Option<u64>,
+}
+
+/// What a block device rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockKind {
+    /// Rests on nothing this kernel can see.
+    Disk,
+    /// A partition of a disk.
+    Partition {
+        /// The whole disk's name.
+        of: String,
+    },
+    /// A loop device over a file.
+    Loop {
+        /// The backing file; `None` where it can't be seen.
+        backing_file: Option<PathBuf>,
+        /// Whether it bypasses the page cache of the backing file.
+        direct_io: Option<bool>,
+        /// File system that holds the backing file, e.g. `ext4`, `tmpfs`.
+        backing_fs: Option<String>,
+        /// Names of the devices under that file system; empty when memory-backed or unknown.
+        members: Vec<String>,
+    },
+    /// Device-mapper, md or any other device with members.
+    Composite {
+        /// Names of its members.
+        members: Vec<String>,
+    },
+    /// Memory: zram, brd, null_blk.
+    Memory,
+}
+
+/// The devices under a ground and what kind of file system holds it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// All devices, shallow first; no device twice.
+    pub nodes: Vec<BlockNode>,
+    /// File system type of the ground, e.g. `btrfs`; `None` for a raw block device.
+    pub fs_type: Option<String>,
+    /// Mount options in force, as the kernel shows them.
+    pub mount_options: Option<String>,
+    /// What could not be followed, in words.
+    pub unknown: Vec<String>,
+}
+
+impl Topology {
+    /// Devices the ground uses directly.
+    pub fn direct(&self) -> impl Iterator<Item = &BlockNode> {
+        self.nodes.iter().filter(|n| n.depth == 0)
+    }
+}

@@ -1,0 +1,32 @@
+//! Versions of the formats that outlive a process.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A format's version. A reader opens every file of its own major; a newer minor may be read, never rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FormatVersion {
+    /// Changes when old readers would misread.
+    pub major: u16,
+    /// Changes when something was added that old readers may ignore.
+    pub minor: u16,
+}
+
+impl FormatVersion {
+    /// The version of [`crate::trial::TrialRecord`] and [`crate::plan::Plan`] that this build writes.
+    ///
+    /// * 1.0: first.
+    pub const RECORD: Self = Self { major: 1, minor: 0 };
+
+    /// Whether a reader of version `self` understands what a writer of version `written` wrote.
+    #[must_use]
+    pub fn reads(self, written: Self) -> bool {
+        self.major == written.major
+    }
+}
+
+impl fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
