@@ -1,0 +1,81 @@
+//! Removing what tests left behind, and nothing else.
+
+use crate::machine_state::{loops, mounts};
+use crate::{PREFIX, keep_wreck, tool};
+use std::path::{Path, PathBuf};
+
+/// Takes down every mount, loop device, cgroup and file that carries [`PREFIX`]. Goes on while it makes progress, since a
+/// loop device may rest on a file in another one's mount. Does nothing under `DISKPROOF_TEST_KEEP=1`.
+pub fn cleanup() {
+    if keep_wreck() {
+        return;
+    }
+    for _ in 0..8 {
+        let progress = unmount() | detach() | remove_cgroups(Path::new("/sys/fs/cgroup"), 0) | remove_files();
+        if !progress {
+            return;
+        }
+    }
+}
+
+/// Whether a path has a component that begins with our prefix.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().to_string_lossy().starts_with(PREFIX))
+}
+
+fn unmount() -> bool {
+    let ours: Vec<String> =
+        loops().into_iter().filter(|(_, file)| is_ours(file)).map(|(dev, _)| dev).collect();
+    let mut progress = false;
+    for mount in mounts().into_iter().rev() {
+        if is_ours(&mount.target) || ours.contains(&mount.source) {
+            progress |= tool::run("umount", &[mount.target.as_os_str()]).is_ok();
+        }
+    }
+    progress
+}
+
+fn detach() -> bool {
+    let mut progress = false;
+    for (device, backing) in loops() {
+        if is_ours(&backing) {
+            // a btrfs member stays registered with the kernel until it is forgotten
+            let _ = tool::run("btrfs", &["device", "scan", "--forget", &device]);
+            let _ = tool::run("losetup", &["-d", &device]);
+            progress |= !loops().contains_key(&device);
+        }
+    }
+    progress
+}
+
+fn remove_cgroups(dir: &Path, depth: u32) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else { return false };
+    let mut progress = false;
+    for entry in entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            remove_cgroups(&entry.path(), depth + 1);
+            progress |= std::fs::remove_dir(entry.path()).is_ok();
+        } else if depth < 3 {
+            progress |= remove_cgroups(&entry.path(), depth + 1);
+        }
+    }
+    progress
+}
+
+fn remove_files() -> bool {
+    let mut progress = false;
+    for path in own_files() {
+        let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        progress |= gone.is_ok();
+    }
+    progress
+}
+
+fn own_files() -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+        .map(|entry| entry.path())
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! What a test may change on a machine, as a value that can be compared.
+
+use crate::PREFIX;
+use crate::cleanup::is_ours;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What to look at.
+#[derive(Debug, Clone, Default)]
+pub struct Watch {
+    /// Directories whose files are listed, recursively, with their sizes.
+    pub dirs: Vec<PathBuf>,
+    /// Files under /sys or /proc whose text is kept.
+    pub knobs: Vec<PathBuf>,
+    /// Whether everything on the machine counts, or only what carries our prefix (others may work beside us).
+    pub everything: bool,
+}
+
+/// Loop devices, mounts, cgroups, files, knobs and mounted btrfs file systems.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineState {
+    lines: BTreeSet<String>,
+}
+
+impl MachineState {
+    /// Reads the machine's state.
+    #[must_use]
+    pub fn capture(watch: &Watch) -> Self {
+        let mut lines = BTreeSet::new();
+        let counts = |path: &Path| watch.everything || is_ours(path);
+        let devices = loops();
+        for (device, backing) in devices.iter().filter(|(_, file)| counts(file)) {
+            lines.insert(format!("loop {device} over {}", backing.display()));
+        }
+        for mount in mounts() {
+            let on_ours = devices.get(&mount.source).is_some_and(|file| counts(file));
+            if on_ours || counts(&mount.target) {
+                lines.insert(format!(
+                    "mount {} of {} as {}",
+                    mount.target.display(),
+                    mount.source,
+                    mount.kind
+                ));
+            }
+        }
+        cgroups(Path::new("/sys/fs/cgroup"), 0, watch.everything, &mut lines);
+        for dir in &watch.dirs {
+            files(dir, &mut lines);
+        }
+        for knob in &watch.knobs {
+            let text = std::fs::read_to_string(knob).unwrap_or_else(|error| format!("({error})"));
+            lines.insert(format!("knob {} = {}", knob.display(), text.trim_end()));
+        }
+        mounted_btrfs(&devices, &counts, &mut lines);
+        Self { lines }
+    }
+
+    /// What differs, one thing per line: `- ` was there before, `+ ` is there now. Empty when equal.
+    #[must_use]
+    pub fn diff(&self, now: &Self) -> String {
+        let mut text = String::new();
+        for line in self.lines.difference(&now.lines) {
+            let _ = writeln!(text, "- {line}");
+        }
+        for line in now.lines.difference(&self.lines) {
+            let _ = writeln!(text, "+ {line}");
+        }
+        text
+    }
+
+    /// Everything seen, one thing per line.
+    #[must_use]
+    pub fn lines(&self) -> &BTreeSet<String> {
+        &self.lines
+    }
+}
+
+/// One line of mountinfo.
+pub(crate) struct Mount {
+    pub(crate) source: String,
+    pub(crate) target: PathBuf,
+    pub(crate) kind: String,
+}
+
+/// Attached loop devices and their backing files.
+pub(crate) fn loops() -> BTreeMap<String, PathBuf> {
+    let Ok(entries) = std::fs::read_dir("/sys/block") else { return BTreeMap::new() };
+    let mut found = BTreeMap::new();
+    for entry in entries.flatten() {
+        if let Ok(backing) = std::fs::read_to_string(entry.path().join("loop/backing_file")) {
+            let device = format!("/dev/{}", entry.file_name().to_string_lossy());
+            found
+                .insert(device, PathBuf::from(backing.trim_end_matches('\n').trim_end_matches(" (deleted)")));
+        }
+    }
+    found
+}
+
+/// Mounts of this namespace, in the order they were made.
+pub(crate) fn mounts() -> Vec<Mount> {
+    let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    text.lines()
+        .filter_map(|line| {
+            let (left, right) = line.split_once(" - ")?;
+            let target = left.split(' ').nth(4)?;
+            let mut right = right.split(' ');
+            let kind = right.next()?.to_owned();
+            Some(Mount { kind, source: right.next()?.to_owned(), target: PathBuf::from(unescape(target)) })
+        })
+        .collect()
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+}
+
+fn cgroups(dir: &Path, depth: u32, everything: bool, lines: &mut BTreeSet<String>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(PREFIX) || (everything && name.starts_with("diskproof")) {
+            lines.insert(format!("cgroup {}", entry.path().display()));
+        }
+        if depth < 3 {
+            cgroups(&entry.path(), depth + 1, everything, lines);
+        }
+    }
+}
+
+fn files(dir: &Path, lines: &mut BTreeSet<String>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let Ok(about) = entry.metadata() else { continue };
+        if about.is_dir() {
+            lines.insert(format!("dir {}", entry.path().display()));
+            files(&entry.path(), lines);
+        } else {
+            lines.insert(format!("file {} of {} bytes", entry.path().display(), about.len()));
+        }
+    }
+}
+
+/// File systems the btrfs driver has open. Those merely registered by a scan show nowhere; forgetting them is tested
+/// by mounting another one with the same UUID.
+fn mounted_btrfs(
+    devices: &BTreeMap<String, PathBuf>,
+    counts: &dyn Fn(&Path) -> bool,
+    lines: &mut BTreeSet<String>,
+) {
+    let Ok(entries) = std::fs::read_dir("/sys/fs/btrfs") else { return };
+    for entry in entries.flatten() {
+        let Ok(members) = std::fs::read_dir(entry.path().join("devices")) else { continue };
+        for member in members.flatten() {
+            let device = format!("/dev/{}", member.file_name().to_string_lossy());
+            if devices.get(&device).is_some_and(|file| counts(file)) {
+                lines.insert(format!("btrfs {} on {device}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
+}
