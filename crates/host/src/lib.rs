@@ -1,1 +1,17 @@
-//! stub
+//! One machine: run a tool on it. Every external program that diskproof uses is named in [`Tool`], found once in
+//! fixed directories (never `$PATH`), and given an argument vector, never a shell.
+
+mod capture;
+mod failure;
+mod invocation;
+mod resolve;
+mod runner;
+mod tool;
+mod version;
+
+pub use failure::CommandFailure;
+pub use invocation::{Invocation, Program};
+pub use resolve::{DIRECTORIES, find, resolve};
+pub use runner::{LocalRunner, Output, Runner};
+pub use tool::Tool;
+pub use version::version;

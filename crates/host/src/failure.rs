@@ -1,0 +1,173 @@
+//! How running a program fails.
+
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Bytes of each output that a failure quotes.
+const QUOTED_BYTES: usize = 4096;
+
+/// A program could not be run, or failed. `Display` quotes the argument vector, the status and what it said.
+#[derive(Debug, Error)]
+pub enum CommandFailure {
+    /// It isn't installed.
+    #[error("{}", not_found(.program, .package, .looked_in))]
+    NotFound {
+        /// Its name.
+        program: String,
+        /// The Debian package that brings it; `None` for a user's program.
+        package: Option<&'static str>,
+        /// Where it was looked for.
+        looked_in: Vec<PathBuf>,
+    },
+    /// It could not be started, or not be spoken to.
+    #[error("cannot run {}", quote(.argv))]
+    Spawn {
+        /// What was to be run.
+        argv: Vec<String>,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It ended with a status that isn't accepted, or by a signal.
+    #[error("{}", failed(.argv, *.status, .stdout, .stderr))]
+    Failed {
+        /// What was run.
+        argv: Vec<String>,
+        /// Exit status; the negative number of the signal that ended it.
+        status: i32,
+        /// What it wrote.
+        stdout: String,
+        /// What it complained about.
+        stderr: String,
+    },
+    /// It took longer than it may; it and its process group were killed.
+    #[error("{} did not end within {} s and was killed{}", quote(.argv), .limit.as_secs_f64(), said("stderr", .stderr))]
+    TimedOut {
+        /// What was run.
+        argv: Vec<String>,
+        /// The limit.
+        limit: Duration,
+        /// What it complained about until then.
+        stderr: String,
+    },
+    /// It wrote more than its reader wants to keep; it and its process group were killed.
+    #[error("{} wrote more than {limit_bytes} bytes and was killed", quote(.argv))]
+    TooMuchOutput {
+        /// What was run.
+        argv: Vec<String>,
+        /// The limit.
+        limit_bytes: usize,
+    },
+}
+
+fn not_found(program: &str, package: &Option<&'static str>, looked_in: &[PathBuf]) -> String {
+    let places: Vec<_> = looked_in.iter().map(|p| p.display().to_string()).collect();
+    let mut text = format!("{program} was not found in {}", places.join(", "));
+    if let Some(package) = package {
+        let _ = write!(text, "; on Debian: apt-get install {package}");
+    }
+    text
+}
+
+fn failed(argv: &[String], status: i32, stdout: &str, stderr: &str) -> String {
+    let ended = if status < 0 {
+        format!("was ended by signal {}", -status)
+    } else {
+        format!("ended with status {status}")
+    };
+    format!("{} {ended}{}{}", quote(argv), said("stderr", stderr), said("stdout", stdout))
+}
+
+fn said(name: &str, text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() {
+        return String::new();
+    }
+    let mut end = text.len().min(QUOTED_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let cut = if end < text.len() { "..." } else { "" };
+    format!("; {name}: {}{cut}", &text[..end])
+}
+
+/// An argument vector that a person can read and a shell would split the same way.
+pub(crate) fn quote(argv: &[String]) -> Quoted<'_> {
+    Quoted(argv)
+}
+
+pub(crate) struct Quoted<'a>(&'a [String]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:@%".contains(c);
+        for (index, arg) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_char(' ')?;
+            }
+            if !arg.is_empty() && arg.chars().all(plain) {
+                f.write_str(arg)?;
+            } else {
+                write!(f, "'{}'", arg.replace('\'', r"'\''"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandFailure;
+
+    #[test]
+    fn a_failure_quotes_argv_status_and_stderr() {
+        let failure = CommandFailure::Failed {
+            argv: vec!["mkfs.xfs".into(), "-L".into(), "two words".into(), "it's".into()],
+            status: 1,
+            stdout: String::new(),
+            stderr: "mkfs.xfs: no such disk\n".into(),
+        };
+        assert_eq!(
+            failure.to_string(),
+            r"mkfs.xfs -L 'two words' 'it'\''s' ended with status 1; stderr: mkfs.xfs: no such disk"
+        );
+    }
+
+    #[test]
+    fn a_signal_is_named_as_one() {
+        let failure = CommandFailure::Failed {
+            argv: vec!["fio".into()],
+            status: -9,
+            stdout: "half".into(),
+            stderr: String::new(),
+        };
+        assert_eq!(failure.to_string(), "fio was ended by signal 9; stdout: half");
+    }
+
+    #[test]
+    fn a_missing_tool_names_its_package() {
+        let failure = CommandFailure::NotFound {
+            program: "fio".into(),
+            package: Some("fio"),
+            looked_in: vec!["/usr/bin".into(), "/bin".into()],
+        };
+        assert_eq!(
+            failure.to_string(),
+            "fio was not found in /usr/bin, /bin; on Debian: apt-get install fio"
+        );
+    }
+
+    #[test]
+    fn long_output_is_cut_at_a_character() {
+        let failure = CommandFailure::Failed {
+            argv: vec!["x".into()],
+            status: 2,
+            stdout: String::new(),
+            stderr: format!("a{}", "é".repeat(4000)),
+        };
+        let text = failure.to_string();
+        assert!(text.ends_with("é..."), "{text}");
+        assert!(text.len() < 4200);
+    }
+}

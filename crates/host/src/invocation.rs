@@ -1,0 +1,136 @@
+//! What is to be run.
+
+use crate::tool::Tool;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Most output of one kind (stdout, stderr) that is kept unless the caller asks for another limit.
+const DEFAULT_CAPTURE_BYTES: usize = 16 << 20;
+
+/// Which program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// One of ours.
+    Tool(Tool),
+    /// A user's program: an absolute path, or a bare name that is looked up in [`crate::DIRECTORIES`].
+    User(PathBuf),
+}
+
+/// A program and its argument vector. Nothing is ever interpreted by a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// Which program.
+    pub program: Program,
+    /// Arguments, without the program itself.
+    pub args: Vec<OsString>,
+    /// What it reads; `None`: nothing (`/dev/null`).
+    pub stdin: Option<Vec<u8>>,
+    /// Environment variables set beside `LC_ALL=C` and `PATH`.
+    pub env: Vec<(OsString, OsString)>,
+    /// Working directory; `None`: `/`, so that no mount point is kept busy.
+    pub directory: Option<PathBuf>,
+    /// Exit statuses that are not failures.
+    pub accepted: Vec<i32>,
+    /// Longest time it may take; `None`: as long as it likes.
+    pub timeout: Option<Duration>,
+    /// Most bytes kept of stdout and of stderr. More on stdout is a failure; more on stderr is dropped.
+    pub capture_bytes: usize,
+}
+
+impl Invocation {
+    fn of(program: Program) -> Self {
+        Self {
+            program,
+            args: Vec::new(),
+            stdin: None,
+            env: Vec::new(),
+            directory: None,
+            accepted: vec![0],
+            timeout: None,
+            capture_bytes: DEFAULT_CAPTURE_BYTES,
+        }
+    }
+
+    /// One of our tools. It sees no environment but `LC_ALL=C`, `PATH` and what [`Self::env`] adds (sudo keeps ours).
+    #[must_use]
+    pub fn new(tool: Tool) -> Self {
+        Self::of(Program::Tool(tool))
+    }
+
+    /// A user's program. It sees our environment, with `LC_ALL=C`.
+    #[must_use]
+    pub fn program(path: impl AsRef<Path>) -> Self {
+        Self::of(Program::User(path.as_ref().to_path_buf()))
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_os_string());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<I, S>(mut self, args: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_os_string()));
+        self
+    }
+
+    /// What it reads on stdin.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.as_ref().to_os_string(), value.as_ref().to_os_string()));
+        self
+    }
+
+    /// Runs it in this directory.
+    #[must_use]
+    pub fn directory(mut self, path: impl AsRef<Path>) -> Self {
+        self.directory = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Exit statuses that are not failures (0 too must be listed).
+    #[must_use]
+    pub fn accept(mut self, statuses: impl IntoIterator<Item = i32>) -> Self {
+        self.accepted = statuses.into_iter().collect();
+        self
+    }
+
+    /// Kills it, with all its process group, after this long.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Keeps this many bytes of stdout and of stderr.
+    #[must_use]
+    pub fn capture(mut self, bytes: usize) -> Self {
+        self.capture_bytes = bytes;
+        self
+    }
+
+    /// The argument vector as it will be quoted: the program's name as given, then the arguments.
+    #[must_use]
+    pub fn argv(&self) -> Vec<String> {
+        let program = match &self.program {
+            Program::Tool(tool) => tool.name().to_owned(),
+            Program::User(path) => path.to_string_lossy().into_owned(),
+        };
+        std::iter::once(program).chain(self.args.iter().map(|a| a.to_string_lossy().into_owned())).collect()
+    }
+}

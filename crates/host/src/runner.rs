@@ -1,0 +1,107 @@
+//! Running a program on this machine.
+
+use crate::capture::{Captured, End, converse};
+use crate::failure::CommandFailure;
+use crate::invocation::{Invocation, Program};
+use crate::resolve::{DIRECTORIES, path_of};
+use crate::tool::Tool;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// Runs programs. Fakes and fault injectors implement it too.
+pub trait Runner: Send + Sync {
+    /// Runs a program to its end.
+    ///
+    /// # Errors
+    /// It isn't there, doesn't start, takes too long, says too much, or ends with a status that isn't accepted.
+    fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure>;
+}
+
+/// What a program that ended well said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// What it wrote; bytes that aren't UTF-8 are replaced.
+    pub stdout: String,
+    /// What it complained about; likewise.
+    pub stderr: String,
+    /// What was run, the program's full path first.
+    pub argv: Vec<String>,
+    /// Exit status: one of the accepted ones.
+    pub status: i32,
+}
+
+/// Runs programs on this machine, each in a process group of its own: Ctrl-C on the terminal is for us to answer, and
+/// must not end a mkfs or an umount halfway.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalRunner;
+
+impl Runner for LocalRunner {
+    fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+        let path = path_of(&cmd.program)?;
+        let mut argv = cmd.argv();
+        argv[0] = path.display().to_string();
+        let spawn = |source| CommandFailure::Spawn { argv: argv.clone(), source };
+        let mut child = command(cmd, &path).spawn().map_err(spawn)?;
+        let captured =
+            converse(&mut child, cmd.stdin.clone().unwrap_or_default(), cmd.capture_bytes, cmd.timeout);
+        let left_alive = !matches!(&captured, Ok(Captured { end: End::Exited, .. }));
+        if left_alive {
+            end_group(&child);
+        }
+        let status = child.wait().map_err(spawn)?;
+        conclude(cmd, argv.clone(), captured.map_err(spawn)?, status)
+    }
+}
+
+fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
+    let mut command = Command::new(path);
+    let keeps_environment = matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo));
+    if !keeps_environment {
+        // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and their like must not change what a tool sees.
+        command.env_clear().env("PATH", DIRECTORIES.join(":"));
+    }
+    command
+        .args(&cmd.args)
+        .env("LC_ALL", "C")
+        .envs(cmd.env.iter().map(|(k, v)| (k, v)))
+        .current_dir(cmd.directory.as_deref().unwrap_or(std::path::Path::new("/")))
+        .process_group(0)
+        .stdin(if cmd.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Kills the child and what it started. It has not been waited for, so its number is still its own.
+fn end_group(child: &Child) {
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+}
+
+fn conclude(
+    cmd: &Invocation,
+    argv: Vec<String>,
+    captured: Captured,
+    status: ExitStatus,
+) -> Result<Output, CommandFailure> {
+    let stdout = String::from_utf8_lossy(&captured.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&captured.stderr).into_owned();
+    match captured.end {
+        End::TooMuchOutput => {
+            return Err(CommandFailure::TooMuchOutput { argv, limit_bytes: cmd.capture_bytes });
+        }
+        End::TimedOut => {
+            return Err(CommandFailure::TimedOut { argv, limit: cmd.timeout.unwrap_or_default(), stderr });
+        }
+        End::Exited => {}
+    }
+    match (status.code(), status.signal()) {
+        (Some(status), _) if cmd.accepted.contains(&status) => Ok(Output { stdout, stderr, argv, status }),
+        (Some(status), _) => Err(CommandFailure::Failed { argv, status, stdout, stderr }),
+        (None, Some(signal)) => Err(CommandFailure::Failed { argv, status: -signal, stdout, stderr }),
+        (None, None) => {
+            Err(CommandFailure::Spawn { argv, source: io::Error::other("it ended without a status") })
+        }
+    }
+}
