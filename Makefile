@@ -1,0 +1,53 @@
+# diskproof. `make demo` and `make test` do all the set-up on a fresh Debian machine, as root or with sudo.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-pure test-loop check build generate fmt install install-tools rust
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build ## run the main job for real and show its answer (needs root or sudo; without: a lent directory)
+	@scripts/demo.sh
+
+test: ## all tests: the pure ones, then the loop tier as root
+	@scripts/setup.sh test
+	@scripts/test.sh all
+
+test-pure: ## only the tests that need no root
+	@scripts/setup.sh rust
+	@scripts/test.sh pure
+
+test-loop: ## only the tests that need root and loop devices
+	@scripts/setup.sh test
+	@scripts/test.sh loop
+
+check: ## formatting, lints, walls between rooms, generated files up to date
+	@scripts/setup.sh rust
+	@scripts/check.sh
+
+build: ## the release binary: static, stripped, under 25 MB
+	@scripts/setup.sh rust
+	@scripts/build.sh
+
+generate: ## write schema/, man/, completions/ and docs/cli.md anew
+	@scripts/setup.sh rust
+	@scripts/cargo.sh xtask generate
+
+fmt: ## format the source
+	@scripts/cargo.sh fmt --all
+
+install: build ## copy binary, man pages and completions below PREFIX (/usr/local)
+	install -D -m 0755 "$$(scripts/build.sh --path)" $(DESTDIR)$(PREFIX)/bin/diskproof
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -D -m 0644 completions/diskproof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/diskproof
+	install -D -m 0644 completions/_diskproof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_diskproof
+	install -D -m 0644 completions/diskproof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/diskproof.fish
+
+install-tools: ## only the programs that diskproof calls: fio, mkfs.*, losetup...
+	@scripts/setup.sh tools
+
+rust: ## get the Rust toolchain from rust-lang.org (into ~/.cargo), if there is none
+	@scripts/setup.sh get-rust

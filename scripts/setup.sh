@@ -1,0 +1,82 @@
+#!/bin/bash
+# Puts in place what a step needs. Quiet and without the network when all is there.
+#   rust      a C compiler, a static C library and cargo
+#   tools     the programs diskproof calls
+#   test      both, and what the loop tests check the guard against
+#   get-rust  download the Rust toolchain, if there is none
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+# command or file, Debian package
+build_needs="cc gcc
+/usr/lib/x86_64-linux-gnu/libc.a libc6-dev"
+tool_needs="fio fio
+losetup mount
+mount mount
+blkid util-linux
+wipefs util-linux
+mkfs.ext3 e2fsprogs
+mkfs.ext4 e2fsprogs
+mkfs.xfs xfsprogs
+mkfs.btrfs btrfs-progs"
+test_needs="lvm lvm2
+mdadm mdadm
+unshare util-linux
+mkswap util-linux"
+
+# Packages of the given needs that are not there, each once.
+missing() {
+    while read -r need package; do
+        [ -n "$need" ] || continue
+        case $need in
+            /*) [ -e "$need" ] || echo "$package" ;;
+            *) command -v "$need" >/dev/null || echo "$package" ;;
+        esac
+    done <<<"$1" | sort -u
+}
+
+install_packages() {
+    local wanted
+    wanted=$(missing "$1" | tr '\n' ' ')
+    [ -n "$wanted" ] || return 0
+    command -v apt-get >/dev/null ||
+        die "missing: $wanted(Debian's package names); this machine has no apt-get, please install them with its own tool"
+    can_root || die "missing: $wanted- please install: sudo apt-get install $wanted"
+    say "installing: $wanted"
+    # shellcheck disable=SC2086
+    $as_root apt-get update -qq &&
+        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null
+}
+
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root_dir/Cargo.toml")
+
+# Whether $1 is at least version $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n1)" = "$2" ]; }
+
+need_rust() {
+    local how="Debian 12 has no recent enough package. Get it from rust-lang.org with one of
+  make rust                                  (downloads rustup, puts everything into ~/.cargo and ~/.rustup)
+  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"
+    find_cargo || die "diskproof is built with Rust $rust_wanted or later, and cargo is not on this machine.
+$how"
+    local have
+    have=$(cd "$root_dir" && rustc --version | awk '{print $2}')
+    at_least "${have%%-*}" "$rust_wanted" || die "diskproof needs Rust $rust_wanted or later; this is $have.
+If it came from rustup: rustup update stable. Otherwise: $how"
+}
+
+get_rust() {
+    find_cargo && { say "cargo is there: $(command -v cargo)"; return 0; }
+    install_packages "curl curl
+/etc/ssl/certs/ca-certificates.crt ca-certificates"
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
+        sh -s -- -y -q --profile minimal --component clippy --component rustfmt --no-modify-path
+}
+
+case ${1:-} in
+    rust) install_packages "$build_needs"; need_rust ;;
+    tools) install_packages "$tool_needs" ;;
+    test) install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$test_needs"; need_rust ;;
+    get-rust) get_rust ;;
+    *) die "usage: setup.sh rust|tools|test|get-rust" ;;
+esac
