@@ -1,1 +1,12 @@
-//! stub
+//! A run: the controller that decides what comes next, and the node that builds, loads, measures and undoes.
+//!
+//! Controller and node are two processes of the same binary. They speak [`protocol`] over the node's stdio, whether the node
+//! is on this machine or another. Nothing here prints: what happens is told as [`record::event::Event`]s.
+
+pub mod blame;
+pub mod controller;
+mod link;
+pub mod node;
+pub mod protocol;
+mod trial;
+mod verify;

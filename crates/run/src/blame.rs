@@ -1,0 +1,28 @@
+//! Whose fault a failure is: it decides the exit code.
+
+use serde::{Deserialize, Serialize};
+
+/// Whose fault a failure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    /// The input is wrong.
+    User,
+    /// The machine refuses: guard, privileges, a missing tool, no space.
+    Machine,
+    /// Our own fault, or an undo that failed.
+    Ours,
+}
+
+/// An error and all its sources, outermost first, as one line.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

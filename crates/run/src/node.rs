@@ -1,0 +1,252 @@
+//! The node: builds, loads, measures and undoes, as the controller asks. The only process that may need privileges.
+
+use crate::blame::{Blame, chain};
+use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use crate::trial::{self, Bench};
+use crate::verify;
+use device::Roots;
+use engine::Engine;
+use host::LocalRunner;
+use record::event::Event;
+use record::id::RunId;
+use record::volume::{Volume, VolumeFacts};
+use stack::{Journal, Machine, NoHooks, Volumes};
+use std::cell::RefCell;
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use thiserror::Error;
+
+/// The node could not even begin.
+#[derive(Debug, Error)]
+pub enum NodeError {
+    /// A signal handler could not be set.
+    #[error("can't catch signals")]
+    Signals(#[source] std::io::Error),
+}
+
+/// A request that failed, and whose fault it is.
+pub(crate) struct Failure {
+    pub(crate) blame: Blame,
+    pub(crate) error: String,
+}
+
+impl Failure {
+    pub(crate) fn machine(error: &dyn std::error::Error) -> Self {
+        Self { blame: Blame::Machine, error: chain(error) }
+    }
+
+    pub(crate) fn ours(error: &dyn std::error::Error) -> Self {
+        Self { blame: Blame::Ours, error: chain(error) }
+    }
+}
+
+/// Serves one controller until its end of `input` is closed, then undoes what is left of the open run.
+///
+/// # Errors
+/// When signals can't be caught. A controller that went away is not an error.
+pub fn serve(
+    input: impl BufRead + Send + 'static,
+    output: impl Write,
+    state_dir: &Path,
+) -> Result<(), NodeError> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
+        signal_hook::flag::register(signal, Arc::clone(&cancel)).map_err(NodeError::Signals)?;
+    }
+    let requests = listen(input, Arc::clone(&cancel));
+    let (runner, roots) = (LocalRunner, Roots::default());
+    let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
+    let mut node = Node { machine, out: Emitter(RefCell::new(output)), cancel: &cancel, open: None };
+    for request in requests {
+        let reply = node.answer(request);
+        node.out.send(&reply);
+    }
+    if let Err(failure) = node.close() {
+        // The controller may be gone; if it isn't, it learns why the undo failed.
+        node.out.send(&Reply::Failed { blame: failure.blame, error: failure.error });
+    }
+    Ok(())
+}
+
+/// Reads requests in a thread of its own, so that a cancel is heard while a trial runs.
+fn listen(input: impl BufRead + Send + 'static, cancel: Arc<AtomicBool>) -> Receiver<Request> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in input.lines() {
+            let Ok(line) = line else { break };
+            match serde_json::from_str(&line) {
+                Ok(Request::Cancel) => cancel.store(true, Ordering::Relaxed),
+                Ok(request) => {
+                    if sender.send(request).is_err() {
+                        return;
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        cancel.store(true, Ordering::Relaxed);
+    });
+    receiver
+}
+
+/// Writes replies. A controller that went away is noticed by its closed input, not here.
+pub(crate) struct Emitter<W: Write>(RefCell<W>);
+
+impl<W: Write> Emitter<W> {
+    pub(crate) fn send(&self, reply: &Reply) {
+        if let Ok(mut line) = serde_json::to_vec(reply) {
+            line.push(b'\n');
+            let mut out = self.0.borrow_mut();
+            let _ = out.write_all(&line).and_then(|()| out.flush());
+        }
+    }
+
+    pub(crate) fn event(&self, event: Event) {
+        self.send(&Reply::Event { event });
+    }
+}
+
+struct Open {
+    run: RunId,
+    journal: Journal,
+    volumes: Volumes,
+}
+
+struct Node<'a, W: Write> {
+    machine: Machine<'a>,
+    out: Emitter<W>,
+    cancel: &'a AtomicBool,
+    open: Option<Open>,
+}
+
+impl<W: Write> Node<'_, W> {
+    fn answer(&mut self, request: Request) -> Reply {
+        let answered = match request {
+            Request::Hello { .. } => Ok(self.hello()),
+            Request::Open { run, volumes } => self.open(&run, &volumes),
+            Request::Trial(request) => self.trial(&request),
+            Request::Close => self.close().map(|()| Reply::Closed),
+            Request::Undo { run } => self.undo(run),
+            Request::Cancel => {
+                Err(Failure { blame: Blame::Ours, error: "a cancel came as a request".into() })
+            }
+        };
+        answered.unwrap_or_else(|failure| Reply::Failed { blame: failure.blame, error: failure.error })
+    }
+
+    fn hello(&self) -> Reply {
+        let mut environment = observe::environment(&observe::Roots::default());
+        environment.diskproof = env!("CARGO_PKG_VERSION").to_owned();
+        for tool in host::Tool::ALL {
+            if let Some(version) = host::version(self.machine.runner, *tool) {
+                environment.tools.insert(tool.name().to_owned(), version);
+            }
+        }
+        Reply::Hello { protocol: PROTOCOL, environment: Box::new(environment) }
+    }
+
+    fn open(&mut self, run: &RunId, volumes: &[Volume]) -> Result<Reply, Failure> {
+        self.close()?;
+        let mut journal = Journal::open(&self.machine, run).map_err(|e| Failure::machine(&e))?;
+        let out = &self.out;
+        let mut progress = |step: &str, done: Option<f64>| {
+            out.event(Event::Step { cell: None, step: step.to_owned(), done })
+        };
+        let provided = Volumes::provide(&self.machine, &mut journal, volumes, &mut progress, self.cancel);
+        let provided = match provided {
+            Ok(provided) => provided,
+            Err(error) => {
+                let failure = Failure::machine(&error);
+                return Err(undo_after(&self.machine, journal, failure));
+            }
+        };
+        let mut open = Open { run: run.clone(), journal, volumes: provided };
+        match self.verify(&mut open, volumes) {
+            Ok(facts) => {
+                self.open = Some(open);
+                Ok(Reply::Opened { volumes: facts })
+            }
+            Err(failure) => {
+                drop(open.volumes);
+                Err(undo_after(&self.machine, open.journal, failure))
+            }
+        }
+    }
+
+    fn verify(&self, open: &mut Open, volumes: &[Volume]) -> Result<Vec<VolumeFacts>, Failure> {
+        let bench = self.bench(&open.run);
+        verify::limits(&self.machine, &mut open.journal, &open.volumes, volumes, &bench)
+    }
+
+    fn bench<'b>(&'b self, _run: &RunId) -> Bench<'b> {
+        Bench {
+            scratch: self.machine.state_dir,
+            cancel: self.cancel,
+            step: Box::new(|cell, step, done| {
+                self.out.event(Event::Step { cell: cell.cloned(), step: step.to_owned(), done });
+            }),
+        }
+    }
+
+    fn trial(&mut self, request: &TrialRequest) -> Result<Reply, Failure> {
+        let Some(mut open) = self.open.take() else {
+            return Err(Failure { blame: Blame::Ours, error: "a trial was asked before its volumes".into() });
+        };
+        let bench = self.bench(&open.run);
+        let record = trial::perform(&self.machine, &mut open.journal, &open.volumes, &bench, request);
+        drop(bench);
+        self.open = Some(open);
+        let cancelled = self.cancel.load(Ordering::Relaxed);
+        record.map(|record| Reply::Trial { record: Box::new(record), cancelled })
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        drop(open.volumes);
+        open.journal.undo_all(&self.machine).map_err(|e| Failure::ours(&e))
+    }
+
+    fn undo(&self, run: Option<RunId>) -> Result<Reply, Failure> {
+        let mut lines = Vec::new();
+        let mut clean = true;
+        for leftover in stack::leftovers(&self.machine).map_err(|e| Failure::machine(&e))? {
+            if run.as_ref().is_some_and(|r| *r != leftover.run) {
+                continue;
+            }
+            if leftover.owner_alive {
+                lines.push(format!("{}: still running; stop it first", leftover.run));
+                clean = false;
+                continue;
+            }
+            match stack::undo_run(&self.machine, &leftover.run) {
+                Ok(report) => lines.push(format!("{}: {report}", leftover.run)),
+                Err(error) => {
+                    clean = false;
+                    lines.push(format!("{}: {}", leftover.run, chain(&error)));
+                }
+            }
+        }
+        Ok(Reply::Undone { lines, clean })
+    }
+}
+
+/// Undoes a run that never opened, and says so if even that fails.
+fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Failure {
+    match journal.undo_all(machine) {
+        Ok(()) => failure,
+        Err(error) => Failure {
+            blame: Blame::Ours,
+            error: format!("{}; and putting things back failed: {}", failure.error, chain(&error)),
+        },
+    }
+}
+
+/// The engine for a workload.
+pub(crate) fn engine_for(kind: record::workload::EngineKind) -> impl Engine {
+    match kind {
+        record::workload::EngineKind::Fio => engine::fio::FioEngine::new(),
+    }
+}

@@ -1,0 +1,105 @@
+//! What controller and node say to each other: one JSON document per line, requests down, replies up.
+//!
+//! The controller sends one request at a time and reads replies until the one that ends it. [`Request::Cancel`] alone may
+//! come in between. The end of the node's input means [`Request::Close`].
+
+use crate::blame::Blame;
+use record::environment::Environment;
+use record::event::Event;
+use record::id::{RunId, TrialId};
+use record::plan::{Cell, Measure};
+use record::trial::TrialRecord;
+use record::version::FormatVersion;
+use record::volume::{Volume, VolumeFacts};
+use serde::{Deserialize, Serialize};
+
+/// Version of this protocol. Both ends are the same binary; anything else is refused.
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// What the controller asks.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// First of all. Answered by [`Reply::Hello`].
+    Hello {
+        /// The controller's [`PROTOCOL`].
+        protocol: FormatVersion,
+    },
+    /// Provide and verify volumes. Answered by [`Reply::Opened`].
+    Open {
+        /// The run they belong to.
+        run: RunId,
+        /// All volumes that any cell uses.
+        volumes: Vec<Volume>,
+    },
+    /// Build, prepare, measure, undo. Answered by [`Reply::Trial`].
+    Trial(Box<TrialRequest>),
+    /// Undo everything of the open run. Answered by [`Reply::Closed`].
+    Close,
+    /// End what is under way as soon as it can be ended cleanly. Has no answer of its own.
+    Cancel,
+    /// Undo what earlier runs on this node left behind. Answered by [`Reply::Undone`].
+    Undo {
+        /// Only this run.
+        run: Option<RunId>,
+    },
+}
+
+/// One trial.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TrialRequest {
+    /// Which.
+    pub id: TrialId,
+    /// What is built and asked.
+    pub cell: Cell,
+    /// For how long.
+    pub measure: Measure,
+    /// Seed of its random choices.
+    pub seed: u64,
+}
+
+/// What the node answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// The node is there.
+    Hello {
+        /// The node's [`PROTOCOL`].
+        protocol: FormatVersion,
+        /// What machine it is on.
+        environment: Box<Environment>,
+    },
+    /// Something happened; the answer is still to come.
+    Event {
+        /// What.
+        event: Event,
+    },
+    /// Volumes are there.
+    Opened {
+        /// What they are.
+        volumes: Vec<VolumeFacts>,
+    },
+    /// The trial is over and its stack is gone.
+    Trial {
+        /// The record.
+        record: Box<TrialRecord>,
+        /// Set when the trial was ended by [`Request::Cancel`]: the record is not a measurement.
+        cancelled: bool,
+    },
+    /// Everything of the run is undone.
+    Closed,
+    /// What was left behind by earlier runs, and what became of it.
+    Undone {
+        /// One line per run.
+        lines: Vec<String>,
+        /// Whether nothing is left.
+        clean: bool,
+    },
+    /// The request failed; nothing else will come for it.
+    Failed {
+        /// Whose fault.
+        blame: Blame,
+        /// Why, with its chain.
+        error: String,
+    },
+}

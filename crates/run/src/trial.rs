@@ -1,0 +1,160 @@
+//! One trial: build, prepare, settle, measure, undo.
+
+use crate::blame::chain;
+use crate::node::{Failure, engine_for};
+use crate::protocol::TrialRequest;
+use engine::{Engine as _, Job};
+use observe::{Sampler, SamplerConfig};
+use record::counter::Evidence;
+use record::extents::{FileExtents, Residency};
+use record::id::CellId;
+use record::topology::Topology;
+use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
+use record::version::FormatVersion;
+use record::workload::CacheStart;
+use stack::{Built, Journal, Machine, Volumes};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// What every trial of a node shares.
+pub(crate) struct Bench<'a> {
+    /// Where engines may keep their own small files.
+    pub(crate) scratch: &'a Path,
+    /// Ends what is under way.
+    pub(crate) cancel: &'a AtomicBool,
+    /// Tells what is being done.
+    pub(crate) step: Box<dyn Fn(Option<&CellId>, &str, Option<f64>) + 'a>,
+}
+
+/// Performs one trial. A trial that fails is a record too; only a failed undo is an error, since then nothing may follow.
+pub(crate) fn perform(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    volumes: &Volumes,
+    bench: &Bench<'_>,
+    request: &TrialRequest,
+) -> Result<TrialRecord, Failure> {
+    let mut record = blank(request);
+    let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
+    let built = steps.time("build", || stack::build(machine, journal, volumes, &request.cell.stack));
+    match built {
+        Ok(built) => {
+            record.built.clone_from(&built.argv);
+            let measured = measure(machine, volumes, &built, request, &mut steps, &mut record);
+            if let Err(reason) = measured {
+                record.outcome = Outcome::Failed(reason);
+            }
+            steps.time("undo", || built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
+        }
+        Err(error) => record.outcome = Outcome::Failed(chain(&error)),
+    }
+    record.steps = steps.times;
+    Ok(record)
+}
+
+fn blank(request: &TrialRequest) -> TrialRecord {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    TrialRecord {
+        format: FormatVersion::RECORD,
+        id: request.id.clone(),
+        seed: request.seed,
+        started_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+        outcome: Outcome::Measured,
+        steps: Vec::new(),
+        built: Vec::new(),
+        topology: Topology::default(),
+        files_before: Vec::new(),
+        files_after: Vec::new(),
+        cache_before: Vec::new(),
+        cache_after: Vec::new(),
+        engine: None,
+        evidence: Evidence::default(),
+    }
+}
+
+struct Steps<'a> {
+    bench: &'a Bench<'a>,
+    cell: &'a CellId,
+    times: Vec<StepTime>,
+}
+
+impl Steps<'_> {
+    fn time<T>(&mut self, step: &str, act: impl FnOnce() -> T) -> T {
+        (self.bench.step)(Some(self.cell), step, None);
+        let begun = Instant::now();
+        let result = act();
+        self.times.push(StepTime { step: step.to_owned(), seconds: begun.elapsed().as_secs_f64() });
+        result
+    }
+}
+
+/// Everything between build and undo. The error is the reason in words.
+fn measure(
+    machine: &Machine<'_>,
+    volumes: &Volumes,
+    built: &Built,
+    request: &TrialRequest,
+    steps: &mut Steps<'_>,
+    record: &mut TrialRecord,
+) -> Result<(), String> {
+    let bench = steps.bench;
+    let engine = engine_for(request.cell.workload.engine);
+    let throttle = volumes.throttle();
+    let mount = match built.ground.place() {
+        device::Place::Directory(path) => Some(path.as_path()),
+        device::Place::Block(_) => None,
+    };
+    let roots = observe::Roots::default();
+    record.topology = observe::topology(&roots, built.ground.devices(), mount);
+    let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
+    let sampler = SamplerConfig {
+        hz: request.measure.sample_hz,
+        devices: watched,
+        cgroup: throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from)),
+        roots,
+    };
+    let prepare = Job {
+        ground: &built.ground,
+        workload: &request.cell.workload,
+        seed: request.seed,
+        trial_seconds: request.measure.trial_seconds,
+        ramp_seconds: request.measure.ramp_seconds,
+        cgroup_procs: throttle.as_ref().map(|t| t.cgroup_procs.as_path()),
+        cancel: bench.cancel,
+        started: &|_| {},
+        scratch: bench.scratch,
+    };
+    let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
+    steps.time("settle", || settle(machine, &files, request.cell.workload.cache))?;
+    record.files_before = extents(&files);
+    record.cache_before = residency(&files);
+
+    let sampler = Sampler::start(sampler);
+    let output: Result<EngineOutput, _> = steps.time("measure", || {
+        let started = |pid: u32| sampler.engine_pid(pid);
+        engine.run(&Job { started: &started, ..prepare })
+    });
+    record.evidence = sampler.stop();
+    record.cache_after = residency(&files);
+    record.files_after = extents(&files);
+    record.engine = Some(output.map_err(|e| chain(&e))?);
+    Ok(())
+}
+
+/// Brings the page cache to the state the workload asks for.
+fn settle(machine: &Machine<'_>, files: &[PathBuf], cache: CacheStart) -> Result<(), String> {
+    match cache {
+        CacheStart::Keep => Ok(()),
+        CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e)),
+        CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e)),
+    }
+}
+
+fn extents(files: &[PathBuf]) -> Vec<FileExtents> {
+    files.iter().filter_map(|f| device::extents::of_file(f).ok()).collect()
+}
+
+fn residency(files: &[PathBuf]) -> Vec<Residency> {
+    files.iter().filter_map(|f| device::extents::residency(f).ok()).collect()
+}

@@ -1,0 +1,196 @@
+//! Before the first trial: does the limit of an emulated volume really bind?
+
+use crate::blame::{Blame, chain};
+use crate::node::{Failure, engine_for};
+use crate::trial::Bench;
+use engine::{Engine as _, Job};
+use record::stack::Stack;
+use record::trial::{EngineOutput, Totals};
+use record::volume::{Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use stack::{Built, Journal, Machine, Volumes};
+use std::collections::BTreeMap;
+
+/// How long each probe measures, and how long it loads the volume before.
+const PROBE_SECONDS: f64 = 2.0;
+const PROBE_RAMP_SECONDS: f64 = 1.0;
+
+/// How far a probe may be off its limit. The kernel's throttle hands out I/Os in slices of 100 ms, so a two-second probe is
+/// good to about 5 %; twice that separates "binds" from "doesn't".
+const TOLERANCE: f64 = 0.10;
+
+/// Probes each limit of each emulated volume, all volumes at once, one direction after the other, and returns the volumes'
+/// facts with the measured rates. A limit that does not bind is refused: such a volume would not be what it is called.
+pub(crate) fn limits(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    volumes: &Volumes,
+    asked: &[Volume],
+    bench: &Bench<'_>,
+) -> Result<Vec<VolumeFacts>, Failure> {
+    let mut facts = volumes.facts();
+    let limited: Vec<(&Volume, Limits)> = asked.iter().filter_map(|v| limits_of(v).map(|l| (v, l))).collect();
+    if limited.is_empty() {
+        return Ok(facts);
+    }
+    let mut raws = Vec::new();
+    for (volume, limits) in limited {
+        let stack = Stack { name: "probe".into(), volumes: vec![volume.clone()], layers: Vec::new() };
+        let built = stack::build(machine, journal, volumes, &stack).map_err(|e| Failure::machine(&e))?;
+        raws.push(Raw { name: volume.name.clone(), limits, built });
+    }
+    let mut outcome = Ok(());
+    for probe in PROBES {
+        (bench.step)(None, &format!("verifying {} limits", probe.limit), None);
+        outcome = outcome.and_then(|()| run_probe(probe, &raws, volumes, bench, &mut facts));
+    }
+    while let Some(raw) = raws.pop() {
+        raw.built.undo(machine, journal).map_err(|e| Failure::ours(&e))?;
+    }
+    outcome.map(|()| facts)
+}
+
+fn limits_of(volume: &Volume) -> Option<Limits> {
+    match volume.kind {
+        VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(limits),
+        _ => None,
+    }
+}
+
+struct Raw {
+    name: String,
+    limits: Limits,
+    built: Built,
+}
+
+/// One direction of one kind of limit.
+struct Probe {
+    limit: &'static str,
+    rw: Rw,
+    asked: fn(&Limits) -> Option<u64>,
+    rate: fn(&Totals) -> f64,
+}
+
+const PROBES: &[Probe] = &[
+    Probe { limit: "read_iops", rw: Rw::Randread, asked: |l| l.read_iops, rate: |t| t.iops },
+    Probe { limit: "write_iops", rw: Rw::Randwrite, asked: |l| l.write_iops, rate: |t| t.iops },
+    Probe { limit: "read_bps", rw: Rw::Read, asked: |l| l.read_bps, rate: |t| t.bytes_per_second },
+    Probe { limit: "write_bps", rw: Rw::Write, asked: |l| l.write_bps, rate: |t| t.bytes_per_second },
+];
+
+/// Small blocks for an IOPS limit, so that bandwidth doesn't get in the way; large ones for a bandwidth limit.
+fn workload(probe: &Probe, size_bytes: u64) -> Workload {
+    let small = probe.rw.is_random();
+    Workload {
+        name: format!("probe-{}", probe.limit),
+        engine: EngineKind::Fio,
+        ask: Ask::Options(Options {
+            rw: probe.rw,
+            rwmixread: 50,
+            bs_bytes: if small { 4096 } else { 128 << 10 },
+            size_bytes,
+            iodepth: 16,
+            numjobs: 1,
+            direct: true,
+            ioengine: "libaio".into(),
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            buffer_compress_percentage: 0,
+            dedupe_percentage: 0,
+            rate_iops: None,
+            random_distribution: "random".into(),
+            norandommap: false,
+            other: BTreeMap::new(),
+        }),
+        layout: Layout::Written,
+        cache: CacheStart::Keep,
+    }
+}
+
+fn run_probe(
+    probe: &Probe,
+    raws: &[Raw],
+    volumes: &Volumes,
+    bench: &Bench<'_>,
+    facts: &mut [VolumeFacts],
+) -> Result<(), Failure> {
+    let throttle = volumes.throttle();
+    let procs = throttle.as_ref().map(|t| t.cgroup_procs.as_path());
+    let cancel = bench.cancel;
+    let scratch = bench.scratch;
+    let outputs: Vec<(String, u64, Result<EngineOutput, String>)> = std::thread::scope(|scope| {
+        let running: Vec<_> = raws
+            .iter()
+            .filter_map(|raw| (probe.asked)(&raw.limits).map(|asked| (raw, asked)))
+            .map(|(raw, asked)| {
+                let size = facts.iter().find(|f| f.name == raw.name).map_or(0, |f| f.size_bytes);
+                let workload = workload(probe, size);
+                let handle = scope.spawn(move || {
+                    engine_for(EngineKind::Fio)
+                        .run(&Job {
+                            ground: &raw.built.ground,
+                            workload: &workload,
+                            seed: 1,
+                            trial_seconds: PROBE_SECONDS,
+                            ramp_seconds: PROBE_RAMP_SECONDS,
+                            cgroup_procs: procs,
+                            cancel,
+                            started: &|_| {},
+                            scratch,
+                        })
+                        .map_err(|e| chain(&e))
+                });
+                (raw.name.clone(), asked, handle)
+            })
+            .collect();
+        running
+            .into_iter()
+            .map(|(name, asked, handle)| {
+                let output = handle.join().unwrap_or_else(|_| Err("the probe panicked".into()));
+                (name, asked, output)
+            })
+            .collect()
+    });
+    for (name, asked, output) in outputs {
+        let output = output.map_err(|error| Failure {
+            blame: Blame::Machine,
+            error: format!("volume {name}: the probe of {} failed: {error}", probe.limit),
+        })?;
+        let verified = check(probe, asked, &output);
+        let off = verified.measured / verified.asked - 1.0;
+        if off.abs() > TOLERANCE {
+            return Err(refusal(&name, &verified, off));
+        }
+        if let Some(fact) = facts.iter_mut().find(|f| f.name == name) {
+            fact.verified.push(verified);
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
+fn check(probe: &Probe, asked: u64, output: &EngineOutput) -> VerifiedLimit {
+    let totals = if probe.rw.reads() { &output.read } else { &output.write };
+    VerifiedLimit {
+        limit: probe.limit.to_owned(),
+        asked: asked as f64,
+        measured: totals.as_ref().map_or(0.0, probe.rate),
+        seconds: output.window.seconds(),
+    }
+}
+
+fn refusal(name: &str, verified: &VerifiedLimit, off: f64) -> Failure {
+    let VerifiedLimit { limit, asked, measured, .. } = verified;
+    let why = if off > 0.0 {
+        "the limit does not bind here, so this would not be the volume that was asked for"
+    } else {
+        "this machine can't reach the limit, so something else would be measured; ask for less, or leave the limit out"
+    };
+    Failure {
+        blame: Blame::Machine,
+        error: format!(
+            "volume {name}: {limit} is limited to {asked}, but a raw probe measured {measured:.0}: {why}"
+        ),
+    }
+}
