@@ -1,10 +1,11 @@
 //! The machine a run ran on. No secrets: no environment variables, no addresses, no user names.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The machine, as found when the run began. Everything that isn't known is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// Version of diskproof.
     pub diskproof: String,

@@ -4,6 +4,7 @@ use crate::environment::Environment;
 use crate::id::{CellId, RunId};
 use crate::trial::TrialRecord;
 use crate::volume::VolumeFacts;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. `--json` prints these, one per line.
@@ -65,7 +66,7 @@ pub enum Event {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Stopped {
     /// All rounds were done.

@@ -8,6 +8,7 @@ pub mod event;
 pub mod extents;
 pub mod finding;
 pub mod id;
+pub mod judged;
 pub mod latency;
 pub mod plan;
 pub mod quantity;

@@ -4,6 +4,7 @@ use crate::id::CellId;
 use crate::stack::Stack;
 use crate::version::FormatVersion;
 use crate::workload::Workload;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub struct Cell {
 }
 
 /// How to measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
     /// Measured seconds per trial, ramp not included.
     pub trial_seconds: f64,

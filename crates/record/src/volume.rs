@@ -58,7 +58,7 @@ impl Limits {
 }
 
 /// What a provided volume really is, as found on the node.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeFacts {
     /// As in [`Volume::name`].
     pub name: String,
@@ -77,7 +77,7 @@ pub struct VolumeFacts {
 }
 
 /// One limit and the rate that a raw probe reached against it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifiedLimit {
     /// `read_iops`, `write_iops`, `read_bps` or `write_bps`.
     pub limit: String,
