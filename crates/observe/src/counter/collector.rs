@@ -1,0 +1,158 @@
+//! Everything read at one instant.
+
+use crate::counter::block::BlockReader;
+use crate::counter::cgroup::CgroupReader;
+use crate::counter::tree::ProcessTree;
+use crate::counter::{cpu, keyed, pressure};
+use crate::error::ReadError;
+use crate::kernel_file::{KernelFile, Shape};
+use crate::roots::Roots;
+use record::counter::{ProcessCounters, Sample};
+use rustix::time::{ClockId, clock_gettime};
+use std::path::PathBuf;
+
+/// What to watch beside the machine as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Subjects {
+    /// Kernel names of block devices and partitions, e.g. all of a topology's nodes.
+    pub devices: Vec<String>,
+    /// Directory of the trial's control group, v1 blkio or v2.
+    pub cgroup: Option<PathBuf>,
+}
+
+/// Reads samples from files it keeps open. One instance, one thread.
+#[derive(Debug)]
+pub struct Collector {
+    roots: Roots,
+    blocks: Vec<BlockReader>,
+    stat: Option<KernelFile>,
+    meminfo: Option<KernelFile>,
+    vmstat: Option<KernelFile>,
+    pressure: Vec<(&'static str, KernelFile)>,
+    cgroup: Option<CgroupReader>,
+    engine: Option<ProcessTree>,
+    last_engine: Option<ProcessCounters>,
+    buffer: Vec<u8>,
+    problems: Vec<ReadError>,
+}
+
+/// More problems than this tell nothing new: the same file fails at every sample.
+const PROBLEMS_KEPT: usize = 16;
+
+impl Collector {
+    /// Opens what is there. What can't be opened is noted in [`Collector::problems`] and absent from the samples.
+    #[must_use]
+    pub fn new(roots: &Roots, subjects: &Subjects) -> Self {
+        let mut problems = Vec::new();
+        let mut open = |name: &str, shape| {
+            let opened = KernelFile::open(roots.proc.join(name), shape);
+            noting(opened, &mut problems).flatten()
+        };
+        let stat = open("stat", Shape::OneRecord);
+        let meminfo = open("meminfo", Shape::OneRecord);
+        let vmstat = open("vmstat", Shape::Records);
+        let pressure = ["cpu", "io", "memory"]
+            .into_iter()
+            .filter_map(|resource| Some((resource, open(&format!("pressure/{resource}"), Shape::OneRecord)?)))
+            .collect();
+        let mut blocks = Vec::new();
+        for name in &subjects.devices {
+            blocks.extend(noting(BlockReader::open(roots, name), &mut problems).flatten());
+        }
+        let cgroup = subjects.cgroup.as_deref();
+        let cgroup = cgroup.and_then(|dir| noting(CgroupReader::open(dir), &mut problems).flatten());
+        Self {
+            roots: roots.clone(),
+            blocks,
+            stat,
+            meminfo,
+            vmstat,
+            pressure,
+            cgroup,
+            engine: None,
+            last_engine: None,
+            buffer: Vec::new(),
+            problems,
+        }
+    }
+
+    /// Follows this process and its children from the next sample on.
+    pub fn engine(&mut self, pid: u32) {
+        self.engine = noting(ProcessTree::new(&self.roots.proc, pid), &mut self.problems);
+    }
+
+    /// Reads one sample.
+    pub fn sample(&mut self) -> Sample {
+        let mut sample = Sample { monotonic_ns: monotonic_ns(), ..Sample::default() };
+        let Self { buffer, problems, .. } = self;
+        // Devices and engine first: they are what rates are made of, so they should be closest to the time stamp.
+        for block in &self.blocks {
+            if let Some(counters) = noting(block.read(buffer), problems).flatten() {
+                sample.block.insert(block.name.clone(), counters);
+            }
+        }
+        if let Some(cgroup) = &self.cgroup {
+            sample.cgroup_io = noting(cgroup.read(buffer), problems).unwrap_or_default();
+        }
+        if let Some(engine) = &mut self.engine {
+            // A sample that failed keeps the last known sum: counters don't fall.
+            self.last_engine = noting(engine.read(buffer), problems).or(self.last_engine);
+            sample.engine = self.last_engine;
+        }
+        if let Some((cpu, cores)) = text(&self.stat, buffer, problems, cpu::parse) {
+            (sample.cpu, sample.cores) = (cpu, cores);
+        }
+        sample.memory = text(&self.meminfo, buffer, problems, keyed::memory);
+        sample.vm = text(&self.vmstat, buffer, problems, keyed::vm);
+        for (resource, file) in &self.pressure {
+            let read = file
+                .read(buffer)
+                .and_then(|text| text.map_or(Ok(None), |text| pressure::parse(file.path(), text)));
+            if let Some(stalled) = noting(read, problems).flatten() {
+                sample.pressure.insert((*resource).to_owned(), stalled);
+            }
+        }
+        sample
+    }
+
+    /// What could not be read or understood so far; the first few.
+    #[must_use]
+    pub fn problems(&self) -> &[ReadError] {
+        &self.problems
+    }
+
+    pub(crate) fn into_problems(self) -> Vec<ReadError> {
+        self.problems
+    }
+}
+
+fn text<T>(
+    file: &Option<KernelFile>,
+    buffer: &mut Vec<u8>,
+    problems: &mut Vec<ReadError>,
+    parse: fn(&std::path::Path, &[u8]) -> Result<T, ReadError>,
+) -> Option<T> {
+    let file = file.as_ref()?;
+    let text = noting(file.read(buffer), problems).flatten()?;
+    noting(parse(file.path(), text), problems)
+}
+
+fn noting<T>(result: Result<T, ReadError>, problems: &mut Vec<ReadError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            if problems.len() < PROBLEMS_KEPT {
+                problems.push(error);
+            }
+            None
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Both parts of a monotonic time are never negative.
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)
+}

@@ -1,0 +1,10 @@
+//! One reader per kind of kernel file.
+
+pub(crate) mod block;
+pub(crate) mod cgroup;
+pub(crate) mod collector;
+pub(crate) mod cpu;
+pub(crate) mod keyed;
+pub(crate) mod pressure;
+pub(crate) mod process;
+pub(crate) mod tree;

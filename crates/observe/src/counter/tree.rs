@@ -1,0 +1,239 @@
+//! The engine's processes, summed: the one that was started, its children and theirs.
+//!
+//! A process that ends hands its counters to the parent that waits for it (cutime and cstime in stat; the kernel adds
+//! its I/O to the parent's io as well), so a sum over the living counts everything once. Two things can spoil that, and
+//! are dealt with: a child that ends between the reading of its parent and its own (all are read again), and a process
+//! whose parent isn't in the tree, such as the first one (what was last seen of it is kept).
+
+use crate::counter::process::{self, Io, Ticks};
+use crate::error::ReadError;
+use crate::kernel_file::{KernelFile, Shape};
+use crate::text::{fields, number, required};
+use record::counter::ProcessCounters;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How often one sample reads the tree again because a process ended meanwhile.
+const PASSES: u32 = 4;
+
+/// A process and all that descends from it.
+#[derive(Debug)]
+pub(crate) struct ProcessTree {
+    proc: PathBuf,
+    /// Parents before their children.
+    living: Vec<Process>,
+    /// What ended without handing its counters to a parent in the tree.
+    ended: Counted,
+    busiest_thread_ticks: u64,
+    /// Whether every io file could be read so far.
+    io_complete: bool,
+    /// Where the kernel doesn't list children: processes that are known not to be ours.
+    foreign: BTreeSet<u32>,
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: u32,
+    parent: Option<u32>,
+    stat: KernelFile,
+    io: Option<KernelFile>,
+    threads: u32,
+    last: Counted,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    ticks: Ticks,
+    io: Io,
+}
+
+impl ProcessTree {
+    /// Begins with one process; it may be gone already.
+    pub(crate) fn new(proc: &Path, root: u32) -> Result<Self, ReadError> {
+        let mut tree = Self {
+            proc: proc.to_owned(),
+            living: Vec::new(),
+            ended: Counted::default(),
+            busiest_thread_ticks: 0,
+            io_complete: true,
+            foreign: BTreeSet::new(),
+        };
+        tree.admit(root, None)?;
+        Ok(tree)
+    }
+
+    /// Everything counted up to now.
+    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> Result<ProcessCounters, ReadError> {
+        for _ in 0..PASSES {
+            let ended = self.pass(buffer)?;
+            if !ended {
+                break;
+            }
+        }
+        let mut sum = self.ended;
+        let mut tasks = 0;
+        for process in &self.living {
+            sum.ticks += process.last.ticks;
+            sum.io += process.last.io;
+            tasks += process.threads;
+        }
+        let io = self.io_complete.then_some(sum.io);
+        Ok(ProcessCounters {
+            tasks,
+            user_ticks: sum.ticks.user,
+            system_ticks: sum.ticks.system,
+            busiest_thread_ticks: Some(self.busiest_thread_ticks),
+            read_chars: io.map(|io| io.read_chars),
+            write_chars: io.map(|io| io.write_chars),
+            read_bytes: io.map(|io| io.read_bytes),
+            write_bytes: io.map(|io| io.write_bytes),
+        })
+    }
+
+    /// Reads every process, finds new children, lets go of the ended. Says whether any had ended.
+    fn pass(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ReadError> {
+        let mut gone = BTreeSet::new();
+        let mut index = 0;
+        // `living` grows while its new children are found behind their parents.
+        while let Some(process) = self.living.get_mut(index) {
+            index += 1;
+            let pid = process.pid;
+            match process.read(buffer)? {
+                Some(read) => {
+                    self.io_complete &= read.io;
+                    self.busiest_thread_ticks = self.busiest_thread_ticks.max(read.single_thread_ticks);
+                    if process.threads > 1 {
+                        let busiest = busiest_thread(&self.proc, pid)?;
+                        self.busiest_thread_ticks = self.busiest_thread_ticks.max(busiest);
+                    }
+                    for child in self.children(pid)? {
+                        self.admit(child, Some(pid))?;
+                    }
+                }
+                None => {
+                    gone.insert(pid);
+                }
+            }
+        }
+        self.let_go(&gone);
+        Ok(!gone.is_empty())
+    }
+
+    fn let_go(&mut self, gone: &BTreeSet<u32>) {
+        if gone.is_empty() {
+            return;
+        }
+        let handed_on: BTreeSet<u32> =
+            self.living.iter().map(|process| process.pid).filter(|pid| !gone.contains(pid)).collect();
+        for process in self.living.extract_if(.., |process| gone.contains(&process.pid)) {
+            if !process.parent.is_some_and(|parent| handed_on.contains(&parent)) {
+                self.ended.ticks += process.last.ticks;
+                self.ended.io += process.last.io;
+            }
+        }
+    }
+
+    fn admit(&mut self, pid: u32, parent: Option<u32>) -> Result<(), ReadError> {
+        if self.living.iter().any(|process| process.pid == pid) {
+            return Ok(());
+        }
+        let directory = self.proc.join(pid.to_string());
+        let Some(stat) = KernelFile::open(directory.join("stat"), Shape::OneRecord)? else { return Ok(()) };
+        // Another user's io can't be opened or read: then the tree's I/O is unknown, not an error.
+        let io = KernelFile::open(directory.join("io"), Shape::OneRecord).unwrap_or(None);
+        self.living.push(Process { pid, parent, stat, io, threads: 0, last: Counted::default() });
+        Ok(())
+    }
+
+    /// Children as the kernel lists them per thread (CONFIG_PROC_CHILDREN), else found by their parent's number.
+    fn children(&mut self, pid: u32) -> Result<Vec<u32>, ReadError> {
+        let tasks = self.proc.join(pid.to_string()).join("task");
+        let own = tasks.join(pid.to_string()).join("children");
+        let Some(text) = required(&own)? else {
+            return if tasks.join(pid.to_string()).exists() {
+                self.children_by_parent(pid)
+            } else {
+                Ok(Vec::new())
+            };
+        };
+        let mut found = numbers(&text);
+        let single = self.living.iter().any(|process| process.pid == pid && process.threads <= 1);
+        if !single {
+            for thread in numbered(&tasks).into_iter().filter(|&thread| thread != pid) {
+                let listed = required(&tasks.join(thread.to_string()).join("children"))?;
+                found.extend(listed.map(|text| numbers(&text)).unwrap_or_default());
+            }
+        }
+        Ok(found)
+    }
+
+    fn children_by_parent(&mut self, pid: u32) -> Result<Vec<u32>, ReadError> {
+        let mut found = Vec::new();
+        for candidate in numbered(&self.proc) {
+            let known = self.living.iter().any(|process| process.pid == candidate);
+            if known || self.foreign.contains(&candidate) {
+                continue;
+            }
+            let path = self.proc.join(candidate.to_string()).join("stat");
+            let Some(text) = required(&path)? else { continue };
+            let parent = process::stat(&path, &text)?.parent;
+            if parent == pid {
+                found.push(candidate);
+            } else if !self.living.iter().any(|process| process.pid == parent) {
+                self.foreign.insert(candidate);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What one reading of one process gave beside its counters.
+struct Reading {
+    io: bool,
+    single_thread_ticks: u64,
+}
+
+impl Process {
+    /// `None` when it has ended and been waited for.
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Reading>, ReadError> {
+        let Some(text) = self.stat.read(buffer)? else { return Ok(None) };
+        let stat = process::stat(self.stat.path(), text)?;
+        self.threads = stat.threads;
+        let mut ticks = stat.own;
+        ticks += stat.waited;
+        let single_thread_ticks = if stat.threads <= 1 { stat.own.sum() } else { 0 };
+        let io = match self.io.as_ref().map(|file| (file.path(), file.read(buffer))) {
+            // Permission is checked at reading; without it the sum is unknown.
+            None | Some((_, Err(_))) => None,
+            Some((path, Ok(Some(text)))) => Some(process::io(path, text)?),
+            // It ended after stat was read; the next pass sees that.
+            Some((_, Ok(None))) => Some(self.last.io),
+        };
+        self.last = Counted { ticks, io: io.unwrap_or(self.last.io) };
+        Ok(Some(Reading { io: io.is_some(), single_thread_ticks }))
+    }
+}
+
+/// CPU ticks of the busiest living thread of a process.
+fn busiest_thread(proc: &Path, pid: u32) -> Result<u64, ReadError> {
+    let tasks = proc.join(pid.to_string()).join("task");
+    let mut busiest = 0;
+    for thread in numbered(&tasks) {
+        let path = tasks.join(thread.to_string()).join("stat");
+        if let Some(text) = required(&path)? {
+            busiest = busiest.max(process::stat(&path, &text)?.own.sum());
+        }
+    }
+    Ok(busiest)
+}
+
+/// Entries of a directory that are numbers: processes or threads.
+pub(crate) fn numbered(directory: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn numbers(text: &[u8]) -> Vec<u32> {
+    fields(text).filter_map(|field| number(field)?.try_into().ok()).collect()
+}

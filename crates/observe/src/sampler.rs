@@ -1,0 +1,181 @@
+//! Samples on a schedule, in a thread of their own.
+
+use crate::counter::collector::{Collector, Subjects};
+use crate::error::ReadError;
+use crate::others::{self, Census};
+use crate::roots::Roots;
+use record::counter::{Evidence, Sample};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What to sample, and how often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Where the kernel's files are.
+    pub roots: Roots,
+    /// Samples per second; kept between one per hour and 1000.
+    pub hz: f64,
+    /// What to watch beside the machine as a whole.
+    pub subjects: Subjects,
+    /// The engine's first process, if it already runs; else [`Sampler::engine_pid`].
+    pub engine_pid: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { roots: Roots::default(), hz: 10.0, subjects: Subjects::default(), engine_pid: None }
+    }
+}
+
+/// The sampler's thread could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start a thread to sample kernel counters")]
+pub struct Unobservable {
+    source: io::Error,
+}
+
+/// A running sampler. Dropping it ends its thread.
+#[derive(Debug)]
+pub struct Sampler {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Collected>>,
+    before: Census,
+    roots: Roots,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    engine_pid: Option<u32>,
+    /// Every process that was an engine.
+    engines: BTreeSet<u32>,
+    stop: bool,
+}
+
+struct Collected {
+    samples: Vec<Sample>,
+    problems: Vec<ReadError>,
+}
+
+impl Shared {
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        // A panic elsewhere can't leave these three fields half-made.
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sampler {
+    /// Takes the first sample, then goes on in its own thread.
+    ///
+    /// # Errors
+    /// When the thread can't be started.
+    pub fn start(config: &Config) -> Result<Self, Unobservable> {
+        let shared = Arc::new(Shared::default());
+        let before = others::census(&config.roots);
+        let mut collector = Collector::new(&config.roots, &config.subjects);
+        if let Some(pid) = config.engine_pid {
+            collector.engine(pid);
+            shared.orders().engines.insert(pid);
+        }
+        let first = collector.sample();
+        let period = period(config.hz);
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("diskproof-sampler".to_owned())
+            .spawn(move || follow(collector, first, period, &theirs))
+            .map_err(|source| Unobservable { source })?;
+        Ok(Self { shared, thread: Some(thread), before, roots: config.roots.clone() })
+    }
+
+    /// Tells the sampler which process is the engine's first one, as soon as it runs.
+    pub fn engine_pid(&self, pid: u32) {
+        let mut orders = self.shared.orders();
+        orders.engine_pid = Some(pid);
+        orders.engines.insert(pid);
+        drop(orders);
+        self.shared.changed.notify_all();
+    }
+
+    /// Takes the last sample and ends.
+    #[must_use]
+    pub fn stop(self) -> Evidence {
+        self.stop_with_problems().0
+    }
+
+    /// As [`Sampler::stop`], with the files that could not be read or understood: those counters are absent.
+    #[must_use]
+    pub fn stop_with_problems(mut self) -> (Evidence, Vec<ReadError>) {
+        let collected = self.end().unwrap_or(Collected { samples: Vec::new(), problems: Vec::new() });
+        let after = others::census(&self.roots);
+        let engines = std::mem::take(&mut self.shared.orders().engines);
+        let (others, others_complete) = others::between(&self.before, &after, &engines);
+        let evidence = Evidence {
+            ticks_per_second: rustix::param::clock_ticks_per_second(),
+            samples: collected.samples,
+            others,
+            others_complete,
+        };
+        (evidence, collected.problems)
+    }
+
+    fn end(&mut self) -> Option<Collected> {
+        self.shared.orders().stop = true;
+        self.shared.changed.notify_all();
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn period(hz: f64) -> Duration {
+    let hz = if hz.is_finite() { hz.clamp(1.0 / 3600.0, 1000.0) } else { 10.0 };
+    Duration::from_secs_f64(1.0 / hz)
+}
+
+fn follow(mut collector: Collector, first: Sample, period: Duration, shared: &Shared) -> Collected {
+    let mut samples = vec![first];
+    let mut due = Instant::now() + period;
+    loop {
+        let stop = wait(shared, due, &mut collector);
+        samples.push(collector.sample());
+        if stop {
+            return Collected { samples, problems: collector.into_problems() };
+        }
+        // The schedule is absolute: being late once doesn't move later samples. Beats that were missed are left out
+        // rather than taken in a bunch.
+        let now = Instant::now();
+        while due <= now {
+            due += period;
+        }
+    }
+}
+
+/// Sleeps until a sample is due; true when it is to be the last.
+fn wait(shared: &Shared, due: Instant, collector: &mut Collector) -> bool {
+    let mut orders = shared.orders();
+    loop {
+        if let Some(pid) = orders.engine_pid.take() {
+            collector.engine(pid);
+        }
+        if orders.stop {
+            return true;
+        }
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        orders = shared.changed.wait_timeout(orders, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}

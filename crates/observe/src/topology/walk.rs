@@ -1,0 +1,70 @@
+//! From a ground to all devices under it, breadth first.
+
+use crate::mountinfo::Mounts;
+use crate::roots::Roots;
+use crate::topology::{block_node, mounted};
+use record::topology::Topology;
+use std::collections::{BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What lies under a ground.
+///
+/// `ground_devices` are device files (`/dev/loop3`, a by-id link); `mount` is the ground's directory, or any path below
+/// its mount point, if it is a directory. With a mount, its own devices are the direct ones, found by the kernel's word;
+/// of `ground_devices` those that aren't among them or below them are added. With neither, nothing is known.
+///
+/// Nothing here fails: what can't be followed is told in [`Topology::unknown`].
+#[must_use]
+pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>) -> Topology {
+    let mut found = Topology::default();
+    let mounts = Mounts::read(roots).unwrap_or_else(|error| {
+        found.unknown.push(error.to_string());
+        Mounts::default()
+    });
+    let mut direct = Vec::new();
+    if let Some(path) = mount {
+        direct = under_mount(roots, &mounts, path, &mut found);
+    }
+    walk(roots, &mounts, direct, &mut found);
+    let mut more = Vec::new();
+    for path in ground_devices {
+        match block_node::name_of(roots, path) {
+            Some(name) => more.push(name),
+            None => found.unknown.push(format!("{}: no such block device", path.display())),
+        }
+    }
+    more.retain(|name| !found.nodes.iter().any(|node| node.name == *name));
+    walk(roots, &mounts, more, &mut found);
+    found.nodes.sort_by_key(|node| node.depth);
+    found
+}
+
+fn under_mount(roots: &Roots, mounts: &Mounts, path: &Path, found: &mut Topology) -> Vec<String> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let Some(mount) = mounts.holding(&real) else {
+        found.unknown.push(format!("{}: no mount holds it", real.display()));
+        return Vec::new();
+    };
+    found.fs_type = Some(mount.fs_type.clone());
+    found.mount_options = Some(mount.all_options());
+    mounted::devices(roots, mounts, mount).unwrap_or_else(|reason| {
+        found.unknown.push(reason);
+        Vec::new()
+    })
+}
+
+/// Adds these devices and all below them. A device that was seen isn't followed again, so a ring ends.
+fn walk(roots: &Roots, mounts: &Mounts, direct: Vec<String>, found: &mut Topology) {
+    let mut seen: BTreeSet<String> = found.nodes.iter().map(|node| node.name.clone()).collect();
+    let mut queue: VecDeque<(String, u32)> = direct.into_iter().map(|name| (name, 0)).collect();
+    while let Some((name, depth)) = queue.pop_front() {
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        if let Some(node) = block_node::read(roots, mounts, &name, depth, &mut found.unknown) {
+            queue.extend(block_node::below(&node.kind).into_iter().map(|member| (member, depth + 1)));
+            found.nodes.push(node);
+        }
+    }
+}

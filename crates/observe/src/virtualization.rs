@@ -1,0 +1,71 @@
+//! Which hypervisor or container we run in, named as `systemd-detect-virt` does.
+
+use crate::roots::Roots;
+use crate::text::{first_line, whole};
+
+/// Vendor or product strings of DMI and what they mean; the order is systemd's.
+const DMI: [(&str, &str); 14] = [
+    ("KVM", "kvm"),
+    ("OpenStack", "kvm"),
+    ("KubeVirt", "kvm"),
+    ("Amazon EC2", "amazon"),
+    ("QEMU", "qemu"),
+    ("VMware", "vmware"),
+    ("VMW", "vmware"),
+    ("innotek GmbH", "oracle"),
+    ("VirtualBox", "oracle"),
+    ("Xen", "xen"),
+    ("Bochs", "bochs"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Hyper-V", "microsoft"),
+];
+
+/// `None` when nothing speaks for one: bare metal, or a machine that hides it.
+pub(crate) fn detect(roots: &Roots) -> Option<String> {
+    container(roots).or_else(|| hypervisor(roots)).map(str::to_owned)
+}
+
+fn container(roots: &Roots) -> Option<&'static str> {
+    // Only the one variable that container managers set for this purpose is looked at; needs root.
+    let environment = std::fs::read(roots.proc.join("1/environ")).unwrap_or_default();
+    let named = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"container="));
+    match named {
+        Some(b"lxc") => return Some("lxc"),
+        Some(b"docker") => return Some("docker"),
+        Some(b"podman") => return Some("podman"),
+        Some(b"systemd-nspawn") => return Some("systemd-nspawn"),
+        Some(_) => return Some("container-other"),
+        None => {}
+    }
+    let groups = whole(&roots.proc.join("1/cgroup")).unwrap_or_default();
+    [("/docker", "docker"), ("/libpod", "podman"), ("/lxc", "lxc"), ("/kubepods", "container-other")]
+        .into_iter()
+        .find_map(|(mark, name)| groups.contains(mark).then_some(name))
+}
+
+fn hypervisor(roots: &Roots) -> Option<&'static str> {
+    let kind = first_line(&roots.sys.join("hypervisor/type"));
+    if kind.as_deref() == Some("xen") {
+        return Some("xen");
+    }
+    let dmi = roots.sys.join("class/dmi/id");
+    for file in ["product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"] {
+        let Some(text) = first_line(&dmi.join(file)) else { continue };
+        if let Some((_, name)) = DMI.into_iter().find(|(mark, _)| text.starts_with(mark)) {
+            return Some(name);
+        }
+    }
+    // Small hypervisors have no DMI, but the kernel's choice of clocks tells which one it talks to.
+    let clocks = roots.sys.join("devices/system/clocksource/clocksource0/available_clocksource");
+    let clocks = first_line(&clocks).unwrap_or_default();
+    for (mark, name) in [("kvm-clock", "kvm"), ("hyperv_clocksource", "microsoft"), ("xen", "xen")] {
+        if clocks.split_whitespace().any(|clock| clock.starts_with(mark)) {
+            return Some(name);
+        }
+    }
+    let flags = whole(&roots.proc.join("cpuinfo")).unwrap_or_default();
+    let flags = flags.lines().find(|line| line.starts_with("flags"));
+    let virtual_cpu = flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
+    virtual_cpu.then_some("vm-other")
+}
