@@ -1,0 +1,16 @@
+//! Jens Axboe's fio as an engine.
+
+mod errno;
+mod forbidden;
+mod ini;
+mod jobfile;
+pub mod json;
+mod layout;
+pub mod log;
+mod output;
+mod perform;
+mod process;
+mod regions;
+mod version;
+
+pub use perform::FioEngine;

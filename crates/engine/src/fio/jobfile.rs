@@ -1,0 +1,188 @@
+//! A job file from a workload's options: every default that matters is written out, so the record shows it.
+
+use super::forbidden;
+use super::ini::{Ini, Section, escape};
+use super::regions::{Region, assign};
+use crate::contract::Job;
+use record::workload::{CacheStart, Layout, Options};
+use std::time::Duration;
+
+/// fio takes seeds below 2^63; this keeps clear of it.
+const SEED_MASK: u64 = (1 << 62) - 1;
+
+/// fio's default size of the piece that is filled part random, part zero.
+const COMPRESS_CHUNK_BYTES: u32 = 512;
+
+/// Options that a workload has as fields of its own, or that follow from the trial; `other` may not say them again.
+const OWN: &[&str] = &[
+    "allow_file_create",
+    "bs",
+    "blocksize",
+    "buffer_compress_percentage",
+    "create_on_open",
+    "dedupe_percentage",
+    "direct",
+    "end_fsync",
+    "fdatasync",
+    "filesize",
+    "fsync",
+    "invalidate",
+    "iodepth",
+    "ioengine",
+    "loops",
+    "name",
+    "norandommap",
+    "nrfiles",
+    "numjobs",
+    "offset",
+    "offset_increment",
+    "overwrite",
+    "ramp_time",
+    "random_distribution",
+    "randrepeat",
+    "randseed",
+    "rate_iops",
+    "runtime",
+    "rw",
+    "readwrite",
+    "rwmixread",
+    "rwmixwrite",
+    "size",
+    "time_based",
+];
+
+/// The regions of a workload's identical jobs.
+pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Region>, String> {
+    let jobs: Vec<_> = (0..options.numjobs.max(1)).map(|i| (i.to_string(), options.size_bytes)).collect();
+    assign(job.ground.place(), &jobs)
+}
+
+/// The job file that performs a workload.
+///
+/// # Errors
+/// In words, when an option would lead fio elsewhere.
+pub(crate) fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Result<Ini, String> {
+    if let Some(why) = forbidden::ioengine(&options.ioengine) {
+        return Err(why);
+    }
+    let mut global = Section::new("global");
+    pattern(&mut global, options)?;
+    data(&mut global, options, job.seed);
+    durability(&mut global, options);
+    timing(&mut global, job.trial_seconds, job.ramp_seconds);
+    global.flag("invalidate", job.workload.cache == CacheStart::Cold);
+    nothing_laid_out_by_fio(&mut global);
+    reporting(&mut global);
+    for (name, value) in &options.other {
+        if OWN.contains(&name.as_str()) {
+            return Err(format!("{name} belongs to the workload itself, not among its other options"));
+        }
+        if let Some(why) = forbidden::reason(name, value) {
+            return Err(why);
+        }
+        global.set(name, value);
+    }
+    let mut ini = Ini { sections: vec![global] };
+    ini.sections.extend(regions.iter().enumerate().map(|(index, region)| {
+        let mut section = Section::new(format!("job{index}"));
+        place(&mut section, region);
+        section
+    }));
+    Ok(ini)
+}
+
+fn pattern(global: &mut Section, options: &Options) -> Result<(), String> {
+    global.set("ioengine", &options.ioengine);
+    global.flag("direct", options.direct);
+    global.set("rw", options.rw.name());
+    if options.rw.reads() && options.rw.writes() {
+        global.set("rwmixread", options.rwmixread);
+    }
+    global.set("bs", options.bs_bytes);
+    global.set("iodepth", options.iodepth);
+    if options.rw.is_random() {
+        if let Some(c) = forbidden::unsafe_text(&options.random_distribution) {
+            return Err(format!("random_distribution can't hold {c:?}"));
+        }
+        global.set("random_distribution", &options.random_distribution);
+        global.flag("norandommap", options.norandommap);
+    }
+    if let Some(rate) = options.rate_iops {
+        global.set("rate_iops", rate);
+    }
+    Ok(())
+}
+
+/// What is written, and the seed of offsets and data.
+pub(super) fn data(section: &mut Section, options: &Options, seed: u64) {
+    section.flag("randrepeat", false);
+    section.set("randseed", fio_seed(seed));
+    section.flag("refill_buffers", true);
+    section.set("buffer_compress_percentage", options.buffer_compress_percentage);
+    section.set("buffer_compress_chunk", COMPRESS_CHUNK_BYTES);
+    if options.dedupe_percentage > 0 {
+        section.set("dedupe_percentage", options.dedupe_percentage);
+    }
+}
+
+fn durability(global: &mut Section, options: &Options) {
+    if !options.rw.writes() {
+        return;
+    }
+    global.flag("overwrite", true);
+    global.set("fsync", options.fsync);
+    global.set("fdatasync", options.fdatasync);
+    global.flag("end_fsync", options.end_fsync);
+}
+
+/// Runtime and ramp; fio's `time_based` goes over the data again until the time is up.
+pub(super) fn timing(section: &mut Section, trial_seconds: f64, ramp_seconds: f64) {
+    section.flag("time_based", true);
+    section.set("runtime", milliseconds(trial_seconds));
+    section.set("ramp_time", milliseconds(ramp_seconds));
+}
+
+/// The data was laid out by `prepare`; a file that is missing or short must be an error, not a surprise.
+pub(super) fn nothing_laid_out_by_fio(section: &mut Section) {
+    section.flag("allow_file_create", false);
+    section.flag("create_on_open", false);
+    section.set("fallocate", "none");
+}
+
+/// What our reader of json+ relies on.
+pub(super) fn reporting(section: &mut Section) {
+    section.flag("group_reporting", false);
+    section.set("unified_rw_reporting", "none");
+    section.flag("clat_percentiles", true);
+    section.flag("exitall_on_error", true);
+}
+
+/// One job's place.
+pub(super) fn place(section: &mut Section, region: &Region) {
+    section.set("filename", escape(&region.path.to_string_lossy()));
+    if region.block {
+        section.set("offset", region.offset_bytes);
+    }
+    section.set("size", region.size_bytes);
+}
+
+/// A seed fio takes: below 2^63, never 0 (all of fio's generators would then start alike).
+pub(super) fn fio_seed(seed: u64) -> u64 {
+    (seed & SEED_MASK).max(1)
+}
+
+/// A time as fio takes it; with its unit, since fio's bare numbers are seconds here and microseconds elsewhere.
+pub(super) fn milliseconds(seconds: f64) -> String {
+    let time = Duration::try_from_secs_f64(seconds.clamp(0.0, 1e9)).unwrap_or_default();
+    format!("{}ms", time.as_millis())
+}
+
+/// The bytes a layout must have, whatever the block size: fio leaves out a last block that is cut off.
+pub(super) fn whole_blocks(size_bytes: u64, block_bytes: u64) -> u64 {
+    size_bytes.checked_next_multiple_of(block_bytes.max(1)).unwrap_or(size_bytes)
+}
+
+/// Whether a layout leaves data to be written by the trial itself.
+pub(super) fn is_written(layout: Layout) -> bool {
+    layout == Layout::Written
+}

@@ -1,0 +1,208 @@
+//! fio's json+ output, read defensively: text before, between and after documents, cut-off documents, several documents,
+//! `nan` and huge numbers, missing fields. What isn't there is `None`.
+
+use record::latency::LatencyHistogram;
+use serde_json::{Map, Value};
+
+/// Lines of text kept beside the documents.
+const MAX_MESSAGES: usize = 1000;
+
+/// Places where a document could begin that are tried; real output has one or two.
+const MAX_ATTEMPTS: usize = 10_000;
+
+/// What was found in the output.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The last whole document; fio writes several with `--status-interval`, and the last is the final one.
+    pub report: Option<Report>,
+    /// Whole documents found.
+    pub documents: usize,
+    /// Whether a document begins and never ends.
+    pub cut_off: bool,
+    /// Everything else fio wrote, line by line, without empty lines.
+    pub messages: Vec<String>,
+}
+
+/// One json+ document.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// E.g. `fio-3.33`.
+    pub version: Option<String>,
+    /// Jobs, in fio's order.
+    pub jobs: Vec<JobReport>,
+}
+
+/// One job of a document.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobReport {
+    /// Its section's name.
+    pub name: Option<String>,
+    /// Jobs of one group ran at the same time; groups ran one after the other.
+    pub group: Option<u64>,
+    /// Error number that ended it; `Some(0)` for none.
+    pub error: Option<i64>,
+    /// Errors it survived (`continue_on_error`).
+    pub total_errors: Option<u64>,
+    /// The first of those.
+    pub first_error: Option<i64>,
+    /// User CPU, percent of one core.
+    pub user_cpu_percent: Option<f64>,
+    /// System CPU, percent of one core.
+    pub system_cpu_percent: Option<f64>,
+    /// Reads; `None` when it did none.
+    pub read: Option<Direction>,
+    /// Writes; `None` when it did none.
+    pub write: Option<Direction>,
+}
+
+/// One direction of one job.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Direction {
+    /// I/Os *issued* in the measured time.
+    pub issued: Option<u64>,
+    /// Bytes completed.
+    pub bytes: Option<u64>,
+    /// Its measured time.
+    pub runtime_ms: Option<u64>,
+    /// I/Os whose completion latency was taken: those *completed* in the measured time.
+    pub completed: Option<u64>,
+    /// Mean completion latency.
+    pub latency_mean_ns: Option<f64>,
+    /// Completion latencies.
+    pub latency: LatencyHistogram,
+}
+
+/// Reads everything fio wrote to its output.
+#[must_use]
+pub fn read(text: &str) -> Reading {
+    let text = &without_bare_nan(text);
+    let mut reading = Reading::default();
+    let mut rest = text.as_str();
+    let mut attempts = 0;
+    while let Some(start) = next_start(rest) {
+        attempts += 1;
+        if attempts > MAX_ATTEMPTS {
+            break;
+        }
+        let mut values = serde_json::Deserializer::from_str(&rest[start..]).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(Value::Object(object))) if looks_like_fio(&object) => {
+                reading.add_messages(&rest[..start]);
+                reading.documents += 1;
+                reading.report = Some(report(&object));
+                rest = &rest[start + values.byte_offset()..];
+            }
+            outcome => {
+                let ended = matches!(&outcome, Some(Err(error)) if error.is_eof());
+                reading.cut_off |= ended && rest[start..].contains("\"fio version\"");
+                if reading.cut_off {
+                    reading.add_messages(&rest[..start]);
+                    return reading;
+                }
+                reading.add_messages(&rest[..=start]);
+                rest = &rest[start + 1..];
+            }
+        }
+    }
+    reading.add_messages(rest);
+    reading
+}
+
+impl Reading {
+    fn add_messages(&mut self, text: &str) {
+        let room = MAX_MESSAGES.saturating_sub(self.messages.len());
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        self.messages.extend(lines.take(room).map(str::to_owned));
+    }
+}
+
+/// Where the next line begins with `{`.
+fn next_start(text: &str) -> Option<usize> {
+    if text.starts_with('{') {
+        return Some(0);
+    }
+    text.find("\n{").map(|at| at + 1)
+}
+
+fn looks_like_fio(object: &Map<String, Value>) -> bool {
+    object.contains_key("jobs") || object.contains_key("fio version")
+}
+
+/// C prints what isn't a number as `nan`, `-nan`, `inf`; JSON has no word for it. Outside of strings they become `null`.
+fn without_bare_nan(text: &str) -> String {
+    const WORDS: [&str; 5] = ["-nan", "nan", "-inf", "inf", "+inf"];
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let value_at = line.rfind(" : ").map(|at| at + 3);
+        let value = value_at.and_then(|at| line.get(at..)).map(|v| v.trim_end().trim_end_matches(','));
+        match (value_at, value) {
+            (Some(at), Some(value)) if WORDS.iter().any(|w| w.eq_ignore_ascii_case(value)) => {
+                out.push_str(&line[..at]);
+                out.push_str("null");
+                out.push_str(&line[at + value.len()..]);
+            }
+            _ => out.push_str(line),
+        }
+    }
+    out
+}
+
+fn report(object: &Map<String, Value>) -> Report {
+    let jobs = object.get("jobs").and_then(Value::as_array);
+    Report {
+        version: object.get("fio version").and_then(Value::as_str).map(str::to_owned),
+        jobs: jobs.into_iter().flatten().filter_map(Value::as_object).map(job).collect(),
+    }
+}
+
+fn job(object: &Map<String, Value>) -> JobReport {
+    JobReport {
+        name: object.get("jobname").and_then(Value::as_str).map(str::to_owned),
+        group: number(object, "groupid"),
+        error: object.get("error").and_then(Value::as_i64),
+        total_errors: number(object, "total_err"),
+        first_error: object.get("first_error").and_then(Value::as_i64),
+        user_cpu_percent: float(object, "usr_cpu"),
+        system_cpu_percent: float(object, "sys_cpu"),
+        read: object.get("read").and_then(Value::as_object).and_then(direction),
+        write: object.get("write").and_then(Value::as_object).and_then(direction),
+    }
+}
+
+fn direction(object: &Map<String, Value>) -> Option<Direction> {
+    let clat = object.get("clat_ns").and_then(Value::as_object);
+    let found = Direction {
+        issued: number(object, "total_ios"),
+        bytes: number(object, "io_bytes"),
+        runtime_ms: number(object, "runtime"),
+        completed: clat.and_then(|c| number(c, "N")),
+        latency_mean_ns: clat.and_then(|c| float(c, "mean")),
+        latency: clat.map(histogram).unwrap_or_default(),
+    };
+    let idle = |n: Option<u64>| n.unwrap_or(0) == 0;
+    let nothing = idle(found.issued) && idle(found.bytes) && idle(found.completed);
+    (!nothing).then_some(found)
+}
+
+fn histogram(clat: &Map<String, Value>) -> LatencyHistogram {
+    let mut histogram = LatencyHistogram::default();
+    let bins = clat.get("bins").and_then(Value::as_object);
+    for (key, count) in bins.into_iter().flatten() {
+        if let (Ok(ns), Some(count)) = (key.parse::<u64>(), count.as_u64()) {
+            let bin = histogram.bins_ns.entry(ns).or_default();
+            *bin = bin.saturating_add(count);
+        }
+    }
+    histogram
+}
+
+fn number(object: &Map<String, Value>, name: &str) -> Option<u64> {
+    object.get(name).and_then(Value::as_u64)
+}
+
+fn float(object: &Map<String, Value>, name: &str) -> Option<f64> {
+    object.get(name).and_then(Value::as_f64).filter(|f| f.is_finite())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! fio behind the engine's seam.
+
+use super::ini::Ini;
+use super::json::{self, Reading};
+use super::process::{self, Ended, Order, Why};
+use super::{jobfile, layout, output, version};
+use crate::contract::{Engine, Job};
+use crate::error::EngineError;
+use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
+use record::trial::{EngineOutput, ErrorCount, Window};
+use record::workload::Ask;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// fio, as installed on this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FioEngine;
+
+/// A workload made ready for fio.
+pub(super) struct Ready {
+    pub(super) ini: Ini,
+    pub(super) shared_files: bool,
+    pub(super) expected_seconds: f64,
+    pub(super) patience_seconds: f64,
+}
+
+impl Engine for FioEngine {
+    fn probe(&self) -> Result<String, EngineError> {
+        let ask = Invocation::new(Tool::Fio).arg("--version");
+        let missing = |source| EngineError::Missing { engine: "fio", source: Box::new(source) };
+        let said = LocalRunner.run(&ask).map_err(missing)?;
+        version::check(&said.argv.join(" "), &said.stdout)
+    }
+
+    fn prepare(&self, job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
+        layout::prepare(job)
+    }
+
+    fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
+        let engine = self.probe()?;
+        let ready = ready(job)?;
+        let input = ready.ini.to_string();
+        let argv = argv(job, "job.fio", &input, "json+")?;
+        let ended = process::run(&Order {
+            argv: argv.clone(),
+            scratch: job.scratch,
+            cgroup_procs: job.cgroup_procs,
+            cancel: job.cancel,
+            expected: seconds(ready.expected_seconds),
+            patience: seconds(ready.patience_seconds),
+            started: job.started,
+            tick: &|_| {},
+        })?;
+        let reading = json::read(&ended.stdout);
+        let messages = messages(&reading, &ended);
+        check_end(&argv, &ready, &ended, &messages)?;
+        let shared = ready.shared_files;
+        let output = reading.report.as_ref().map(|report| {
+            let window = window(ended.end_ns, output::measured_seconds(report));
+            EngineOutput {
+                engine,
+                argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
+                input,
+                raw: ended.stdout.clone(),
+                messages: messages.clone(),
+                window,
+                read: output::totals(report, |j| j.read.as_ref()),
+                write: output::totals(report, |j| j.write.as_ref()),
+                errors: output::errors(report),
+                cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
+                cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
+                shared_files: shared,
+            }
+        });
+        judge_end(&argv, &ended, &reading, messages, output)
+    }
+}
+
+/// The job file for a trial.
+fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
+    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
+    match &job.workload.ask {
+        Ask::Options(options) => {
+            let regions = jobfile::regions(job, options).map_err(refused)?;
+            layout::check_in_place(&regions)?;
+            Ok(Ready {
+                ini: jobfile::render(job, options, &regions).map_err(refused)?,
+                shared_files: false,
+                expected_seconds: job.trial_seconds + job.ramp_seconds,
+                patience_seconds: patience_seconds(
+                    job,
+                    options.size_bytes.saturating_mul(options.numjobs.into()),
+                ),
+            })
+        }
+        Ask::JobFile { .. } => Err(refused("job files are not yet run".to_owned())),
+    }
+}
+
+/// How much longer than expected fio may take: setting up and tearing down, draining deep queues of slow devices, and
+/// flushing what was written to the page cache, at 1 MB/s at least.
+#[expect(clippy::cast_precision_loss, reason = "a rough limit")]
+pub(super) fn patience_seconds(job: &Job<'_>, data_bytes: u64) -> f64 {
+    60.0 + job.trial_seconds + job.ramp_seconds + data_bytes as f64 / 1e6
+}
+
+/// Writes a job file and gives the command that runs it.
+pub(super) fn argv(
+    job: &Job<'_>,
+    name: &str,
+    text: &str,
+    format: &str,
+) -> Result<Vec<OsString>, EngineError> {
+    let missing = |source: CommandFailure| EngineError::Missing { engine: "fio", source: Box::new(source) };
+    let program = host::resolve(Tool::Fio).map_err(missing)?;
+    let path = job.scratch.join(name);
+    std::fs::write(&path, text).map_err(|source| EngineError::Io {
+        action: "write",
+        path: path.clone(),
+        source,
+    })?;
+    Ok(vec![
+        program.into_os_string(),
+        format!("--output-format={format}").into(),
+        "--eta=never".into(),
+        path.into_os_string(),
+    ])
+}
+
+/// What fio said beside its document.
+pub(super) fn messages(reading: &Reading, ended: &Ended) -> Vec<String> {
+    let stderr = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    reading.messages.iter().cloned().chain(stderr.map(str::to_owned)).collect()
+}
+
+fn check_end(
+    argv: &[OsString],
+    ready: &Ready,
+    ended: &Ended,
+    messages: &[String],
+) -> Result<(), EngineError> {
+    match ended.why {
+        Why::Itself => Ok(()),
+        Why::Cancelled => Err(EngineError::Cancelled),
+        Why::Hung => Err(EngineError::Hung {
+            argv: process::quoted(argv),
+            expected_seconds: ready.expected_seconds,
+            waited_seconds: ended.waited.as_secs_f64(),
+            messages: messages.to_vec(),
+        }),
+    }
+}
+
+/// Only a clean end with a document, I/O and no errors is a measurement.
+fn judge_end(
+    argv: &[OsString],
+    ended: &Ended,
+    reading: &Reading,
+    messages: Vec<String>,
+    output: Option<EngineOutput>,
+) -> Result<EngineOutput, EngineError> {
+    let argv = process::quoted(argv);
+    let errors: Vec<ErrorCount> = output.iter().flat_map(|o| o.errors.clone()).collect();
+    if !ended.status.is_some_and(|s| s.success()) || !errors.is_empty() {
+        let ended = process::describe(ended.status);
+        return Err(EngineError::Failed { argv, ended, errors, messages, output: output.map(Box::new) });
+    }
+    let reason = match &output {
+        None if reading.cut_off => "its document is cut off",
+        None => "there is no document in it",
+        Some(output) if output.read.is_none() && output.write.is_none() => "it reports no I/O at all",
+        Some(_) => "",
+    };
+    match output {
+        Some(output) if reason.is_empty() => Ok(output),
+        _ => Err(EngineError::Output { argv, reason: reason.to_owned(), messages }),
+    }
+}
+
+fn window(end_ns: u64, measured_seconds: f64) -> Window {
+    let length = u64::try_from(seconds(measured_seconds).as_nanos()).unwrap_or(u64::MAX);
+    Window { start_ns: end_ns.saturating_sub(length), end_ns }
+}
+
+pub(super) fn seconds(value: f64) -> Duration {
+    Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(Duration::MAX)
+}
