@@ -1,1 +1,7 @@
-//! stub
+//! Numbers in, numbers with intervals out. Knows no storage.
+//!
+//! Every formula, with its source and its test, is in docs/statistics.md.
+
+mod estimate;
+
+pub use estimate::{Estimate, mean_t, trials_for};

@@ -1,1 +1,20 @@
-//! stub
+//! Evidence to findings. Pure: the same records give the same verdict on any day, on any machine.
+//!
+//! Per trial, [`attribute`] tells where the bytes came from; [`judge`] puts the trials of a run together: metrics with
+//! intervals, findings with their counters, expectations, answers.
+
+pub mod attribute;
+
+mod answer;
+mod cell;
+mod detect;
+mod expect;
+mod facts;
+mod figures;
+mod judge;
+mod metrics;
+mod span;
+#[cfg(test)]
+mod testing;
+
+pub use judge::{Input, JUDGE, judge};

@@ -1,0 +1,260 @@
+//! Where the bytes of one trial came from and went to.
+//!
+//! The rules, with their tolerances and why, are in docs/metrics.md ("Where the bytes came from"). In short: what the
+//! devices counted is theirs; what is missing on them is explained only as far as extents, compression and the page
+//! cache's residency can explain it; the rest is `unknown`. A counter that is missing explains nothing.
+
+use crate::facts::{Facts, Files, Flow, is_memory_fs};
+use record::finding::Served;
+use record::plan::Cell;
+use record::trial::TrialRecord;
+
+/// Shares of bytes asked, by source or destination.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Attribution {
+    /// Reads; `None` when none were done.
+    pub read: Option<Served>,
+    /// Writes; `None` when none were done.
+    pub write: Option<Served>,
+    /// Both, weighted by bytes asked.
+    pub both: Served,
+}
+
+/// Attributes one trial. `None` when the engine never ran.
+#[must_use]
+pub fn trial(trial: &TrialRecord, cell: &Cell) -> Option<Attribution> {
+    Facts::of(trial, cell).map(|facts| attribute(&facts))
+}
+
+pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
+    let read = (facts.read.asked > 0.0).then(|| reads(facts));
+    let write = (facts.write.asked > 0.0).then(|| writes(facts));
+    let both = match (read, write) {
+        (Some(r), Some(w)) => mix(r, facts.read.asked, w, facts.write.asked),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => nobody_knows(),
+    };
+    Attribution { read, write, both }
+}
+
+/// Weighted mean of shares.
+pub(crate) fn mix(a: Served, weight_a: f64, b: Served, weight_b: f64) -> Served {
+    let part = weight_a / (weight_a + weight_b);
+    let mean = |x: f64, y: f64| x * part + y * (1.0 - part);
+    Served {
+        device: mean(a.device, b.device),
+        page_cache: mean(a.page_cache, b.page_cache),
+        hole: mean(a.hole, b.hole),
+        other: mean(a.other, b.other),
+        unknown: mean(a.unknown, b.unknown),
+    }
+}
+
+fn nobody_knows() -> Served {
+    Served { unknown: 1.0, ..Served::default() }
+}
+
+/// Share of the bytes asked that the devices moved, at most 1. When strangers read or wrote on the machine, what the
+/// kernel charged to the engine itself is the better witness of the two.
+fn device_share(facts: &Facts<'_>, flow: &Flow) -> Option<f64> {
+    let counted = flow.device?;
+    let excess = |own: f64| counted - own > facts.slack(flow) * flow.asked;
+    let strangers = flow.others > facts.slack(flow) * flow.asked;
+    let bytes = match flow.own {
+        Some(own) if strangers && excess(own) => own,
+        _ => counted,
+    };
+    Some((bytes / flow.asked).clamp(0.0, 1.0))
+}
+
+fn reads(facts: &Facts<'_>) -> Served {
+    if facts.fs().is_some_and(is_memory_fs) {
+        return Served { page_cache: 1.0, ..Served::default() };
+    }
+    let slack = facts.slack(&facts.read);
+    let Some(device) = device_share(facts, &facts.read) else {
+        let all_empty = facts.before.is_some_and(|f| f.size > 0.0 && f.empty_share() >= 1.0);
+        let stays_empty = facts.write.asked == 0.0;
+        return if all_empty && stays_empty {
+            Served { hole: 1.0, ..Served::default() }
+        } else {
+            nobody_knows()
+        };
+    };
+    let mut missing = 1.0 - device;
+    if missing <= slack {
+        return Served { device: 1.0, ..Served::default() };
+    }
+    let Some(files) = facts.before else {
+        return Served { device, unknown: missing, ..Served::default() };
+    };
+    let mut served = Served { device, ..Served::default() };
+    let holes = Reach::of_holes(facts, &files);
+    let cacheable = may_be_cached(facts, &files);
+    let first = if cacheable || files.encoded > 0.0 { holes.likely } else { holes.most };
+    take(&mut missing, first, &mut served.hole);
+    match expansion(facts) {
+        Some(ratio) => {
+            take(&mut missing, device * (ratio - 1.0), &mut served.other);
+            if cacheable {
+                take(&mut missing, most_cached(facts), &mut served.page_cache);
+            }
+        }
+        // Compressed, nobody knows how far: the page cache and the decompressor can't be told apart.
+        None => {}
+    }
+    take(&mut missing, holes.most - served.hole, &mut served.hole);
+    settle(served, missing, slack)
+}
+
+fn writes(facts: &Facts<'_>) -> Served {
+    if facts.fs().is_some_and(is_memory_fs) {
+        return Served { page_cache: 1.0, ..Served::default() };
+    }
+    let slack = facts.slack(&facts.write);
+    let Some(device) = device_share(facts, &facts.write) else {
+        return nobody_knows();
+    };
+    let mut missing = 1.0 - device;
+    if missing <= slack {
+        return Served { device: 1.0, ..Served::default() };
+    }
+    let mut served = Served { device, ..Served::default() };
+    let ratio = facts.after.map(|f| f.expansion());
+    match ratio {
+        Some(Some(ratio)) => {
+            take(&mut missing, device * (ratio - 1.0), &mut served.other);
+            if facts.direct() != Some(true) && kept_in_memory(facts) {
+                take(&mut missing, 1.0, &mut served.page_cache);
+            }
+        }
+        // Not looked at, or compressed by nobody knows how much.
+        None | Some(None) => {}
+    }
+    settle(served, missing, slack)
+}
+
+/// Moves as much of `missing` as `most` explains into `class`.
+fn take(missing: &mut f64, most: f64, class: &mut f64) {
+    let share = missing.min(most.max(0.0));
+    *class += share;
+    *missing -= share;
+}
+
+/// What is left is unknown, unless it lies within the tolerance: then it belongs to the largest known class.
+fn settle(mut served: Served, missing: f64, slack: f64) -> Served {
+    let classes = [&mut served.device, &mut served.page_cache, &mut served.hole, &mut served.other];
+    if missing <= slack
+        && let Some(largest) = classes.into_iter().max_by(|a, b| a.total_cmp(b))
+        && *largest > 0.0
+    {
+        *largest += missing;
+    } else {
+        served.unknown += missing.max(0.0);
+    }
+    served
+}
+
+/// The larger of the two ratios when writes change the files during the trial.
+fn expansion(facts: &Facts<'_>) -> Option<f64> {
+    let before = facts.before?.expansion()?;
+    match facts.after.filter(|_| facts.write.asked > 0.0) {
+        Some(after) => Some(before.max(after.expansion()?)),
+        None => Some(before),
+    }
+}
+
+/// Share of reads that holes may have answered.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    likely: f64,
+    most: f64,
+}
+
+impl Reach {
+    /// From the files' empty share and from how the workload goes over them: uniform random offsets hit holes by their
+    /// share (within four standard errors), sequential passes hit each byte once per pass, anything else may hit only
+    /// holes. While writes fill the holes, the share shrinks.
+    fn of_holes(facts: &Facts<'_>, files: &Files) -> Self {
+        let at_first = files.empty_share();
+        let at_last = match facts.after {
+            Some(after) if facts.write.asked > 0.0 => after.empty_share().min(at_first),
+            _ => at_first,
+        };
+        if at_first <= 0.0 {
+            return Self { likely: 0.0, most: 0.0 };
+        }
+        let middle = f64::midpoint(at_first, at_last);
+        match facts.options() {
+            Some(o) if o.rw.is_random() && o.random_distribution == "random" => {
+                let error = 4.0 * (at_first * (1.0 - at_first) / facts.read.ios.max(1.0)).sqrt();
+                Self { likely: middle, most: (at_first + error + facts.slack(&facts.read)).min(1.0) }
+            }
+            Some(o) if !o.rw.is_random() => {
+                let passes = facts.read.asked / files.size;
+                let (whole, rest) = (passes.floor(), passes.fract());
+                let most = (whole * at_first + rest.min(at_first)) / passes;
+                let least = (whole * at_last + (rest - (1.0 - at_last)).max(0.0)) / passes;
+                Self { likely: f64::midpoint(least, most).min(1.0), most: most.min(1.0) }
+            }
+            _ => Self { likely: middle, most: 1.0 },
+        }
+    }
+}
+
+/// Whether reads could have come from the page cache at all: buffered ones, and direct ones that the file system turns
+/// into buffered ones (btrfs on compressed extents, ext4 with data=journal).
+fn may_be_cached(facts: &Facts<'_>, files: &Files) -> bool {
+    facts.direct() != Some(true) || turned_buffered(facts, files)
+}
+
+pub(crate) fn turned_buffered(facts: &Facts<'_>, files: &Files) -> bool {
+    let journalled = facts.trial.topology.mount_options.as_deref().is_some_and(|o| o.contains("data=journal"));
+    journalled || (files.encoded > 0.0 && facts.fs() == Some("btrfs"))
+}
+
+/// The largest share of reads that the page cache can have answered, by what it held before and after and by how the
+/// workload goes over the files; 0 when nobody looked and the engine's own accounting doesn't tell either.
+fn most_cached(facts: &Facts<'_>) -> f64 {
+    let size = facts.data_bytes();
+    let share = |cached: Option<f64>| cached.map(|c| if size > 0.0 { (c / size).clamp(0.0, 1.0) } else { 0.0 });
+    let (before, after) = (share(facts.cached_before), share(facts.cached_after));
+    if before.is_none() && after.is_none() {
+        return not_fetched(facts);
+    }
+    let (before, held) = (before.unwrap_or(0.0), before.unwrap_or(0.0).max(after.unwrap_or(0.0)));
+    match facts.options() {
+        Some(o) if o.rw.is_random() && o.random_distribution == "random" => {
+            (held + facts.slack(&facts.read)).min(1.0)
+        }
+        Some(o) if !o.rw.is_random() => {
+            let passes = facts.read.asked / size;
+            let again = (passes - 1.0).max(0.0);
+            let first = before.min(passes);
+            if held > 0.0 { ((first + again) / passes).min(1.0) } else { 0.0 }
+        }
+        _ if held > 0.0 => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// Share of reads that went through read-like calls but for which the engine's processes fetched nothing.
+fn not_fetched(facts: &Facts<'_>) -> f64 {
+    let asked = facts.read.asked;
+    let passed = facts.span.grown(|s| s.engine?.read_chars);
+    let fetched = facts.span.grown(|s| s.engine?.read_bytes);
+    match (passed, fetched) {
+        (Some(passed), Some(fetched)) if passed >= 0.9 * asked => (1.0 - fetched / asked).clamp(0.0, 1.0),
+        _ => 0.0,
+    }
+}
+
+/// Whether something shows that written bytes stayed in memory: dirty or cached pages of the files, places not yet given,
+/// or a machine with more to write back than before.
+fn kept_in_memory(facts: &Facts<'_>) -> bool {
+    let some = |bytes: Option<f64>| bytes.is_some_and(|b| b > 0.0);
+    some(facts.dirty_after)
+        || some(facts.cached_after)
+        || some(facts.after.map(|f| f.delalloc))
+        || facts.dirty_growth().is_some_and(|b| b > facts.slack(&facts.write) * facts.write.asked)
+}

@@ -1,0 +1,122 @@
+//! One cell: its trials to metrics, shares and findings.
+
+use crate::attribute::{Attribution, attribute};
+use crate::detect::{self, Detected, Scene};
+use crate::facts::Facts;
+use crate::metrics;
+use record::finding::{Claim, Finding, Served, Severity};
+use record::judged::{Asked, CellView, TrialCount};
+use record::plan::{Cell, Plan};
+use record::trial::{Outcome, TrialRecord};
+use record::volume::VolumeFacts;
+use record::workload::{Ask, Workload};
+use std::collections::BTreeMap;
+
+/// A judged cell.
+pub(crate) struct CellJudgement {
+    pub(crate) view: CellView,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Judges a cell from its trials, which are in order of rounds.
+pub(crate) fn judge(
+    cell: &Cell,
+    trials: &[&TrialRecord],
+    plan: &Plan,
+    volumes: &[VolumeFacts],
+) -> CellJudgement {
+    let (measured, failed): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
+        trials.iter().partition(|t| t.outcome == Outcome::Measured && t.engine.is_some());
+    let facts: Vec<Facts<'_>> = measured.iter().filter_map(|t| Facts::of(t, cell)).collect();
+    let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
+    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| metrics::of_trial(f.engine)).collect();
+    let metrics = metrics::over_trials(&values, plan.measure.confidence);
+
+    let own: Vec<&VolumeFacts> =
+        volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
+    let mut strongest: BTreeMap<Claim, (u32, Detected)> = BTreeMap::new();
+    for (facts, shares) in facts.iter().zip(&shares) {
+        for detected in detect::in_trial(&Scene { facts, shares, volumes: &own }) {
+            remember(&mut strongest, detected);
+        }
+    }
+    let mut findings: Vec<Finding> =
+        strongest.into_values().map(|(trials, detected)| detected.finding(cell, trials)).collect();
+    findings.extend(detect::failed(cell, &failed, measured.len()));
+    findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
+
+    let view = CellView {
+        id: cell.id.clone(),
+        target: cell.target.clone(),
+        stack: cell.stack.name.clone(),
+        workload: cell.workload.name.clone(),
+        levels: cell.levels.clone(),
+        asked: asked(&cell.workload),
+        trials: TrialCount {
+            done: number(measured.len()),
+            failed: number(failed.len()),
+            planned: plan.measure.rounds,
+        },
+        void: findings.iter().any(|f| f.severity == Severity::Void),
+        metrics,
+        served: mean(shares.iter().map(|s| Some(s.both))),
+        served_read: mean(shares.iter().map(|s| s.read)),
+        served_write: mean(shares.iter().map(|s| s.write)),
+    };
+    CellJudgement { view, findings }
+}
+
+fn remember(strongest: &mut BTreeMap<Claim, (u32, Detected)>, detected: Detected) {
+    match strongest.get_mut(&detected.claim) {
+        None => {
+            strongest.insert(detected.claim, (1, detected));
+        }
+        Some((trials, kept)) => {
+            *trials += 1;
+            if (detected.severity, detected.strength) > (kept.severity, kept.strength) {
+                *kept = detected;
+            }
+        }
+    }
+}
+
+/// Plain mean over trials: each trial is one observation of the cell.
+fn mean(shares: impl Iterator<Item = Option<Served>>) -> Option<Served> {
+    let mut sum = Served::default();
+    let mut n = 0.0;
+    for s in shares.flatten() {
+        sum.device += s.device;
+        sum.page_cache += s.page_cache;
+        sum.hole += s.hole;
+        sum.other += s.other;
+        sum.unknown += s.unknown;
+        n += 1.0;
+    }
+    (n > 0.0).then(|| Served {
+        device: sum.device / n,
+        page_cache: sum.page_cache / n,
+        hole: sum.hole / n,
+        other: sum.other / n,
+        unknown: sum.unknown / n,
+    })
+}
+
+fn asked(workload: &Workload) -> Option<Asked> {
+    match &workload.ask {
+        Ask::Options(o) => Some(Asked {
+            rw: o.rw,
+            bs_bytes: o.bs_bytes,
+            iodepth: o.iodepth,
+            numjobs: o.numjobs,
+            size_bytes: o.size_bytes,
+            direct: o.direct,
+            layout: workload.layout,
+            cache: workload.cache,
+        }),
+        Ask::JobFile { .. } => None,
+    }
+}
+
+pub(crate) fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

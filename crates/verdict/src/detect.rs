@@ -1,0 +1,92 @@
+//! Detectors: each looks at one trial and claims something, or keeps silent.
+
+mod ground;
+mod load;
+mod outcome;
+mod setting;
+mod source;
+
+use crate::attribute::Attribution;
+use crate::facts::Facts;
+use record::finding::{Claim, Finding, Severity};
+use record::plan::Cell;
+use record::volume::VolumeFacts;
+use std::collections::BTreeMap;
+
+pub(crate) use outcome::{failed, too_wide};
+
+/// Shares below this are not worth a claim: metadata and the window's ends make up to 2 %.
+pub(crate) const WORTH_SAYING: f64 = 0.02;
+
+/// All that a detector may look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) facts: &'a Facts<'a>,
+    pub(crate) shares: &'a Attribution,
+    /// Facts of the volumes under this cell.
+    pub(crate) volumes: &'a [&'a VolumeFacts],
+}
+
+/// A claim about one trial.
+#[derive(Debug, Clone)]
+pub(crate) struct Detected {
+    pub(crate) claim: Claim,
+    pub(crate) severity: Severity,
+    /// Orders the trials of a cell: the strongest is shown.
+    pub(crate) strength: f64,
+    pub(crate) evidence: BTreeMap<String, f64>,
+    pub(crate) text: String,
+    pub(crate) remedy: String,
+}
+
+impl Detected {
+    pub(crate) fn finding(self, cell: &Cell, trials: u32) -> Finding {
+        Finding {
+            claim: self.claim,
+            severity: self.severity,
+            cell: cell.id.clone(),
+            trials,
+            evidence: self.evidence,
+            text: self.text,
+            remedy: self.remedy,
+        }
+    }
+}
+
+/// Everything that one trial shows.
+pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<Detected> {
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 12] = [
+        source::holes,
+        source::page_cache,
+        source::compressed,
+        source::not_durable,
+        source::unknown,
+        ground::memory_backed,
+        ground::double_caching,
+        setting::smaller_than_memory,
+        setting::shared_file,
+        load::engine_cpu_bound,
+        load::interference,
+        load::io_errors,
+    ];
+    detectors.iter().filter_map(|detect| detect(scene)).collect()
+}
+
+/// How much a share of bytes that are no storage I/O matters: from half on, the figure is something else.
+pub(crate) fn by_share(share: f64) -> Severity {
+    if share >= 0.5 {
+        Severity::Void
+    } else if share >= 0.1 {
+        Severity::Caveat
+    } else {
+        Severity::Note
+    }
+}
+
+/// Counters that are known, under their names.
+pub(crate) fn evidence<const N: usize>(counters: [(&str, Option<f64>); N]) -> BTreeMap<String, f64> {
+    counters
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| v.is_finite())?)))
+        .collect()
+}

@@ -1,0 +1,76 @@
+//! Claims about a cell's trials as a whole.
+
+use super::{Detected, evidence};
+use crate::cell::number;
+use crate::figures::{counted, percent};
+use record::finding::{Claim, Finding, Severity};
+use record::judged::Metric;
+use record::plan::{Cell, Measure};
+use record::trial::{Outcome, TrialRecord};
+use std::collections::BTreeMap;
+
+/// Trials that failed.
+pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> Option<Finding> {
+    let last = failed.last()?;
+    let reason = match &last.outcome {
+        Outcome::Failed(reason) => reason.as_str(),
+        Outcome::Measured => "the engine left no figures",
+    };
+    let n = number(failed.len());
+    let detected = Detected {
+        claim: Claim::TrialsFailed,
+        severity: if measured == 0 { Severity::Void } else { Severity::Caveat },
+        strength: 1.0,
+        evidence: evidence([
+            ("failed_trials", Some(f64::from(n))),
+            ("measured_trials", Some(f64::from(number(measured)))),
+        ]),
+        text: format!(
+            "{} failed; the last one, in round {}: {reason}",
+            counted(u64::from(n), "trial"),
+            last.id.round + 1
+        ),
+        remedy: "Fix the cause, then `diskproof resume` runs the missing trials.".to_owned(),
+    };
+    Some(detected.finding(cell, n))
+}
+
+/// An interval wider than asked for, of the rates that are headlines.
+pub(crate) fn too_wide(cell: &Cell, metrics: &BTreeMap<String, Metric>, measure: &Measure) -> Option<Finding> {
+    let target = measure.interval?;
+    let headlines = ["iops", "read_iops", "write_iops"].iter().filter_map(|n| Some((*n, metrics.get(*n)?)));
+    let relative = |m: &Metric| m.half_width().map_or(f64::INFINITY, |h| if h == 0.0 { 0.0 } else { h / m.estimate.abs() });
+    let (name, metric) = headlines.max_by(|a, b| relative(a.1).total_cmp(&relative(b.1)))?;
+    let width = relative(metric);
+    if width <= target {
+        return None;
+    }
+    let more = stats::trials_for(&metric.values, metric.confidence, target);
+    let text = if metric.n < 2 {
+        format!("One trial gives no interval; ±{} was asked for.", percent(target))
+    } else {
+        format!(
+            "The interval of {name} is ±{} after {}; ±{} was asked for.",
+            percent(width),
+            counted(u64::from(metric.n), "round"),
+            percent(target)
+        )
+    };
+    let remedy = match more {
+        Some(rounds) => format!("About {rounds} rounds would do, if the spread stays as it is."),
+        None => "Ask for at least 3 rounds.".to_owned(),
+    };
+    let detected = Detected {
+        claim: Claim::IntervalTooWide,
+        severity: Severity::Note,
+        strength: width,
+        evidence: evidence([
+            ("half_width_share", Some(width)),
+            ("asked_half_width_share", Some(target)),
+            ("rounds_needed", more.map(f64::from)),
+        ]),
+        text,
+        remedy,
+    };
+    Some(detected.finding(cell, metric.n))
+}

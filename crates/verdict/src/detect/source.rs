@@ -1,0 +1,291 @@
+//! Claims about where bytes came from or went to.
+
+use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
+use crate::attribute::turned_buffered;
+use crate::facts::{Facts, is_memory_fs};
+use crate::figures::{bytes, percent};
+use record::finding::{Claim, Severity};
+use record::workload::{CacheStart, Layout};
+
+/// Reads that no device was asked for.
+pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let share = scene.shares.read?.hole;
+    if share < WORTH_SAYING {
+        return None;
+    }
+    let files = facts.before.unwrap_or_default();
+    let empty = if files.unwritten >= files.hole { "unwritten extents" } else { "holes" };
+    let remedy = match facts.layout() {
+        Layout::Unwritten | Layout::Hole if facts.options().is_some() => {
+            "Write the file before reading it: layout: written (the default)."
+        }
+        Layout::Unwritten | Layout::Hole => {
+            "Write the files before reading them: layout: written, or a job with rw=write that runs first."
+        }
+        Layout::Written => {
+            "layout: written is set, yet the file has holes: see whether its size fits the file system, and what \
+             punched them (discard, deduplication, a sparse copy)."
+        }
+    };
+    Some(Detected {
+        claim: Claim::ServedFromHoles,
+        severity: by_share(share),
+        strength: share,
+        evidence: evidence([
+            ("hole_share", Some(share)),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", facts.read.device),
+            ("file_bytes", Some(files.size)),
+            ("file_hole_bytes", Some(files.hole)),
+            ("file_unwritten_bytes", Some(files.unwritten)),
+        ]),
+        text: format!(
+            "{} of the bytes read came from {empty}, where there is nothing to read: {} were asked for, the devices \
+             delivered {}.",
+            percent(share),
+            bytes(facts.read.asked),
+            facts.read.device.map_or("an unknown part".to_owned(), bytes)
+        ),
+        remedy: remedy.to_owned(),
+    })
+}
+
+/// I/O that memory answered.
+pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    if facts.fs().is_some_and(is_memory_fs) {
+        return None;
+    }
+    let read = scene.shares.read.map_or(0.0, |s| s.page_cache);
+    let absorbed = scene.shares.write.map_or(0.0, |s| s.page_cache);
+    // What was still in memory at the end is the business of `not_durable`.
+    let write = if flushed(facts) { absorbed } else { 0.0 };
+    let share = read.max(write);
+    if share < WORTH_SAYING {
+        return None;
+    }
+    let text = if read >= write {
+        format!(
+            "{} of the bytes read came from the page cache: {} were asked for, the devices delivered {}; the cache held \
+             {} of the data before the trial and {} after it.",
+            percent(read),
+            bytes(facts.read.asked),
+            facts.read.device.map_or("an unknown part".to_owned(), bytes),
+            facts.cached_before.map_or("an unknown part".to_owned(), bytes),
+            facts.cached_after.map_or("an unknown part".to_owned(), bytes),
+        )
+    } else {
+        format!(
+            "{} of the bytes written were overwritten in the page cache before they reached a device: {} were written, \
+             the devices took {}.",
+            percent(write),
+            bytes(facts.write.asked),
+            facts.write.device.map_or("an unknown part".to_owned(), bytes)
+        )
+    };
+    Some(Detected {
+        claim: Claim::ServedFromPageCache,
+        severity: by_share(share),
+        strength: share,
+        evidence: evidence([
+            ("page_cache_read_share", scene.shares.read.map(|s| s.page_cache)),
+            ("page_cache_write_share", scene.shares.write.map(|s| s.page_cache)),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", facts.read.device),
+            ("write_asked_bytes", Some(facts.write.asked)),
+            ("write_device_bytes", facts.write.device),
+            ("cached_before_bytes", facts.cached_before),
+            ("cached_after_bytes", facts.cached_after),
+            ("data_bytes", Some(facts.data_bytes())),
+            ("memory_bytes", facts.memory_total()),
+        ]),
+        text,
+        remedy: cache_remedy(facts, read >= write),
+    })
+}
+
+fn cache_remedy(facts: &Facts<'_>, reads: bool) -> String {
+    let larger = facts
+        .memory_total()
+        .map_or("a size well above memory".to_owned(), |m| format!("a size of {} or more (twice memory)", bytes(2.0 * m)));
+    match facts.direct() {
+        Some(true) if facts.before.is_some_and(|f| turned_buffered(facts, &f)) => format!(
+            "direct: 1 is set, but this file system serves such files through the page cache; use {larger}, or a stack \
+             without compression or data journalling."
+        ),
+        Some(true) => format!("direct: 1 is set and was not honoured; use {larger}."),
+        _ if reads && facts.cache_start() == CacheStart::Warm => {
+            "cache: warm asks for just that; for the storage itself, use cache: cold and direct: 1.".to_owned()
+        }
+        _ if reads && facts.cache_start() == CacheStart::Keep => {
+            format!("Use cache: cold with direct: 1, or {larger}.")
+        }
+        _ if reads => format!("The cache was cold at first and filled during the trial; use direct: 1, or {larger}."),
+        _ => format!("Use direct: 1, fsync: 1 if your application does that, or {larger}."),
+    }
+}
+
+/// Fewer bytes on the device, since the file system compresses.
+pub(super) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let files = if facts.write.asked > facts.read.asked { facts.after } else { facts.before }?;
+    let encoded = if files.size > 0.0 { files.encoded / files.size } else { 0.0 };
+    let ratio = files.expansion();
+    let saved = scene.shares.read.map_or(0.0, |s| s.other).max(scene.shares.write.map_or(0.0, |s| s.other));
+    let stored_smaller = encoded >= WORTH_SAYING && ratio.is_none_or(|r| r >= 1.0 + WORTH_SAYING);
+    if !stored_smaller && saved < WORTH_SAYING {
+        return None;
+    }
+    let severity = if saved >= 0.9 {
+        Severity::Void
+    } else if saved >= 0.1 || ratio.is_none_or(|r| r >= 1.1) {
+        Severity::Caveat
+    } else {
+        Severity::Note
+    };
+    let declared = facts.options().map(|o| o.buffer_compress_percentage);
+    let remedy = match declared {
+        Some(0) => {
+            "Incompressible data was asked for (buffer_compress_percentage: 0), yet the file system could compress it: see \
+             what wrote the file."
+                .to_owned()
+        }
+        Some(p) => format!(
+            "The figure holds for data like this only (buffer_compress_percentage: {p} is set); set it to what your own \
+             data compresses by, or to 0 for the devices' own speed."
+        ),
+        None => "Set buffer_compress_percentage and refill_buffers in the job file to what your own data compresses by, or \
+                 mount without compression for the devices' own speed."
+            .to_owned(),
+    };
+    let stored = match (ratio, files.disk) {
+        (Some(ratio), Some(disk)) => format!(
+            "{} of data take {} on the devices ({ratio:.1}:1)",
+            bytes(files.size - files.hole - files.unwritten),
+            bytes(disk)
+        ),
+        _ => format!("{} of the data are compressed, how far the file system doesn't tell", percent(encoded)),
+    };
+    Some(Detected {
+        claim: Claim::Compressed,
+        severity,
+        strength: saved.max(ratio.map_or(0.0, |r| 1.0 - 1.0 / r)),
+        evidence: evidence([
+            ("decompressed_read_share", scene.shares.read.map(|s| s.other)),
+            ("compressed_write_share", scene.shares.write.map(|s| s.other)),
+            ("file_bytes", Some(files.size)),
+            ("file_compressed_bytes", Some(files.encoded)),
+            ("file_disk_bytes", files.disk),
+            ("compression_ratio", ratio.filter(|_| files.disk.is_some())),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", facts.read.device),
+            ("write_asked_bytes", Some(facts.write.asked)),
+            ("write_device_bytes", facts.write.device),
+        ]),
+        text: format!("The file system compresses: {stored}, so the devices moved less than was asked for."),
+        remedy,
+    })
+}
+
+/// Whether the workload makes its writes durable before it ends.
+fn flushed(facts: &Facts<'_>) -> bool {
+    facts.options().is_some_and(|o| o.end_fsync || o.direct || o.fsync == 1 || o.fdatasync == 1)
+}
+
+/// Writes that were not on the device when the time was taken.
+pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    if facts.fs().is_some_and(is_memory_fs) {
+        return None;
+    }
+    let share = scene.shares.write?.page_cache;
+    let left = facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
+    let left_share = (left / facts.write.asked).min(1.0);
+    let share = if flushed(facts) { left_share } else { share };
+    if share < WORTH_SAYING.max(facts.slack(&facts.write)) {
+        return None;
+    }
+    let remedy = if flushed(facts) {
+        "end_fsync: 1 or direct: 1 is set, yet dirty pages were left: something else wrote to the file, or the file system \
+         ignored the flush."
+    } else if facts.options().is_some() {
+        "Set end_fsync: 1 (the flush then counts), or direct: 1."
+    } else {
+        "Set end_fsync=1 (the flush then counts) or direct=1 in the job file."
+    };
+    Some(Detected {
+        claim: Claim::NotDurable,
+        severity: by_share(share),
+        strength: share,
+        evidence: evidence([
+            ("not_on_device_share", Some(share)),
+            ("write_asked_bytes", Some(facts.write.asked)),
+            ("write_device_bytes", facts.write.device),
+            ("dirty_after_bytes", facts.dirty_after),
+            ("delayed_allocation_bytes", facts.after.map(|f| f.delalloc)),
+            ("machine_dirty_growth_bytes", facts.dirty_growth()),
+        ]),
+        text: format!(
+            "{} of the bytes written were still in memory when the clock stopped: {} were written, the devices had taken {}.",
+            percent(share),
+            bytes(facts.write.asked),
+            facts.write.device.map_or("an unknown part".to_owned(), bytes)
+        ),
+        remedy: remedy.to_owned(),
+    })
+}
+
+/// Bytes whose source can't be told.
+pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
+    const MATTERS: f64 = 0.05;
+    let facts = scene.facts;
+    let worst = |share: Option<record::finding::Served>| share.map_or(0.0, |s| s.unknown);
+    let share = worst(scene.shares.read).max(worst(scene.shares.write));
+    if share < MATTERS {
+        return None;
+    }
+    let uncounted = (scene.shares.read.is_some() && facts.read.device.is_none())
+        || (scene.shares.write.is_some() && facts.write.device.is_none());
+    let (why, remedy) = if uncounted && facts.trial.topology.direct().next().is_none() {
+        (
+            "no block device under this ground could be seen".to_owned(),
+            "Use a local block device or file system; run `diskproof doctor` for what this machine can show.".to_owned(),
+        )
+    } else if uncounted {
+        (
+            "the counters of its devices are missing for part of the measured time".to_owned(),
+            "Run `diskproof doctor`: it shows which counters this machine lacks.".to_owned(),
+        )
+    } else if facts.before.is_none() && scene.shares.read.is_some() {
+        (
+            "nobody could look into the data files' extents".to_owned(),
+            "Use a file system that supports FIEMAP, or run as root.".to_owned(),
+        )
+    } else if facts.before.is_some_and(|f| f.expansion().is_none()) {
+        (
+            "the file system compresses but does not tell how far".to_owned(),
+            "Run as root: btrfs then tells how much a file takes on its devices.".to_owned(),
+        )
+    } else {
+        (
+            "neither holes, compression nor the page cache explain what the devices did not move".to_owned(),
+            "Look for a cache below the file system, or a device that is shared with the trial's own files.".to_owned(),
+        )
+    };
+    Some(Detected {
+        claim: Claim::SourceUnknown,
+        severity: if share >= 0.5 { Severity::Caveat } else { Severity::Note },
+        strength: share,
+        evidence: evidence([
+            ("unknown_read_share", scene.shares.read.map(|s| s.unknown)),
+            ("unknown_write_share", scene.shares.write.map(|s| s.unknown)),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", facts.read.device),
+            ("write_asked_bytes", Some(facts.write.asked)),
+            ("write_device_bytes", facts.write.device),
+        ]),
+        text: format!("For {} of the bytes nobody can tell where they came from or went to: {why}.", percent(share)),
+        remedy,
+    })
+}

@@ -1,0 +1,263 @@
+//! What a trial's record says, summed and cut to the measured window. Nothing is concluded here.
+
+use crate::span::{Span, float};
+use record::counter::{BlockCounters, Sample};
+use record::extents::{FileExtents, Residency};
+use record::plan::Cell;
+use record::stack::{BtrfsProfile, Layer};
+use record::topology::{BlockKind, BlockNode, Topology};
+use record::trial::{EngineOutput, Totals, TrialRecord};
+use record::workload::{Ask, CacheStart, Layout, Options};
+
+/// One direction of a trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flow {
+    /// Bytes the application asked for.
+    pub(crate) asked: f64,
+    /// I/Os it asked for.
+    pub(crate) ios: f64,
+    /// Bytes on the ground's direct devices, over the copies the stack keeps; `None` when a counter is missing.
+    pub(crate) device: Option<f64>,
+    /// Of these, bytes the kernel charged to the engine itself; `None` when it doesn't say.
+    pub(crate) own: Option<f64>,
+    /// Bytes that other user processes moved during the trial, on any device.
+    pub(crate) others: f64,
+}
+
+/// The data files, summed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Files {
+    pub(crate) size: f64,
+    pub(crate) hole: f64,
+    pub(crate) unwritten: f64,
+    pub(crate) encoded: f64,
+    pub(crate) delalloc: f64,
+    pub(crate) disk: Option<f64>,
+}
+
+impl Files {
+    /// Share of the bytes that no device is asked for.
+    pub(crate) fn empty_share(&self) -> f64 {
+        if self.size > 0.0 { ((self.hole + self.unwritten) / self.size).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Logical bytes per byte on the device: 1 when nothing is compressed, `None` when something is but the file
+    /// system doesn't tell how far.
+    pub(crate) fn expansion(&self) -> Option<f64> {
+        if self.encoded <= 0.0 {
+            return Some(1.0);
+        }
+        let disk = self.disk.filter(|&d| d > 0.0)?;
+        Some(((self.size - self.hole - self.unwritten) / disk).max(1.0))
+    }
+}
+
+/// A trial's facts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    pub(crate) trial: &'a TrialRecord,
+    pub(crate) cell: &'a Cell,
+    pub(crate) engine: &'a EngineOutput,
+    pub(crate) span: Span<'a>,
+    pub(crate) read: Flow,
+    pub(crate) write: Flow,
+    /// `None`: nobody could look into the files.
+    pub(crate) before: Option<Files>,
+    pub(crate) after: Option<Files>,
+    /// Bytes of the files in the page cache; `None`: not looked, or not all of them.
+    pub(crate) cached_before: Option<f64>,
+    pub(crate) cached_after: Option<f64>,
+    /// Bytes of the files not on the device after the trial; `None`: the kernel doesn't say per file.
+    pub(crate) dirty_after: Option<f64>,
+}
+
+impl<'a> Facts<'a> {
+    /// `None` when the engine never ran.
+    pub(crate) fn of(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Self> {
+        let engine = trial.engine.as_ref()?;
+        let span = Span::new(&trial.evidence.samples, engine.window);
+        let copies = copies(cell);
+        let others = |bytes: fn(&record::counter::OtherProcess) -> u64| -> f64 {
+            trial.evidence.others.iter().filter(|p| !is_kernel_thread(&p.comm)).map(|p| float(bytes(p))).sum()
+        };
+        let topology = &trial.topology;
+        let read = Flow {
+            device: device_bytes(&span, topology, |b| b.read_bytes),
+            own: own_bytes(&span, topology, true),
+            others: others(|p| p.read_bytes),
+            ..asked(engine.read.as_ref())
+        };
+        let write = Flow {
+            device: device_bytes(&span, topology, |b| b.write_bytes).map(|b| b / copies),
+            own: own_bytes(&span, topology, false),
+            others: others(|p| p.write_bytes),
+            ..asked(engine.write.as_ref())
+        };
+        let sum = |list: &[Residency], bytes: fn(&Residency) -> Option<u64>| -> Option<f64> {
+            let all: Option<Vec<f64>> = list.iter().map(|r| bytes(r).map(float)).collect();
+            all.filter(|v| !v.is_empty()).map(|v| v.iter().sum())
+        };
+        Some(Self {
+            trial,
+            cell,
+            engine,
+            span,
+            read,
+            write,
+            before: files(&trial.files_before, topology),
+            after: files(&trial.files_after, topology),
+            cached_before: sum(&trial.cache_before, |r| Some(r.cached_bytes)),
+            cached_after: sum(&trial.cache_after, |r| Some(r.cached_bytes)),
+            dirty_after: sum(&trial.cache_after, |r| r.dirty_bytes),
+        })
+    }
+
+    /// The workload's options; `None` for a user's own job file.
+    pub(crate) fn options(&self) -> Option<&'a Options> {
+        match &self.cell.workload.ask {
+            Ask::Options(options) => Some(options),
+            Ask::JobFile { .. } => None,
+        }
+    }
+
+    /// Whether I/O bypassed the page cache: `None` for a job file, which may do both.
+    pub(crate) fn direct(&self) -> Option<bool> {
+        self.options().map(|o| o.direct)
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.cell.workload.layout
+    }
+
+    pub(crate) fn cache_start(&self) -> CacheStart {
+        self.cell.workload.cache
+    }
+
+    pub(crate) fn fs(&self) -> Option<&'a str> {
+        self.trial.topology.fs_type.as_deref()
+    }
+
+    /// Size of the data set: of the files, or what the workload was to lay out.
+    pub(crate) fn data_bytes(&self) -> f64 {
+        match (self.before, self.after, &self.cell.workload.ask) {
+            (Some(f), _, _) | (None, Some(f), _) if f.size > 0.0 => f.size,
+            (_, _, Ask::Options(o)) => float(o.size_bytes) * f64::from(o.numjobs.max(1)),
+            (_, _, Ask::JobFile { size_bytes, .. }) => float(*size_bytes),
+        }
+    }
+
+    /// Relative error allowed between what the engine counted and what a device counted: 2 % for metadata and retries,
+    /// a tenth of a second for the window's ends (10 Hz), two I/Os for the discrete count; at most 10 %.
+    pub(crate) fn slack(&self, flow: &Flow) -> f64 {
+        let ends = 0.1 / self.span.seconds().max(0.1);
+        let discrete = 2.0 / flow.ios.max(20.0);
+        (0.02 + ends + discrete).min(0.10)
+    }
+
+    /// Total memory, from the samples.
+    pub(crate) fn memory_total(&self) -> Option<f64> {
+        self.span.at_start(|s| s.memory?.total_bytes)
+    }
+
+    /// Bytes of the whole machine waiting to be written, at the window's end less at its start.
+    pub(crate) fn dirty_growth(&self) -> Option<f64> {
+        let waiting = |s: &Sample| {
+            let m = s.memory?;
+            Some(m.dirty_bytes? + m.writeback_bytes.unwrap_or(0))
+        };
+        Some(self.span.at_end(waiting)? - self.span.at_start(waiting)?)
+    }
+}
+
+fn asked(totals: Option<&Totals>) -> Flow {
+    let (asked, ios) = totals.map_or((0.0, 0.0), |t| (float(t.bytes), float(t.ios)));
+    Flow { asked, ios, device: None, own: None, others: 0.0 }
+}
+
+/// Bytes on all direct devices; `None` when there are none or one of them wasn't counted.
+fn device_bytes(span: &Span<'_>, topology: &Topology, bytes: fn(&BlockCounters) -> u64) -> Option<f64> {
+    let mut sum = None;
+    for node in topology.direct() {
+        let grown = span.grown(|s| s.block.get(&node.name).map(bytes))?;
+        sum = Some(sum.unwrap_or(0.0) + grown);
+    }
+    sum
+}
+
+/// Bytes the kernel charged to the engine: its cgroup's on the direct devices, or its processes' on any, whichever is
+/// more (either may miss what kernel threads do on its behalf).
+fn own_bytes(span: &Span<'_>, topology: &Topology, read: bool) -> Option<f64> {
+    let cgroup = cgroup_bytes(span, topology, read);
+    let process = span.grown(|s| if read { s.engine?.read_bytes } else { s.engine?.write_bytes });
+    match (cgroup, process) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn cgroup_bytes(span: &Span<'_>, topology: &Topology, read: bool) -> Option<f64> {
+    let mut sum = None;
+    for node in topology.direct() {
+        let key = format!("{}:{}", node.devno.0, node.devno.1);
+        let grown = span.grown(|s| {
+            let io = s.cgroup_io.get(&key)?;
+            if read { io.read_bytes } else { io.write_bytes }
+        })?;
+        sum = Some(sum.unwrap_or(0.0) + grown);
+    }
+    sum
+}
+
+/// `None` when nobody could look: no list on a file system. A raw block device has no holes.
+fn files(list: &[FileExtents], topology: &Topology) -> Option<Files> {
+    if list.is_empty() {
+        return topology.fs_type.is_none().then(Files::default);
+    }
+    let sum = |bytes: fn(&FileExtents) -> u64| -> f64 { list.iter().map(|f| float(bytes(f))).sum() };
+    let disk: Option<Vec<f64>> = list.iter().map(|f| f.disk_bytes.map(float)).collect();
+    Some(Files {
+        size: sum(|f| f.size_bytes),
+        hole: sum(|f| f.hole_bytes),
+        unwritten: sum(|f| f.unwritten_bytes),
+        encoded: sum(|f| f.encoded_bytes),
+        delalloc: sum(|f| f.delalloc_bytes),
+        disk: disk.map(|v| v.iter().sum()),
+    })
+}
+
+/// Copies on the direct devices: of the topmost layer, since its members are what the ground uses directly.
+fn copies(cell: &Cell) -> f64 {
+    match cell.stack.layers.last() {
+        Some(Layer::Btrfs(b)) => match b.data {
+            BtrfsProfile::Single | BtrfsProfile::Raid0 => 1.0,
+            BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => 2.0,
+        },
+        _ => 1.0,
+    }
+}
+
+/// Kernel threads write back what somebody else dirtied, and serve loop devices: not strangers.
+fn is_kernel_thread(comm: &str) -> bool {
+    const PREFIXES: [&str; 12] = [
+        "kworker", "jbd2", "btrfs", "xfs", "loop", "ksoftirqd", "kswapd", "dm", "md", "kcopyd", "worker/", "flush",
+    ];
+    PREFIXES.iter().any(|p| comm.starts_with(p))
+}
+
+/// Why the ground counts as memory, if it does.
+pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
+    if let Some(fs) = topology.fs_type.as_deref().filter(|fs| is_memory_fs(fs)) {
+        return Some(format!("the ground is {fs}"));
+    }
+    topology.nodes.iter().find_map(|node: &BlockNode| match &node.kind {
+        BlockKind::Memory => Some(format!("{} is memory", node.name)),
+        BlockKind::Loop { backing_fs: Some(fs), .. } if is_memory_fs(fs) => {
+            Some(format!("the backing file of {} lies on {fs}", node.name))
+        }
+        _ => None,
+    })
+}
+
+pub(crate) fn is_memory_fs(fs: &str) -> bool {
+    matches!(fs, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
+}

@@ -1,0 +1,85 @@
+//! How figures are put into sentences.
+
+use crate::span::float;
+use record::quantity::Bytes;
+
+/// `97 %`, `4.2 %`, `0.3 %`; never `100 %` when it isn't.
+pub(crate) fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    if p >= 99.95 || (p.round() - p).abs() < 0.05 && p < 99.5 {
+        format!("{p:.0} %")
+    } else if (10.0..99.5).contains(&p) {
+        format!("{p:.0} %")
+    } else {
+        format!("{p:.1} %")
+    }
+}
+
+/// `1.5 GiB`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped; saturates")]
+pub(crate) fn bytes(n: f64) -> String {
+    Bytes(n.max(0.0).round() as u64).to_string()
+}
+
+/// Three significant digits for a rate in words: `80`, `239`, `1,240`, `0.52`.
+pub(crate) fn rate(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1e6 {
+        format!("{:.3} million", value / 1e6)
+    } else if magnitude >= 1000.0 {
+        thousands(value)
+    } else if magnitude >= 100.0 || (value - value.round()).abs() < 1e-9 {
+        format!("{value:.0}")
+    } else if magnitude >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// A metric's value with its unit: IOPS, B/s and so on in the size that reads best.
+pub(crate) fn with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "B/s" if value >= 1e9 => format!("{:.2} GB/s", value / 1e9),
+        "B/s" if value >= 1e6 => format!("{} MB/s", rate(value / 1e6)),
+        "B/s" => format!("{} kB/s", rate(value / 1e3)),
+        "us" if value >= 1e6 => format!("{:.2} s", value / 1e6),
+        "us" if value >= 1e3 => format!("{} ms", rate(value / 1e3)),
+        "us" => format!("{} us", rate(value)),
+        "1/s" => format!("{} IOPS", rate(value)),
+        other => format!("{} {other}", rate(value)),
+    }
+}
+
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    if value < 0.0 { format!("-{out}") } else { out }
+}
+
+/// `1 trial`, `3 trials`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", rate(float(n))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, counted, percent, rate, with_unit};
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!([0.973, 0.042, 0.5, 1.0, 0.9991, 0.003].map(percent), ["97 %", "4.2 %", "50 %", "100 %", "99.9 %", "0.3 %"]);
+        assert_eq!([80.0, 239.4, 1240.2, 0.524, 12.34, 2_345_678.0].map(rate), ["80", "239", "1,240", "0.52", "12.3", "2.346 million"]);
+        assert_eq!(bytes(1536.0), "1.5 KiB");
+        assert_eq!(with_unit(80.0, "1/s"), "80 IOPS");
+        assert_eq!(with_unit(250e6, "B/s"), "250 MB/s");
+        assert_eq!(with_unit(812_345.0, "us"), "812 ms");
+        assert_eq!([counted(1, "trial"), counted(3, "trial")], ["1 trial", "3 trials"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! A run's records to one judged view.
+
+use crate::cell::{self, CellJudgement};
+use crate::{answer, expect};
+use record::environment::Environment;
+use record::event::Stopped;
+use record::finding::{Finding, Severity};
+use record::id::{CellId, RunId};
+use record::judged::{RUN_FORMAT, RunView};
+use record::plan::Plan;
+use record::trial::TrialRecord;
+use record::volume::VolumeFacts;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Name and version of this judge; stored judgements of another judge are derived anew.
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 1");
+
+/// What is judged: a run as the store gives it.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// Which run.
+    pub run: &'a RunId,
+    /// What was to be done.
+    pub plan: &'a Plan,
+    /// The machine.
+    pub environment: &'a Environment,
+    /// The volumes as found.
+    pub volumes: &'a [VolumeFacts],
+    /// All trials there are, in any order.
+    pub trials: &'a [TrialRecord],
+    /// Why the run ended.
+    pub stopped: &'a Stopped,
+}
+
+/// Judges a run. Trials of cells that the plan doesn't know are ignored.
+#[must_use]
+pub fn judge(input: &Input<'_>) -> RunView {
+    let plan = input.plan;
+    let mut by_cell: BTreeMap<&CellId, Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in input.trials {
+        by_cell.entry(&trial.id.cell).or_default().push(trial);
+    }
+    let mut cells = Vec::new();
+    let mut findings = Vec::new();
+    for planned in &plan.cells {
+        let mut trials = by_cell.remove(&planned.id).unwrap_or_default();
+        trials.sort_by_key(|t| t.id.round);
+        let CellJudgement { view, findings: found } = cell::judge(planned, &trials, plan, input.volumes);
+        cells.push(view);
+        findings.extend(found);
+    }
+    let expectations = expect::check(plan, &cells);
+    findings.extend(expect::findings(&expectations));
+    sort(&mut findings, plan);
+    let answers = answer::of(&cells);
+    RunView {
+        format: RUN_FORMAT.to_owned(),
+        run: input.run.clone(),
+        experiment: plan.experiment.clone(),
+        question: plan.question.clone(),
+        parameters: plan.parameters.clone(),
+        seed: plan.seed,
+        measure: plan.measure.clone(),
+        cells,
+        findings,
+        expectations,
+        answers,
+        stopped: input.stopped.clone(),
+        environment: input.environment.clone(),
+        volumes: input.volumes.to_vec(),
+        judged_by: JUDGE.to_owned(),
+    }
+}
+
+/// Worst first, then by claim, then in the order of the plan's cells.
+fn sort(findings: &mut [Finding], plan: &Plan) {
+    let place: BTreeMap<&CellId, usize> = plan.cells.iter().enumerate().map(|(i, c)| (&c.id, i)).collect();
+    findings.sort_by_key(|f: &Finding| -> (Reverse<Severity>, _, _) {
+        (Reverse(f.severity), f.claim, place.get(&f.cell).copied())
+    });
+}

@@ -1,0 +1,122 @@
+//! Metrics: one number per trial, then an interval over trials. docs/metrics.md describes each.
+
+use record::judged::Metric;
+use record::latency::LatencyHistogram;
+use record::trial::{EngineOutput, Totals};
+use std::collections::BTreeMap;
+
+/// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
+const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.999)];
+
+/// One trial's metrics by name.
+pub(crate) fn of_trial(engine: &EngineOutput) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    let sides = [("read", engine.read.as_ref()), ("write", engine.write.as_ref())];
+    let active: Vec<(&str, &Totals)> =
+        sides.into_iter().filter_map(|(side, totals)| Some((side, totals.filter(|t| t.ios > 0)?))).collect();
+    if active.is_empty() {
+        return values;
+    }
+    values.insert("iops".to_owned(), active.iter().map(|(_, t)| t.iops).sum());
+    values.insert("bw".to_owned(), active.iter().map(|(_, t)| t.bytes_per_second).sum());
+    for (side, totals) in active {
+        values.insert(format!("{side}_iops"), totals.iops);
+        values.insert(format!("{side}_bw"), totals.bytes_per_second);
+        if let Some(mean_ns) = totals.latency_mean_ns.or_else(|| histogram_mean_ns(&totals.latency)) {
+            values.insert(format!("{side}_lat_mean"), mean_ns / 1e3);
+        }
+        for (suffix, q) in PERCENTILES {
+            if let Some(us) = percentile_us(&totals.latency, q) {
+                values.insert(format!("{side}_lat_{suffix}"), us);
+            }
+        }
+    }
+    if let (Some(user), Some(system)) = (engine.cpu_user_share, engine.cpu_system_share) {
+        values.insert("engine_cpu".to_owned(), user + system);
+    }
+    values.retain(|_, v| v.is_finite());
+    values
+}
+
+/// Metrics over trials: those that every trial has, each with its interval.
+pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], confidence: f64) -> BTreeMap<String, Metric> {
+    let Some(first) = trials.first() else {
+        return BTreeMap::new();
+    };
+    let metric = |name: &String| {
+        let values: Vec<f64> = trials.iter().map(|t| t.get(name).copied()).collect::<Option<_>>()?;
+        let e = stats::mean_t(&values, confidence)?;
+        let metric = Metric {
+            estimate: e.value,
+            low: e.is_bounded().then_some(e.low),
+            high: e.is_bounded().then_some(e.high),
+            confidence: e.confidence,
+            n: u32::try_from(e.n).unwrap_or(u32::MAX),
+            unit: unit(name).to_owned(),
+            values,
+        };
+        Some((name.clone(), metric))
+    };
+    first.keys().filter_map(metric).collect()
+}
+
+fn unit(name: &str) -> &'static str {
+    match name {
+        n if n.contains("_lat_") => "us",
+        n if n.ends_with("bw") => "B/s",
+        "engine_cpu" => "cores",
+        _ => "1/s",
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and latencies stay far below 2^53")]
+fn histogram_mean_ns(histogram: &LatencyHistogram) -> Option<f64> {
+    let count = histogram.count();
+    let sum: f64 = histogram.bins_ns.iter().map(|(&ns, &n)| ns as f64 * n as f64).sum();
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and latencies stay far below 2^53")]
+fn percentile_us(histogram: &LatencyHistogram, q: f64) -> Option<f64> {
+    let beyond = histogram.count() as f64 * (1.0 - q);
+    (beyond >= 1.0 - 1e-9).then(|| histogram.percentile_ns(q).map(|ns| ns as f64 / 1e3)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_trial, over_trials};
+    use crate::testing;
+    use record::trial::Totals;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn names_and_values_of_a_mix() {
+        let mut engine = testing::engine();
+        engine.read = Some(Totals { iops: 80.0, bytes_per_second: 80.0 * 16384.0, ..testing::totals(1600, 16384) });
+        engine.write = Some(Totals { iops: 79.0, bytes_per_second: 79.0 * 16384.0, ..testing::totals(1580, 16384) });
+        let m = of_trial(&engine);
+        assert_eq!((m["iops"], m["read_iops"], m["write_iops"]), (159.0, 80.0, 79.0));
+        assert_eq!(m["bw"], 159.0 * 16384.0);
+        assert_eq!(m["read_lat_p50"], 1000.0);
+        assert!(m.contains_key("write_lat_p999"));
+    }
+
+    #[test]
+    fn no_percentile_without_an_io_beyond_it() {
+        let mut engine = testing::engine();
+        engine.read = Some(testing::totals(999, 4096));
+        let m = of_trial(&engine);
+        assert!(m.contains_key("read_lat_p99") && !m.contains_key("read_lat_p999"));
+        engine.read = Some(testing::totals(1000, 4096));
+        assert!(of_trial(&engine).contains_key("read_lat_p999"));
+    }
+
+    #[test]
+    fn a_metric_that_one_trial_lacks_is_left_out() {
+        let trial = |names: &[&str]| names.iter().map(|n| ((*n).to_owned(), 1.0)).collect::<BTreeMap<_, _>>();
+        let all = over_trials(&[trial(&["iops", "bw"]), trial(&["iops"])], 0.95);
+        assert_eq!(all.keys().collect::<Vec<_>>(), ["iops"]);
+        assert_eq!(all["iops"].n, 2);
+        assert!(over_trials(&[], 0.95).is_empty());
+    }
+}

@@ -1,0 +1,111 @@
+//! Cumulative counters between two instants.
+
+use record::counter::Sample;
+use record::trial::Window;
+
+/// How far a window may stick out of the samples, as a share of its own length, before its counters are called unknown.
+const OVERHANG: f64 = 0.02;
+
+/// The samples around a window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span<'a> {
+    samples: &'a [Sample],
+    window: Window,
+}
+
+impl<'a> Span<'a> {
+    pub(crate) fn new(samples: &'a [Sample], window: Window) -> Self {
+        Self { samples, window }
+    }
+
+    pub(crate) fn seconds(&self) -> f64 {
+        self.window.seconds()
+    }
+
+    /// What a cumulative counter grew by inside the window, interpolated linearly at both ends. `None` when it wasn't
+    /// there, when the samples don't reach around the window, or when it went backwards: a reset tells nothing.
+    pub(crate) fn grown(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let begin = self.at(self.window.start_ns, &counter)?;
+        let end = self.at(self.window.end_ns, &counter)?;
+        (end >= begin).then_some(end - begin)
+    }
+
+    /// A counter or gauge at an instant, interpolated linearly.
+    pub(crate) fn at(&self, instant_ns: u64, counter: &impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let points = || self.samples.iter().filter_map(|s| Some((s.monotonic_ns, counter(s)?)));
+        let before = points().filter(|(t, _)| *t <= instant_ns).max_by_key(|(t, _)| *t);
+        let after = points().filter(|(t, _)| *t >= instant_ns).min_by_key(|(t, _)| *t);
+        match (before, after) {
+            (Some((t0, v0)), Some((t1, v1))) if t1 > t0 => {
+                let part = float(instant_ns - t0) / float(t1 - t0);
+                Some(float(v0) + (float(v1) - float(v0)) * part)
+            }
+            (Some((_, v)), Some(_)) => Some(float(v)),
+            (Some((t, v)), None) | (None, Some((t, v))) => {
+                let overhang = float(t.abs_diff(instant_ns)) / 1e9;
+                (overhang <= OVERHANG * self.seconds()).then(|| float(v))
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// A gauge at the window's end.
+    pub(crate) fn at_end(&self, gauge: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        self.at(self.window.end_ns, &gauge)
+    }
+
+    /// A gauge at the window's start.
+    pub(crate) fn at_start(&self, gauge: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        self.at(self.window.start_ns, &gauge)
+    }
+}
+
+/// Counters of bytes, ticks and nanoseconds stay far below 2^53 within one boot.
+#[expect(clippy::cast_precision_loss, reason = "see above")]
+pub(crate) fn float(n: u64) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Span;
+    use record::counter::{Memory, Sample};
+    use record::trial::Window;
+
+    fn samples(points: &[(u64, Option<u64>)]) -> Vec<Sample> {
+        let sample = |&(ms, cached): &(u64, Option<u64>)| Sample {
+            monotonic_ns: ms * 1_000_000,
+            memory: Some(Memory { cached_bytes: cached, ..Memory::default() }),
+            ..Sample::default()
+        };
+        points.iter().map(sample).collect()
+    }
+
+    fn grown(points: &[(u64, Option<u64>)], from_ms: u64, to_ms: u64) -> Option<f64> {
+        let window = Window { start_ns: from_ms * 1_000_000, end_ns: to_ms * 1_000_000 };
+        Span::new(&samples(points), window).grown(|s| s.memory?.cached_bytes)
+    }
+
+    #[test]
+    fn interpolates_at_both_ends() {
+        let points = [(0, Some(0)), (100, Some(1000)), (200, Some(3000))];
+        assert_eq!(grown(&points, 50, 150), Some(1500.0));
+        assert_eq!(grown(&points, 0, 200), Some(3000.0));
+        assert_eq!(grown(&points, 100, 100), Some(0.0));
+    }
+
+    #[test]
+    fn skips_samples_without_the_counter() {
+        assert_eq!(grown(&[(0, Some(0)), (100, None), (200, Some(200))], 0, 100), Some(100.0));
+    }
+
+    #[test]
+    fn does_not_guess() {
+        assert_eq!(grown(&[], 0, 100), None);
+        assert_eq!(grown(&[(0, None), (200, None)], 0, 100), None);
+        assert_eq!(grown(&[(50, Some(1)), (200, Some(2))], 0, 200), None, "starts too late");
+        assert_eq!(grown(&[(0, Some(1)), (150, Some(2))], 0, 200), None, "ends too early");
+        assert_eq!(grown(&[(0, Some(9)), (200, Some(2))], 0, 200), None, "went backwards");
+        assert_eq!(grown(&[(1, Some(1)), (200, Some(2))], 0, 200), Some(1.0), "1 ms of 200 is within the overhang");
+    }
+}

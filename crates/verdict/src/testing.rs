@@ -1,0 +1,268 @@
+//! Synthetic trials whose truth is known by construction.
+
+use record::counter::{
+    BlockCounters, CgroupIo, CpuTicks, Evidence, Memory, OtherProcess, ProcessCounters, Sample,
+};
+use record::extents::{FileExtents, Residency};
+use record::id::{CellId, TrialId};
+use record::latency::LatencyHistogram;
+use record::plan::Cell;
+use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Stack};
+use record::topology::{BlockKind, BlockNode, Topology};
+use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
+use record::version::FormatVersion;
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use std::collections::BTreeMap;
+
+pub(crate) const MIB: u64 = 1 << 20;
+pub(crate) const GIB: u64 = 1 << 30;
+const SECOND: u64 = 1_000_000_000;
+/// Every synthetic trial measures 20 s, with samples at 10 Hz from 2 s before to 2 s after.
+pub(crate) const SECONDS: u64 = 20;
+
+pub(crate) fn totals(ios: u64, bs: u64) -> Totals {
+    Totals {
+        ios,
+        bytes: ios * bs,
+        seconds: 20.0,
+        iops: ios as f64 / 20.0,
+        bytes_per_second: (ios * bs) as f64 / 20.0,
+        latency: LatencyHistogram { bins_ns: BTreeMap::from([(1_000_000, ios)]) },
+        latency_mean_ns: Some(1e6),
+    }
+}
+
+pub(crate) fn engine() -> EngineOutput {
+    EngineOutput {
+        engine: "fio-3.33".to_owned(),
+        argv: Vec::new(),
+        input: String::new(),
+        raw: String::new(),
+        messages: Vec::new(),
+        window: Window { start_ns: 100 * SECOND, end_ns: (100 + SECONDS) * SECOND },
+        read: None,
+        write: None,
+        errors: Vec::new(),
+        cpu_user_share: Some(0.05),
+        cpu_system_share: Some(0.05),
+        shared_files: false,
+    }
+}
+
+pub(crate) fn options(rw: Rw, bs: u64, direct: bool) -> Options {
+    Options {
+        rw,
+        rwmixread: 50,
+        bs_bytes: bs,
+        size_bytes: 256 * MIB,
+        iodepth: 64,
+        numjobs: 1,
+        direct,
+        ioengine: "libaio".to_owned(),
+        fsync: 0,
+        fdatasync: 0,
+        end_fsync: !direct,
+        buffer_compress_percentage: 0,
+        dedupe_percentage: 0,
+        rate_iops: None,
+        random_distribution: "random".to_owned(),
+        norandommap: false,
+        other: BTreeMap::new(),
+    }
+}
+
+pub(crate) fn btrfs(data: BtrfsProfile) -> Layer {
+    Layer::Btrfs(Btrfs { data, metadata: None, compress: None, mkfs_options: vec![], mount_options: vec![] })
+}
+
+pub(crate) fn filesystem(kind: FsKind) -> Layer {
+    Layer::Filesystem(Filesystem { kind, mkfs_options: vec![], mount_options: vec![], stripe: None })
+}
+
+/// A trial in the making: what was asked, and what really happened below.
+#[derive(Debug, Clone)]
+pub(crate) struct Truth {
+    pub(crate) cell: Cell,
+    pub(crate) trial: TrialRecord,
+    /// Bytes on all devices together during the window.
+    pub(crate) device_read: u64,
+    pub(crate) device_write: u64,
+    /// What the kernel charges to the engine's processes; `None`: what the devices moved.
+    pub(crate) own_read: Option<u64>,
+    pub(crate) own_write: Option<u64>,
+    /// Share of a core that the engine's thread uses.
+    pub(crate) thread_cores: f64,
+    /// Share of two cores that everything uses.
+    pub(crate) machine_busy: f64,
+    pub(crate) dirty_at_end: u64,
+}
+
+impl Truth {
+    /// A clean start: `devices` direct loop devices under `layer`, a written file of 256 MiB, nothing cached.
+    pub(crate) fn new(rw: Rw, bs: u64, direct: bool, layer: Layer, devices: u32) -> Self {
+        let fs = match &layer {
+            Layer::Btrfs(_) => "btrfs".to_owned(),
+            Layer::Filesystem(f) => f.kind.name().to_owned(),
+            Layer::Command(_) => "ext4".to_owned(),
+        };
+        let cell = Cell {
+            id: CellId("0123456789abcdef".to_owned()),
+            target: "local".to_owned(),
+            stack: Stack { name: fs.clone(), volumes: vec![], layers: vec![layer] },
+            workload: Workload {
+                name: rw.name().to_owned(),
+                engine: EngineKind::Fio,
+                ask: Ask::Options(options(rw, bs, direct)),
+                layout: Layout::Written,
+                cache: CacheStart::Cold,
+            },
+            levels: BTreeMap::new(),
+        };
+        let mut truth = Self {
+            trial: record(&cell, &fs, devices),
+            cell,
+            device_read: 0,
+            device_write: 0,
+            own_read: None,
+            own_write: None,
+            thread_cores: 0.1,
+            machine_busy: 0.2,
+            dirty_at_end: 0,
+        };
+        truth.file(256 * MIB, |_| {});
+        truth.cached(0, if direct { 0 } else { 256 * MIB });
+        truth
+    }
+
+    pub(crate) fn options(&mut self) -> &mut Options {
+        match &mut self.cell.workload.ask {
+            Ask::Options(options) => options,
+            Ask::JobFile { .. } => panic!("job file"),
+        }
+    }
+
+    /// The one data file, before and after.
+    pub(crate) fn file(&mut self, size: u64, change: impl Fn(&mut FileExtents)) {
+        let mut file = FileExtents { path: "/m/data".into(), size_bytes: size, written_bytes: size, ..FileExtents::default() };
+        change(&mut file);
+        self.trial.files_before = vec![file.clone()];
+        self.trial.files_after = vec![file];
+    }
+
+    pub(crate) fn cached(&mut self, before: u64, after: u64) {
+        let residency = |bytes| Residency {
+            path: "/m/data".into(),
+            size_bytes: self.trial.files_before[0].size_bytes,
+            cached_bytes: bytes,
+            dirty_bytes: Some(0),
+        };
+        self.trial.cache_before = vec![residency(before)];
+        self.trial.cache_after = vec![residency(after)];
+    }
+
+    pub(crate) fn asked(&mut self, read_bytes: u64, write_bytes: u64) {
+        let bs = self.options().bs_bytes;
+        let some = |bytes: u64| (bytes > 0).then(|| totals(bytes / bs, bs));
+        let engine = self.trial.engine.as_mut().unwrap();
+        (engine.read, engine.write) = (some(read_bytes), some(write_bytes));
+    }
+
+    pub(crate) fn other(&mut self, comm: &str, read_bytes: u64, write_bytes: u64) {
+        self.trial.evidence.others.push(OtherProcess { pid: 4711, comm: comm.to_owned(), read_bytes, write_bytes });
+    }
+
+    /// The finished record, with samples that tell this truth.
+    pub(crate) fn record(&self) -> TrialRecord {
+        let mut trial = self.trial.clone();
+        let names: Vec<String> = trial.topology.direct().map(|n| n.name.clone()).collect();
+        let count = names.len().max(1) as u64;
+        trial.evidence.samples = (0..=240_u64)
+            .map(|i| {
+                let monotonic_ns = 98 * SECOND + i * SECOND / 10;
+                // 0 before the window, 1 after it.
+                let done = (i as f64 / 10.0 - 2.0).clamp(0.0, SECONDS as f64) / SECONDS as f64;
+                let grow = |total: u64| 1_000_000 + (total as f64 * done) as u64;
+                let ticks = |share: f64| (share * done * SECONDS as f64 * 100.0) as u64;
+                let own_read = self.own_read.unwrap_or(self.device_read);
+                let own_write = self.own_write.unwrap_or(self.device_write);
+                let block = BlockCounters {
+                    read_bytes: grow(self.device_read / count),
+                    write_bytes: grow(self.device_write / count),
+                    ..BlockCounters::default()
+                };
+                Sample {
+                    monotonic_ns,
+                    block: names.iter().map(|n| (n.clone(), block)).collect(),
+                    cpu: Some(CpuTicks {
+                        user: ticks(2.0 * self.machine_busy),
+                        idle: ticks(2.0 * (1.0 - self.machine_busy)),
+                        ..CpuTicks::default()
+                    }),
+                    engine: Some(ProcessCounters {
+                        tasks: 1,
+                        user_ticks: ticks(self.thread_cores),
+                        busiest_thread_ticks: Some(ticks(self.thread_cores)),
+                        read_bytes: Some(grow(own_read)),
+                        write_bytes: Some(grow(own_write)),
+                        ..ProcessCounters::default()
+                    }),
+                    memory: Some(Memory {
+                        total_bytes: Some(16 * GIB),
+                        dirty_bytes: Some((self.dirty_at_end as f64 * done) as u64),
+                        writeback_bytes: Some(0),
+                        ..Memory::default()
+                    }),
+                    cgroup_io: cgroup(&trial.topology, grow(own_read / count), grow(own_write / count)),
+                    ..Sample::default()
+                }
+            })
+            .collect();
+        trial
+    }
+}
+
+fn cgroup(topology: &Topology, read: u64, write: u64) -> BTreeMap<String, CgroupIo> {
+    let io = CgroupIo { read_bytes: Some(read), write_bytes: Some(write), ..CgroupIo::default() };
+    topology.direct().map(|n| (format!("{}:{}", n.devno.0, n.devno.1), io)).collect()
+}
+
+fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
+    TrialRecord {
+        format: FormatVersion::RECORD,
+        id: TrialId { cell: cell.id.clone(), round: 0 },
+        seed: 1,
+        started_unix_ms: 0,
+        outcome: Outcome::Measured,
+        steps: vec![],
+        built: vec![],
+        topology: Topology {
+            nodes: (0..devices).map(loop_node).collect(),
+            fs_type: Some(fs.to_owned()),
+            mount_options: Some("rw,relatime".to_owned()),
+            unknown: vec![],
+        },
+        files_before: vec![],
+        files_after: vec![],
+        cache_before: vec![],
+        cache_after: vec![],
+        engine: Some(engine()),
+        evidence: Evidence { ticks_per_second: 100, samples: vec![], others: vec![], others_complete: true },
+    }
+}
+
+fn loop_node(i: u32) -> BlockNode {
+    BlockNode {
+        name: format!("loop{i}"),
+        devno: (7, i),
+        depth: 0,
+        kind: BlockKind::Loop {
+            backing_file: Some("/v/vol".into()),
+            direct_io: Some(true),
+            backing_fs: Some("ext4".to_owned()),
+            members: vec!["vda".to_owned()],
+        },
+        rotational: None,
+        scheduler: None,
+        size_bytes: Some(GIB),
+    }
+}
