@@ -1,2 +1,58 @@
-//! stub
-fn main() {}
+//! `diskproof`: arguments, dispatch, exit codes; nothing else is decided here.
+
+mod args;
+mod commands;
+mod exit;
+mod output;
+mod parameters;
+mod privilege;
+mod progress;
+mod settings;
+mod signals;
+
+use args::{Args, Verb};
+use clap::Parser as _;
+use exit::{Exit, Failure};
+use settings::Settings;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let outcome = std::panic::catch_unwind(|| dispatch(args));
+    let exit = match outcome {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(failure)) => {
+            output::complain(&failure);
+            failure.exit
+        }
+        Err(_) => {
+            output::complain(&Failure::ours("a panic, described above"));
+            Exit::Ours
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn dispatch(args: Args) -> Result<Exit, Failure> {
+    let Args { global, verb } = args;
+    let settings = Settings::load(&global, verb.json_events()).map_err(Failure::input);
+    match verb {
+        // These need no settings, so a broken configuration file doesn't stop them.
+        Verb::New(new) => commands::new::new(&new),
+        Verb::Completions(completions) => commands::completions::completions(&completions),
+        Verb::Generate(generate) => commands::generate::generate(&generate.folder),
+        Verb::Plan(plan) => commands::plan::plan(&plan),
+        Verb::Quick(quick) => commands::quick::quick(&quick, &settings?),
+        Verb::Run(run) => commands::run::run(&run, &settings?),
+        Verb::Resume(resume) => commands::resume::resume(&resume, &settings?),
+        Verb::Show(show) => commands::show::show(&show, &settings?),
+        Verb::List(list) => commands::list::list(&list, &settings?),
+        Verb::Export(export) => commands::export::export(&export, &settings?),
+        Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
+        Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),
+        Verb::Claim(claim) => commands::claim::claim(&claim, &settings?),
+        Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),
+        Verb::Doctor(doctor) => commands::doctor::doctor(&doctor, &settings?),
+        Verb::Node => commands::node::node(&settings?),
+    }
+}

@@ -1,0 +1,330 @@
+//! What may be typed. Only the shape; what it means is in `commands`.
+
+use clap::{Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Where the exit codes are explained to whoever asks for help.
+const AFTER_HELP: &str = "\
+Examples:
+  diskproof quick .                         what does this directory's storage really do? (a minute, no root)
+  diskproof new > my.yaml                   a commented experiment to start from
+  diskproof plan my.yaml                    what it would do, how long, how many bytes; changes nothing
+  sudo diskproof run my.yaml                do it, take everything down again, answer the question
+  diskproof show                            the latest answer again
+
+Exit codes:
+  0    fine
+  1    an expectation was not met
+  2    the input is wrong: arguments, experiment file, settings
+  3    the machine refuses: guard, privileges, a missing tool, no space
+  4    our own fault, or an undo that failed
+  130  ended by Ctrl-C (143: by SIGTERM); what was measured is kept, `diskproof resume` goes on";
+
+/// Honest storage benchmarking: builds storage stacks, measures them, shows where every byte came from, and takes them
+/// down again.
+#[derive(Debug, Parser)]
+#[command(
+    name = "diskproof",
+    version,
+    max_term_width = 100,
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// Settings that every verb takes; each is also a key of the configuration file and an environment variable.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct Global {
+    /// Read settings from this file only (DISKPROOF_CONFIG)
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+    /// The database that keeps results (DISKPROOF_STORE)
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) store: Option<PathBuf>,
+    /// The folder of journals, claims, locks and backing files (DISKPROOF_STATE)
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<PathBuf>,
+    /// auto, always or never (DISKPROOF_COLOR)
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub(crate) color: Option<String>,
+    /// auto: become root by `sudo -n` for what needs it; never: don't (DISKPROOF_SUDO)
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub(crate) sudo: Option<String>,
+    /// How a run tells what it does: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
+    #[arg(long, global = true, value_name = "HOW")]
+    pub(crate) progress: Option<String>,
+    /// The same as --progress none
+    #[arg(long, short, global = true, conflicts_with = "progress")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// What does this directory's storage really do? About a minute, no root, no file
+    #[command(after_help = "\
+Examples:
+  diskproof quick                  the current directory
+  diskproof quick /mnt/data
+  diskproof quick /srv --seconds 20 --rounds 5
+
+It writes its data into a folder of its own inside DIR, and removes it again.")]
+    Quick(Quick),
+    /// Write a commented experiment to start from
+    #[command(after_help = "\
+Examples:
+  diskproof new                    print it
+  diskproof new my.yaml            write it (an existing file is never overwritten)
+  diskproof new my.yaml --kind directory")]
+    New(New),
+    /// Show what an experiment would do: matrix, order, time, bytes written, space. Changes nothing
+    #[command(after_help = "\
+Examples:
+  diskproof plan my.yaml
+  diskproof plan my.yaml --set n=8 --set bs=16k
+  diskproof plan my.yaml --json | jq .plan.cells")]
+    Plan(PlanArgs),
+    /// Run an experiment, and answer its question
+    #[command(after_help = "\
+Examples:
+  sudo diskproof run experiments/striped-volumes.yaml
+  diskproof run experiments/lent-directory.yaml --set dir=/mnt/data
+  sudo diskproof run my.yaml --json > events.jsonl
+
+Ctrl-C ends the trial under way, undoes what was built and keeps what was measured.")]
+    Run(RunArgs),
+    /// Go on with a run that was interrupted: only the missing trials are done
+    #[command(after_help = "\
+Examples:
+  diskproof resume                 the latest run that isn't complete
+  diskproof resume 20261121-2014")]
+    Resume(Resume),
+    /// Show the answer of a run again
+    #[command(after_help = "\
+Examples:
+  diskproof show                   the latest run
+  diskproof show 20261121-2014     the run whose name begins so")]
+    Show(Show),
+    /// List all runs
+    List(JsonOnly),
+    /// Write a run's answer for programs
+    #[command(after_help = "\
+Examples:
+  diskproof export latest --json | jq '.cells[].metrics.iops'
+  diskproof export 20261121-2014 --csv -o result.csv")]
+    Export(Export),
+    /// Put back what a killed run left behind
+    #[command(after_help = "\
+Examples:
+  sudo diskproof undo              all runs that have no living owner
+  sudo diskproof undo 20261121-201455-3f9a
+
+Safe to run at any time, and twice.")]
+    Undo(Undo),
+    /// List every disk: free or not, and why
+    Devices(JsonOnly),
+    /// Declare that a disk is yours and may be overwritten
+    #[command(after_help = "\
+Examples:
+  sudo diskproof claim nvme-Samsung_SSD_990_S1234     asks you to type the disk's serial number
+  sudo diskproof claim nvme-Samsung_SSD_990_S1234 --yes-i-own S1234
+
+The claim names the disk by serial number and size, so it doesn't follow a name to another disk. A claimed disk is
+still refused while it is mounted, holds a foreign signature, or is used by anything else.")]
+    Claim(Claim),
+    /// Take a claim back
+    Unclaim(Unclaim),
+    /// Tell what this machine can do: tools, privileges, kernel, clock, noise, settings
+    Doctor(Doctor),
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  diskproof completions bash > ~/.local/share/bash-completion/completions/diskproof
+  diskproof completions zsh > ~/.zfunc/_diskproof")]
+    Completions(Completions),
+    /// The process on the measured machine; speaks to its controller over stdio
+    #[command(hide = true)]
+    Node,
+    /// Write man pages, completions, schema and command reference below a folder
+    #[command(hide = true)]
+    Generate(Generate),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Quick {
+    /// A directory on the storage in question
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// Measured seconds per trial
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
+    /// Rounds: each measures everything once
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Bytes of data, e.g. 512m; default: from free space
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    #[command(flatten)]
+    pub(crate) events: Events,
+}
+
+/// How a run tells what it does.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Events {
+    /// Print every event as one line of JSON; the same as --progress json
+    #[arg(long, conflicts_with_all = ["quiet", "progress"])]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    /// Where to write it; default: standard output
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// What it starts from
+    #[arg(long, value_enum, default_value_t = Kind::Emulated)]
+    pub(crate) kind: Kind,
+}
+
+/// What a new experiment starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Emulated volumes with IOPS limits (needs root)
+    Emulated,
+    /// A lent directory (needs no root)
+    Directory,
+    /// Real disks, claimed beforehand (needs root, overwrites them)
+    Disks,
+}
+
+/// An experiment file and the values of its parameters.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Experiment {
+    /// The experiment file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Give a parameter of the experiment a value; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of every random choice; default: the file's, else the clock's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) experiment: Experiment,
+    /// Print the plan and its forecast as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) experiment: Experiment,
+    #[command(flatten)]
+    pub(crate) events: Events,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Resume {
+    /// The run: its name or how it begins; default: the latest that isn't complete
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) events: Events,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// The run: its name, how it begins, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct JsonOnly {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Export {
+    /// The run: its name, how it begins, or `latest`
+    pub(crate) run: String,
+    /// One JSON document, format diskproof.run/1.0 (docs/formats.md)
+    #[arg(long, conflicts_with = "csv", required_unless_present = "csv")]
+    pub(crate) json: bool,
+    /// One row per cell and metric
+    #[arg(long)]
+    pub(crate) csv: bool,
+    /// Where to write it; default: standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Undo {
+    /// Only this run
+    pub(crate) run: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Claim {
+    /// The disk, as it is named in /dev/disk/by-id
+    pub(crate) disk: String,
+    /// The disk's serial number, instead of typing it when asked
+    #[arg(long, value_name = "SERIAL")]
+    pub(crate) yes_i_own: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Unclaim {
+    /// The disk, as it was named when it was claimed
+    pub(crate) disk: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Leave out the two-second measurement of the machine's noise
+    #[arg(long)]
+    pub(crate) no_noise: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Generate {
+    /// The folder; made if it isn't there
+    pub(crate) folder: PathBuf,
+}
+
+impl Verb {
+    /// Whether a run is to be told as JSON events.
+    pub(crate) fn json_events(&self) -> bool {
+        match self {
+            Self::Quick(quick) => quick.events.json,
+            Self::Run(run) => run.events.json,
+            Self::Resume(resume) => resume.events.json,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! One file per verb.
+
+pub(crate) mod claim;
+pub(crate) mod completions;
+pub(crate) mod devices;
+pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod generate;
+pub(crate) mod list;
+pub(crate) mod new;
+pub(crate) mod node;
+pub(crate) mod plan;
+pub(crate) mod quick;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod undo;
+
+mod experiment;
+mod judged;
+mod sitting;

@@ -1,0 +1,126 @@
+//! `diskproof doctor`: what this machine can do, and what a setting is and why.
+
+mod kernel;
+mod noise;
+
+use crate::args::Doctor;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::privilege;
+use crate::settings::Settings;
+use host::{LocalRunner, Runner, Tool};
+use kernel::Kernel;
+use noise::Noise;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long noise is listened to.
+const LISTEN: Duration = Duration::from_secs(2);
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Findings {
+    tools: Vec<ToolFound>,
+    root: bool,
+    /// Whether root can be had without a password; `None` when we are root.
+    sudo: Option<bool>,
+    kernel: Kernel,
+    noise: Option<Noise>,
+    settings: Vec<SettingFound>,
+    /// Configuration files that were looked for, and whether each was there.
+    config_files: Vec<(String, bool)>,
+}
+
+#[derive(Debug, Serialize)]
+struct ToolFound {
+    name: &'static str,
+    version: Option<String>,
+    /// Debian's package that brings it.
+    package: &'static str,
+    present: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct SettingFound {
+    name: &'static str,
+    value: String,
+    origin: String,
+}
+
+pub(crate) fn doctor(args: &Doctor, settings: &Settings) -> Result<Exit, Failure> {
+    let findings = look(args, settings);
+    if args.json {
+        let text = serde_json::to_string_pretty(&findings).map_err(Failure::ours)?;
+        output::answer(&text)?;
+    } else {
+        output::answer(&text(&findings))?;
+    }
+    let has_fio = findings.tools.iter().any(|t| t.present && t.name == Tool::Fio.name());
+    Ok(if has_fio { Exit::Fine } else { Exit::Machine })
+}
+
+fn look(args: &Doctor, settings: &Settings) -> Findings {
+    let root = privilege::is_root();
+    let rows = settings.rows();
+    Findings {
+        tools: Tool::ALL.iter().map(|tool| tool_found(&LocalRunner, *tool)).collect(),
+        root,
+        sudo: (!root).then(|| privilege::may_sudo(&LocalRunner)),
+        kernel: Kernel::look(Path::new("/")),
+        noise: (!args.no_noise).then(|| noise::listen(LISTEN)),
+        settings: rows
+            .into_iter()
+            .map(|(key, value, origin)| SettingFound { name: key.name, value, origin: origin.to_string() })
+            .collect(),
+        config_files: settings.files.iter().map(|(path, there)| (path.display().to_string(), *there)).collect(),
+    }
+}
+
+fn tool_found(runner: &dyn Runner, tool: Tool) -> ToolFound {
+    let present = host::resolve(tool).is_ok();
+    let version = present.then(|| host::version(runner, tool)).flatten();
+    ToolFound { name: tool.name(), version, package: tool.package(), present }
+}
+
+fn text(findings: &Findings) -> String {
+    let mut text = String::from("tools\n");
+    let rows: Vec<[String; 2]> = findings.tools.iter().map(tool_row).collect();
+    text.push_str(&output::columns(&rows));
+
+    text.push_str("\nprivileges\n");
+    text.push_str(match (findings.root, findings.sudo) {
+        (true, _) => "  root: everything is possible\n",
+        (_, Some(true)) => "  not root, but sudo works without a password: everything is possible\n",
+        _ => "  not root, and sudo would ask for a password: only lent directories, unless run by sudo\n",
+    });
+
+    text.push_str("\nkernel\n");
+    text.push_str(&findings.kernel.text());
+    if let Some(noise) = &findings.noise {
+        text.push_str("\nnoise\n");
+        text.push_str(&noise.text());
+    }
+
+    text.push_str("\nsettings\n");
+    let rows: Vec<[String; 3]> = findings
+        .settings
+        .iter()
+        .map(|s| [format!("  {}", s.name), s.value.clone(), format!("({})", s.origin)])
+        .collect();
+    text.push_str(&output::columns(&rows));
+    for (path, there) in &findings.config_files {
+        let _ = writeln!(text, "  read {path}: {}", if *there { "yes" } else { "not there" });
+    }
+    text
+}
+
+fn tool_row(tool: &ToolFound) -> [String; 2] {
+    let told = match (&tool.version, tool.present) {
+        (Some(version), _) => version.clone(),
+        (None, true) => "there; tells no version".to_owned(),
+        (None, false) => format!("MISSING; Debian: apt-get install {}", tool.package),
+    };
+    [format!("  {}", tool.name), told]
+}

@@ -1,0 +1,93 @@
+//! From an experiment file on disk to a plan: parameters asked for, seed chosen.
+
+use crate::args::Experiment;
+use crate::exit::Failure;
+use crate::output;
+use crate::parameters;
+use record::id::RunId;
+use record::plan::Plan;
+use spec::LoadError;
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Reads an experiment file; what it leaves open is asked for where a person is there to answer.
+///
+/// # Errors
+/// Whatever is wrong with the file or the parameters, with its place.
+pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
+    let set = parameters::parse(&args.set)?;
+    let loaded = with_parameters(set, |set| spec::load(&args.file, set))?;
+    for note in &loaded.notes {
+        output::aside(&format!("note: {note}"));
+    }
+    let mut plan = loaded.plan;
+    if let Some(seed) = args.seed {
+        plan.seed = seed;
+    } else if plan.seed == 0 {
+        plan.seed = seed_of_the_clock();
+    }
+    Ok(plan)
+}
+
+/// Calls `load` until all parameters have values or nobody can be asked.
+fn with_parameters<T>(
+    mut set: BTreeMap<String, String>,
+    load: impl Fn(&BTreeMap<String, String>) -> Result<T, LoadError>,
+) -> Result<T, Failure> {
+    loop {
+        match load(&set) {
+            Err(LoadError::MissingParameters(missing)) if output::can_ask() => {
+                for parameter in missing {
+                    let help = parameter.help.map(|help| format!(" ({help})")).unwrap_or_default();
+                    let Some(value) = output::ask(&format!("{}{help}: ", parameter.name)) else {
+                        return Err(Failure::input(format!("parameter `{}` was not given", parameter.name)));
+                    };
+                    set.insert(parameter.name, value);
+                }
+            }
+            other => return other.map_err(failure),
+        }
+    }
+}
+
+/// What is wrong with an experiment is the user's to mend; an unreadable file too.
+pub(crate) fn failure(error: LoadError) -> Failure {
+    match error {
+        LoadError::Diagnostics(_) => Failure::diagnostics(error),
+        _ => Failure::input(error),
+    }
+}
+
+/// A seed that no two runs share by accident; never 0, which means "not chosen".
+pub(crate) fn seed_of_the_clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Below 2^53, so that every JSON reader keeps it exactly.
+    (u64::from(now.subsec_nanos()) << 22 ^ now.as_secs()) & ((1 << 53) - 1) | 1
+}
+
+/// A fresh run's id: its start in UTC, and four digits against two runs in one second.
+pub(crate) fn run_id() -> RunId {
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let mixed = now.timestamp().subsec_nanosecond().unsigned_abs() ^ std::process::id().rotate_left(16);
+    let digits = (mixed ^ (mixed >> 16)) & 0xffff;
+    RunId(format!("{}-{digits:04x}", now.strftime("%Y%m%d-%H%M%S")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{run_id, seed_of_the_clock};
+
+    #[test]
+    fn run_ids_sort_by_time_and_are_safe_in_file_names() {
+        let (a, b) = (run_id(), run_id());
+        assert_eq!(a.0.len(), "20261121-201455-3f9a".len());
+        assert!(a.0.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{a}");
+        assert!(a.0[..15] <= b.0[..15]);
+    }
+
+    #[test]
+    fn seeds_fit_every_json_reader() {
+        let seed = seed_of_the_clock();
+        assert!(seed > 0 && seed < 1 << 53);
+    }
+}

@@ -1,0 +1,22 @@
+//! `diskproof export RUN --json|--csv`.
+
+use super::judged;
+use super::show::{find, open_existing};
+use crate::args::Export;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::settings::Settings;
+
+pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure> {
+    let store = open_existing(settings)?;
+    let run = find(&store, &args.run)?;
+    let data = store.load(&run).map_err(Failure::machine)?;
+    let view = judged::judge(&run, &data);
+    let text = if args.json { report::json(&view) } else { report::csv(&view) };
+    match &args.output {
+        None => output::answer(&text)?,
+        Some(path) => std::fs::write(path, text)
+            .map_err(|e| Failure::machine(format!("can't write {}: {e}", path.display())))?,
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,92 @@
+//! `diskproof generate DIR` (hidden): man pages, completions, schemas and the command reference, for packagers and xtask.
+
+use super::completions::script;
+use crate::args::Args;
+use crate::exit::{Exit, Failure};
+use crate::settings::keys::KEYS;
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
+    for (shell, name) in
+        [(Shell::Bash, "diskproof.bash"), (Shell::Zsh, "_diskproof"), (Shell::Fish, "diskproof.fish")]
+    {
+        write(&folder.join("completions").join(name), &script(shell))?;
+    }
+    for (name, page) in man_pages()? {
+        write(&folder.join("man").join(name), &page)?;
+    }
+    let schemas = [("experiment.schema.json", spec::schema()), ("run.schema.json", run_schema())];
+    for (name, schema) in schemas {
+        let text = serde_json::to_string_pretty(&schema).map_err(Failure::ours)?;
+        write(&folder.join("schema").join(name), &(text + "\n"))?;
+    }
+    write(&folder.join("docs/cli.md"), &reference())?;
+    Ok(Exit::Fine)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::machine(format!("can't write {}: {e}", path.display()));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(path, text).map_err(failed)
+}
+
+fn run_schema() -> serde_json::Value {
+    schemars::schema_for!(record::judged::RunView).to_value()
+}
+
+/// The command and its verbs, as users see them.
+fn visible() -> (Command, Vec<Command>) {
+    let mut whole = Args::command();
+    whole.build();
+    let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect();
+    (whole, verbs)
+}
+
+/// `diskproof.1`, and one page per verb.
+fn man_pages() -> Result<Vec<(String, String)>, Failure> {
+    let (whole, verbs) = visible();
+    let mut pages = vec![("diskproof.1".to_owned(), man_page(whole)?)];
+    for verb in verbs {
+        let name = format!("diskproof-{}", verb.get_name());
+        pages.push((format!("{name}.1"), man_page(verb.name(name))?));
+    }
+    Ok(pages)
+}
+
+fn man_page(command: Command) -> Result<String, Failure> {
+    let mut page = Vec::new();
+    // A date would make every build differ.
+    clap_mangen::Man::new(command).date("").render(&mut page).map_err(Failure::ours)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// docs/cli.md: what `--help` says, verb by verb.
+fn reference() -> String {
+    let (mut whole, verbs) = visible();
+    let mut text = String::from(
+        "# Command reference\n\nGenerated from the program by `make generate`; do not edit.\n\n",
+    );
+    section(&mut text, "diskproof", &mut whole);
+    for mut verb in verbs {
+        let name = format!("diskproof {}", verb.get_name());
+        section(&mut text, &name, &mut verb);
+    }
+    text.push_str("## Environment\n\n| variable | setting |\n| --- | --- |\n");
+    for key in KEYS {
+        let _ = writeln!(text, "| `{}` | {} |", key.variable, key.help);
+    }
+    text.push_str("| `DISKPROOF_CONFIG` | read settings from this file only |\n");
+    text
+}
+
+fn section(text: &mut String, name: &str, command: &mut Command) {
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = writeln!(text, "## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+}

@@ -1,0 +1,53 @@
+//! `diskproof list`: all runs, latest last.
+
+use super::show::open_existing;
+use crate::args::JsonOnly;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::settings::Settings;
+use jiff::Timestamp;
+use record::event::Stopped;
+use store::RunSummary;
+
+pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
+    let mut runs = if settings.store.value.exists() {
+        open_existing(settings)?.runs().map_err(Failure::machine)?
+    } else {
+        Vec::new()
+    };
+    runs.sort_by(|a, b| a.id.cmp(&b.id));
+    if args.json {
+        let text = serde_json::to_string_pretty(&runs).map_err(Failure::ours)?;
+        output::answer(&text)?;
+    } else if runs.is_empty() {
+        output::aside(&format!("no run is kept yet in {}", settings.store.value.display()));
+    } else {
+        let mut rows = vec![["run", "experiment", "started (UTC)", "trials", "ended"].map(str::to_owned)];
+        rows.extend(runs.iter().map(row));
+        output::answer(&output::columns(&rows))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn row(run: &RunSummary) -> [String; 5] {
+    let millis = i64::try_from(run.started_unix_ms).unwrap_or(i64::MAX);
+    let started = Timestamp::from_millisecond(millis)
+        .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string());
+    let trials = format!("{}/{}", run.trials_done, run.trials_planned);
+    [run.id.to_string(), run.experiment.clone(), started, trials, ended(&run.stopped)]
+}
+
+fn ended(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::RoundsDone { rounds: 1 } => "after 1 round".to_owned(),
+        Stopped::RoundsDone { rounds } => format!("after {rounds} rounds"),
+        Stopped::TimeSpent => "time budget spent".to_owned(),
+        Stopped::Interrupted => "interrupted".to_owned(),
+        Stopped::Failed { error } => {
+            let line = error.lines().next().unwrap_or_default();
+            let cut: String = line.chars().take(60).collect();
+            format!("failed: {cut}{}", if cut.len() < line.len() { "..." } else { "" })
+        }
+        Stopped::Unfinished => "never (killed, or still running)".to_owned(),
+    }
+}

@@ -1,0 +1,131 @@
+//! One sitting of a run: from its first trial, or from where an earlier sitting ended, to its answer.
+
+use super::judged;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::privilege;
+use crate::progress::Teller;
+use crate::settings::Settings;
+use crate::settings::keys::Progress;
+use crate::signals::Wish;
+use host::LocalRunner;
+use record::environment::Environment;
+use record::event::{Event, Stopped};
+use record::id::{RunId, TrialId};
+use record::plan::Plan;
+use run::controller::{How, RunError, SinkError, execute};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use store::Store;
+
+/// What a sitting is to do.
+pub(crate) struct Sitting<'a> {
+    /// The run's id.
+    pub(crate) run: RunId,
+    /// What it does.
+    pub(crate) plan: &'a Plan,
+    /// Trials that earlier sittings finished; `None` when the run is new.
+    pub(crate) done: Option<BTreeSet<TrialId>>,
+    /// How the user may go on or look again; `false` for `quick`, which has no file.
+    pub(crate) settings: &'a Settings,
+}
+
+/// Carries a sitting out and answers the question.
+///
+/// # Errors
+/// The machine refuses, the node or the store fails. What was measured before is kept.
+pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
+    let settings = sitting.settings;
+    let what = needs_root(sitting.plan);
+    let node_argv = privilege::node_argv(settings, &LocalRunner, what.as_deref())?;
+    let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
+    let mut store = Store::open(&settings.store.value).map_err(Failure::machine)?;
+
+    let outcome = carry_out(&sitting, node_argv, &wish, &mut store);
+    let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
+    match outcome {
+        Ok(stopped) => conclude(&sitting, &store, &stopped, interrupted),
+        Err(error) => {
+            let exit = Exit::from(error.blame());
+            let stopped = Stopped::Failed { error: run::blame::chain(&error) };
+            // The run may never have been begun in the store; then there is nothing to close.
+            let _ = store.finish_run(&sitting.run, &stopped);
+            let kept = store.done(&sitting.run).map_or(0, |done| done.len());
+            if kept > 0 {
+                output::aside(&format!(
+                    "{kept} finished trials are kept: `diskproof show {run}`, `diskproof resume {run}`",
+                    run = sitting.run
+                ));
+            }
+            Err(Failure { exit, error: Box::new(error), placed: false })
+        }
+    }
+}
+
+/// What in the plan needs root, in words; `None` when nothing does.
+pub(crate) fn needs_root(plan: &Plan) -> Option<String> {
+    spec::forecast(plan).needs_root.then(|| format!("experiment `{}`", plan.experiment))
+}
+
+fn carry_out(
+    sitting: &Sitting<'_>,
+    node_argv: Vec<OsString>,
+    wish: &Wish,
+    store: &mut Store,
+) -> Result<Stopped, RunError> {
+    let done = sitting.done.clone().unwrap_or_default();
+    let mut teller = Teller::new(sitting.settings.progress.value, sitting.plan, done.len() as u64);
+    if let Err(error) = wish.answer_with(teller.speaker()) {
+        teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
+    }
+    let is_new = sitting.done.is_none();
+    let how = How { run: sitting.run.clone(), node_argv, done };
+    let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
+        keep(store, sitting, is_new, &event)?;
+        teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
+    });
+    teller.end();
+    stopped
+}
+
+/// Stores what an event brings, before anybody else hears of it.
+fn keep(store: &mut Store, sitting: &Sitting<'_>, is_new: bool, event: &Event) -> Result<(), SinkError> {
+    let run = &sitting.run;
+    match event {
+        Event::NodeReady { environment } if is_new => begin(store, run, sitting.plan, environment),
+        Event::VolumesReady { volumes } => Ok(store.set_volumes(run, volumes)?),
+        Event::TrialFinished { record } => Ok(store.append_trial(run, record)?),
+        Event::RunFinished { stopped } => Ok(store.finish_run(run, stopped)?),
+        _ => Ok(()),
+    }
+}
+
+fn begin(store: &mut Store, run: &RunId, plan: &Plan, environment: &Environment) -> Result<(), SinkError> {
+    Ok(store.create_run(run, plan, environment)?)
+}
+
+/// Shows the answer and how the sitting ended.
+fn conclude(
+    sitting: &Sitting<'_>,
+    store: &Store,
+    stopped: &Stopped,
+    interrupted: Option<u8>,
+) -> Result<Exit, Failure> {
+    let run = &sitting.run;
+    let data = store.load(run).map_err(Failure::machine)?;
+    let view = judged::judge(run, &data);
+    if sitting.settings.progress.value != Progress::Json {
+        if !data.trials.is_empty() {
+            output::answer(&judged::terminal(&view, sitting.settings))?;
+        }
+        output::aside(&format!(
+            "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
+            sitting.settings.store.value.display()
+        ));
+    }
+    if *stopped == Stopped::Interrupted {
+        output::aside(&format!("interrupted; everything was undone. Go on with: diskproof resume {run}"));
+        return Ok(Exit::Signal(interrupted.unwrap_or(2)));
+    }
+    judged::exit_of(&view)
+}

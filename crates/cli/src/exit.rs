@@ -1,0 +1,128 @@
+//! Exit codes, and the one place where an error is printed. See docs/exit-codes.md.
+
+use run::blame::Blame;
+use std::error::Error;
+use std::fmt;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Fine,
+    /// An expectation was not met.
+    NotMet,
+    /// The user's input is wrong.
+    Input,
+    /// The machine refuses.
+    Machine,
+    /// Our own fault, or an undo that failed.
+    Ours,
+    /// A signal asked us to end; its number.
+    Signal(u8),
+}
+
+impl Exit {
+    /// The code the shell sees.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::NotMet => 1,
+            Self::Input => 2,
+            Self::Machine => 3,
+            Self::Ours => 4,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
+
+impl From<Blame> for Exit {
+    fn from(blame: Blame) -> Self {
+        match blame {
+            Blame::User => Self::Input,
+            Blame::Machine => Self::Machine,
+            Blame::Ours => Self::Ours,
+        }
+    }
+}
+
+/// Why a verb could not do its work, and whose fault that is.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How the program ends.
+    pub(crate) exit: Exit,
+    /// Why.
+    pub(crate) error: Box<dyn Error + Send + Sync>,
+    /// The error begins with its own place, as `file:line:column`; nobody needs to be told who speaks.
+    pub(crate) placed: bool,
+}
+
+impl Failure {
+    /// Diagnostics of a file: the user can mend it there.
+    pub(crate) fn diagnostics(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Input, error: error.into(), placed: true }
+    }
+
+    /// The user can mend it by typing something else.
+    pub(crate) fn input(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Input, error: error.into(), placed: false }
+    }
+
+    /// The machine refuses.
+    pub(crate) fn machine(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Machine, error: error.into(), placed: false }
+    }
+
+    /// We are to blame.
+    pub(crate) fn ours(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Ours, error: error.into(), placed: false }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The error and its causes, each once, outermost first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)?;
+        let mut cause = self.error.source();
+        while let Some(error) = cause {
+            write!(f, "\n  because: {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exit, Failure};
+    use run::blame::Blame;
+    use std::io;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("can't read {path}")]
+    struct Outer {
+        path: String,
+        source: io::Error,
+    }
+
+    #[test]
+    fn codes_are_the_documented_ones() {
+        let all = [Exit::Fine, Exit::NotMet, Exit::Input, Exit::Machine, Exit::Ours, Exit::Signal(2)];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 130]);
+        let document = include_str!("../../../docs/exit-codes.md");
+        for exit in all {
+            assert!(document.contains(&format!("| {} |", exit.code())), "{exit:?} is not documented");
+        }
+    }
+
+    #[test]
+    fn blame_decides_the_code() {
+        let codes = [Blame::User, Blame::Machine, Blame::Ours].map(|b| Exit::from(b).code());
+        assert_eq!(codes, [2, 3, 4]);
+    }
+
+    #[test]
+    fn the_chain_is_printed_once() {
+        let error = Outer { path: "/x".to_owned(), source: io::Error::other("disk on fire") };
+        assert_eq!(Failure::machine(error).to_string(), "can't read /x\n  because: disk on fire");
+    }
+}

@@ -1,0 +1,63 @@
+//! A bar at the foot of the terminal, with what is being done now.
+
+use super::tracker::{Tracker, found};
+use crate::output;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use record::event::Event;
+use std::time::{Duration, Instant};
+
+/// How often the bar is drawn when nothing happens. Once a second, so that drawing is no load beside the measured one.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Tells on a terminal.
+pub(crate) struct Bar {
+    tracker: Tracker,
+    bar: ProgressBar,
+}
+
+impl Bar {
+    pub(crate) fn new(tracker: Tracker) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(4));
+        let template = "{spinner} {wide_msg}\n  [{bar:40}] {prefix}, {elapsed} so far";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.enable_steady_tick(TICK);
+        Self { tracker, bar }
+    }
+
+    pub(crate) fn tell(&mut self, event: &Event) {
+        let now = Instant::now();
+        self.tracker.take(event, now);
+        let (finished, total) = self.tracker.count();
+        match event {
+            Event::Warning { text } => self.bar.println(format!("warning: {text}")),
+            Event::TrialFinished { record } => {
+                let name = self.tracker.name(&record.id.cell);
+                let round = record.id.round + 1;
+                self.bar.println(format!("{finished}/{total} {name}, round {round}: {}", found(record)));
+            }
+            _ => {}
+        }
+        let left = self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
+        self.bar.set_length(total.max(1));
+        self.bar.set_position(finished);
+        self.bar.set_prefix(format!("{finished} of {total} trials{left}"));
+        self.bar.set_message(self.tracker.doing());
+    }
+
+    pub(crate) fn speaker(&self) -> Box<dyn Fn(&str) + Send> {
+        let bar = self.bar.clone();
+        Box::new(move |text| {
+            if bar.is_finished() {
+                output::aside(text);
+            } else {
+                bar.println(text);
+            }
+        })
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a run stands, from its events. Pure; the time is handed in.
+
+use record::event::Event;
+use record::id::CellId;
+use record::plan::Plan;
+use record::quantity::{Bytes, Seconds};
+use record::trial::{Outcome, Totals, TrialRecord};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Where a run stands.
+pub(crate) struct Tracker {
+    names: BTreeMap<CellId, String>,
+    rounds: u32,
+    total: u64,
+    finished: u64,
+    /// Of those, in earlier sittings.
+    earlier: u64,
+    /// Forecast for one trial, until there are measured ones.
+    forecast_seconds: f64,
+    trials_begun: Option<Instant>,
+    cell: Option<CellId>,
+    round: u32,
+    step: String,
+    step_done: Option<f64>,
+}
+
+impl Tracker {
+    pub(crate) fn new(plan: &Plan, done: u64) -> Self {
+        let name = |cell: &record::plan::Cell| format!("{} {}", cell.stack.name, cell.workload.name);
+        Self {
+            names: plan.cells.iter().map(|cell| (cell.id.clone(), name(cell))).collect(),
+            rounds: plan.measure.rounds,
+            total: plan.cells.len() as u64 * u64::from(plan.measure.rounds),
+            finished: done,
+            earlier: done,
+            forecast_seconds: 0.0,
+            trials_begun: None,
+            cell: None,
+            round: 0,
+            step: "starting the node".to_owned(),
+            step_done: None,
+        }
+    }
+
+    /// Takes an event in.
+    pub(crate) fn take(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::RunStarted { trials, forecast_seconds, .. } => {
+                self.total = *trials;
+                self.forecast_seconds = *forecast_seconds;
+            }
+            Event::Step { step, done, .. } => {
+                self.step.clone_from(step);
+                self.step_done = *done;
+            }
+            Event::TrialStarted { cell, round, .. } => {
+                self.trials_begun.get_or_insert(now);
+                self.cell = Some(cell.clone());
+                self.round = *round;
+                "build".clone_into(&mut self.step);
+                self.step_done = None;
+            }
+            Event::TrialFinished { .. } => {
+                self.finished += 1;
+                self.cell = None;
+                "next".clone_into(&mut self.step);
+                self.step_done = None;
+            }
+            Event::RunFinished { .. } => {
+                self.cell = None;
+                "done".clone_into(&mut self.step);
+            }
+            Event::NodeReady { .. } | Event::VolumesReady { .. } | Event::Warning { .. } => {}
+        }
+    }
+
+    /// Trials finished and planned.
+    pub(crate) fn count(&self) -> (u64, u64) {
+        (self.finished, self.total)
+    }
+
+    /// What is being done now: cell, round, step.
+    pub(crate) fn doing(&self) -> String {
+        let share = self.step_done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
+        match &self.cell {
+            None => format!("{}{share}", self.step),
+            Some(cell) => format!("{}, round {}/{}: {}{share}", self.name(cell), self.round + 1, self.rounds, self.step),
+        }
+    }
+
+    /// How long it will still take: from the trials of this sitting, before the first from the forecast.
+    pub(crate) fn left(&self, now: Instant) -> Option<Seconds> {
+        let missing = self.total.saturating_sub(self.finished);
+        let here = self.finished - self.earlier;
+        #[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
+        let seconds = match self.trials_begun {
+            Some(begun) if here > 0 => now.duration_since(begun).as_secs_f64() / here as f64 * missing as f64,
+            _ if self.total > 0 => self.forecast_seconds * missing as f64 / self.total as f64,
+            _ => return None,
+        };
+        (seconds > 0.0).then_some(Seconds(seconds))
+    }
+
+    /// A cell's stack and workload.
+    pub(crate) fn name(&self, cell: &CellId) -> &str {
+        self.names.get(cell).map_or(&cell.0, String::as_str)
+    }
+}
+
+/// What a trial found, in a few words. One trial has no interval, so these are called what they are.
+pub(crate) fn found(record: &TrialRecord) -> String {
+    if let Outcome::Failed(reason) = &record.outcome {
+        return format!("failed: {reason}");
+    }
+    let Some(engine) = &record.engine else { return "no engine ran".to_owned() };
+    let direction = |name: &str, totals: &Option<Totals>| {
+        let totals = totals.as_ref().filter(|t| t.ios > 0)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, shown in three digits")]
+        let rate = Bytes(totals.bytes_per_second.max(0.0) as u64);
+        Some(format!("{name} {:.0} IOPS, {rate}/s", totals.iops))
+    };
+    let both = [direction("read", &engine.read), direction("write", &engine.write)];
+    let text = both.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    if text.is_empty() { "no I/O completed".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use super::{Tracker, found};
+use record::event::Event;
+use record::id::{CellId, RunId, TrialId};
+use record::plan::{Cell, Measure, Plan};
+use record::stack::Stack;
+use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
+use record::version::FormatVersion;
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+fn plan() -> Plan {
+    let cell = |id: &str, stack: &str| Cell {
+        id: CellId(id.to_owned()),
+        target: "local".to_owned(),
+        stack: Stack { name: stack.to_owned(), volumes: vec![], layers: vec![] },
+        workload: Workload {
+            name: "randread-4k".to_owned(),
+            engine: EngineKind::Fio,
+            ask: Ask::JobFile { path: "x".to_owned(), text: String::new(), size_bytes: 0 },
+            layout: Layout::Written,
+            cache: CacheStart::Cold,
+        },
+        levels: BTreeMap::new(),
+    };
+    Plan {
+        format: FormatVersion::RECORD,
+        experiment: "e".to_owned(),
+        question: None,
+        parameters: BTreeMap::new(),
+        cells: vec![cell("a", "xfs"), cell("b", "ext4")],
+        measure: Measure {
+            trial_seconds: 10.0,
+            ramp_seconds: 0.0,
+            rounds: 2,
+            confidence: 0.95,
+            interval: None,
+            sample_hz: 10.0,
+            max_seconds: None,
+        },
+        expectations: vec![],
+        source: String::new(),
+        seed: 0,
+    }
+}
+
+fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
+    TrialRecord {
+        format: FormatVersion::RECORD,
+        id: TrialId { cell: CellId("a".to_owned()), round: 0 },
+        seed: 0,
+        started_unix_ms: 0,
+        outcome,
+        steps: vec![],
+        built: vec![],
+        topology: record::topology::Topology::default(),
+        files_before: vec![],
+        files_after: vec![],
+        cache_before: vec![],
+        cache_after: vec![],
+        engine,
+        evidence: record::counter::Evidence::default(),
+    }
+}
+
+fn started(cell: &str, round: u32) -> Event {
+    Event::TrialStarted { cell: CellId(cell.to_owned()), round, index: 0 }
+}
+
+fn finished() -> Event {
+    Event::TrialFinished { record: Box::new(record(Outcome::Measured, None)) }
+}
+
+#[test]
+fn time_left_comes_from_the_forecast_then_from_trials() {
+    let begin = Instant::now();
+    let mut tracker = Tracker::new(&plan(), 0);
+    let run = RunId("r".to_owned());
+    tracker.take(&Event::RunStarted { run, trials: 4, forecast_seconds: 60.0 }, begin);
+    assert_eq!(tracker.left(begin).map(|s| s.0), Some(60.0));
+    tracker.take(&started("b", 0), begin);
+    assert_eq!(tracker.doing(), "ext4 randread-4k, round 1/2: build");
+    tracker.take(&finished(), begin + Duration::from_secs(20));
+    assert_eq!(tracker.count(), (1, 4));
+    assert_eq!(tracker.left(begin + Duration::from_secs(20)).map(|s| s.0), Some(60.0));
+    for _ in 0..3 {
+        tracker.take(&finished(), begin + Duration::from_secs(80));
+    }
+    assert_eq!(tracker.left(begin + Duration::from_secs(80)), None);
+}
+
+#[test]
+fn trials_of_earlier_sittings_take_no_time_of_this_one() {
+    let begin = Instant::now();
+    let mut tracker = Tracker::new(&plan(), 2);
+    tracker.take(&started("a", 1), begin);
+    tracker.take(&finished(), begin + Duration::from_secs(10));
+    assert_eq!(tracker.count(), (3, 4));
+    assert_eq!(tracker.left(begin + Duration::from_secs(10)).map(|s| s.0), Some(10.0));
+}
+
+#[test]
+fn steps_are_shown_with_their_share() {
+    let now = Instant::now();
+    let mut tracker = Tracker::new(&plan(), 0);
+    tracker.take(&Event::Step { cell: None, step: "writing vol[2]".to_owned(), done: Some(0.416) }, now);
+    assert_eq!(tracker.doing(), "writing vol[2] 42 %");
+}
+
+#[test]
+fn what_a_trial_found_is_told_per_direction() {
+    let totals = |iops: f64| Totals { ios: 1, iops, bytes_per_second: iops * 4096.0, ..Totals::default() };
+    let mut engine = EngineOutput {
+        engine: "fio-3.33".to_owned(),
+        argv: vec![],
+        input: String::new(),
+        raw: String::new(),
+        messages: vec![],
+        window: Window::default(),
+        read: Some(totals(256.0)),
+        write: Some(totals(128.4)),
+        errors: vec![],
+        cpu_user_share: None,
+        cpu_system_share: None,
+        shared_files: false,
+    };
+    let text = found(&record(Outcome::Measured, Some(engine.clone())));
+    assert_eq!(text, "read 256 IOPS, 1 MiB/s; write 128 IOPS, 513.6 KiB/s");
+    engine.read = None;
+    engine.write = None;
+    assert_eq!(found(&record(Outcome::Measured, Some(engine))), "no I/O completed");
+    assert_eq!(found(&record(Outcome::Failed("mkfs".to_owned()), None)), "failed: mkfs");
+}

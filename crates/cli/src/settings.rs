@@ -1,0 +1,261 @@
+//! Settings and where each came from: defaults < configuration files < environment < command line.
+
+mod file;
+pub(crate) mod keys;
+#[cfg(test)]
+mod tests;
+
+use crate::args::Global;
+use keys::{COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, STATE, STORE, SUDO, Sudo};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The file every user's settings start from.
+const SYSTEM_FILE: &str = "/etc/diskproof/config.yaml";
+/// Where root's state is.
+const ROOT_STATE: &str = "/var/lib/diskproof";
+
+/// A value and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting<T> {
+    /// What it is.
+    pub(crate) value: T,
+    /// Who said so.
+    pub(crate) origin: Origin,
+}
+
+/// Who said what a setting is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody.
+    Default,
+    /// A configuration file.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Where in it, from 1.
+        line: u64,
+    },
+    /// An environment variable.
+    Environment(&'static str),
+    /// A flag.
+    CommandLine(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Environment(variable) => write!(f, "environment {variable}"),
+            Self::CommandLine(flag) => write!(f, "command line {flag}"),
+        }
+    }
+}
+
+/// All settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// See [`STORE`].
+    pub(crate) store: Setting<PathBuf>,
+    /// See [`STATE`].
+    pub(crate) state: Setting<PathBuf>,
+    /// See [`COLOR`].
+    pub(crate) color: Setting<Color>,
+    /// See [`PROGRESS`].
+    pub(crate) progress: Setting<Progress>,
+    /// See [`SUDO`].
+    pub(crate) sudo: Setting<Sudo>,
+    /// The configuration files that were looked for, and whether each was there.
+    pub(crate) files: Vec<(PathBuf, bool)>,
+}
+
+/// Settings that can't be used.
+#[derive(Debug, Error)]
+pub(crate) enum SettingsError {
+    /// A file is there and can't be read.
+    #[error("can't read the configuration file {}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    /// A file is no YAML mapping of text to text.
+    #[error("{}: {message}", path.display())]
+    Malformed { path: PathBuf, message: String },
+    /// A file has a key that nobody knows.
+    #[error("{}:{line}: unknown setting `{name}`{}", path.display(), hint(*did_you_mean))]
+    UnknownKey { path: PathBuf, line: u64, name: String, did_you_mean: Option<&'static str> },
+    /// A value has the wrong form.
+    #[error("{origin}: `{text}` is no value for `{key}`; expected {expected}")]
+    Value { key: &'static str, text: String, origin: Origin, expected: String },
+    /// There is no place for a default.
+    #[error("neither HOME nor {variable} is set, so there is no place for {}; use {flag}", key.help)]
+    NoHome { key: Key, variable: &'static str, flag: &'static str },
+}
+
+fn hint(did_you_mean: Option<&str>) -> String {
+    match did_you_mean {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => format!("; known are {}", KEYS.map(|k| k.name).join(", ")),
+    }
+}
+
+/// What somebody said a setting is, still as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    key: Key,
+    text: String,
+    origin: Origin,
+}
+
+/// What the settings depend on beside files; injected for tests.
+pub(crate) struct Surroundings<'a> {
+    /// The environment.
+    pub(crate) variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Whether we are root.
+    pub(crate) root: bool,
+    /// [`SYSTEM_FILE`], elsewhere in tests.
+    pub(crate) system_file: &'a Path,
+    /// Where relative paths of the command line start from.
+    pub(crate) here: &'a Path,
+}
+
+impl Settings {
+    /// The settings of this process.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with any of the places; also when a higher place overrules it.
+    pub(crate) fn load(global: &Global, json: bool) -> Result<Self, SettingsError> {
+        let surroundings = Surroundings {
+            variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
+            root: rustix::process::geteuid().is_root(),
+            system_file: Path::new(SYSTEM_FILE),
+            here: &std::env::current_dir().unwrap_or_default(),
+        };
+        Self::resolve(global, json, &surroundings)
+    }
+
+    /// The same, from given surroundings.
+    pub(crate) fn resolve(global: &Global, json: bool, at: &Surroundings<'_>) -> Result<Self, SettingsError> {
+        let mut said = Vec::new();
+        let files = config_files(global, at);
+        for (path, required) in &files {
+            said.extend(file::read(path, *required)?);
+        }
+        said.extend(KEYS.into_iter().filter_map(|key| {
+            let text = (at.variable)(key.variable)?.to_string_lossy().into_owned();
+            Some(Said { key, text, origin: Origin::Environment(key.variable) })
+        }));
+        said.extend(typed(global, json, at.here));
+        Ok(Self {
+            store: pick(STORE, &said, || default_store(at))?,
+            state: pick(STATE, &said, || default_state(at))?,
+            color: pick(COLOR, &said, || Ok(Color::Auto))?,
+            progress: pick(PROGRESS, &said, || Ok(Progress::Auto))?,
+            sudo: pick(SUDO, &said, || Ok(Sudo::Auto))?,
+            files: files.into_iter().map(|(path, _)| (path.clone(), path.exists())).collect(),
+        })
+    }
+
+    /// Every setting as name, value and origin, in the documented order.
+    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 5] {
+        [
+            (STORE, self.store.value.to_text(), &self.store.origin),
+            (STATE, self.state.value.to_text(), &self.state.origin),
+            (COLOR, self.color.value.to_text(), &self.color.origin),
+            (PROGRESS, self.progress.value.to_text(), &self.progress.origin),
+            (SUDO, self.sudo.value.to_text(), &self.sudo.origin),
+        ]
+    }
+
+    /// Whether text for this stream may carry colours.
+    pub(crate) fn colored(&self, is_terminal: bool) -> bool {
+        match self.color.value {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        }
+    }
+}
+
+/// The configuration files in the order they are read, and whether each must be there.
+fn config_files(global: &Global, at: &Surroundings<'_>) -> Vec<(PathBuf, bool)> {
+    let named = global.config.clone().or_else(|| (at.variable)("DISKPROOF_CONFIG").map(PathBuf::from));
+    if let Some(path) = named {
+        return vec![(at.here.join(path), true)];
+    }
+    let mut files = vec![(at.system_file.to_path_buf(), false)];
+    if let Some(folder) = folder(at, "XDG_CONFIG_HOME", ".config") {
+        files.push((folder.join("config.yaml"), false));
+    }
+    files
+}
+
+/// What the command line says. Relative paths are taken from where the user stands.
+fn typed(global: &Global, json: bool, here: &Path) -> Vec<Said> {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|p| here.join(p).to_text());
+    let progress = match (json, global.quiet) {
+        (true, _) => Some(("json", "--json")),
+        (_, true) => Some(("none", "--quiet")),
+        _ => global.progress.as_deref().map(|text| (text, PROGRESS.flag)),
+    };
+    let plain = |text: &Option<String>| text.clone();
+    let all = [
+        (STORE, path(&global.store), STORE.flag),
+        (STATE, path(&global.state), STATE.flag),
+        (COLOR, plain(&global.color), COLOR.flag),
+        (SUDO, plain(&global.sudo), SUDO.flag),
+        (PROGRESS, progress.map(|(text, _)| text.to_owned()), progress.map_or("", |(_, flag)| flag)),
+    ];
+    all.into_iter()
+        .filter_map(|(key, text, flag)| Some(Said { key, text: text?, origin: Origin::CommandLine(flag) }))
+        .collect()
+}
+
+/// The last that was said of `key`; all that was said is checked, also what is overruled.
+fn pick<T: FromText>(
+    key: Key,
+    said: &[Said],
+    default: impl FnOnce() -> Result<T, SettingsError>,
+) -> Result<Setting<T>, SettingsError> {
+    let mut last = None;
+    for said in said.iter().filter(|said| said.key == key) {
+        let value = T::from_text(&said.text).map_err(|expected| SettingsError::Value {
+            key: key.name,
+            text: said.text.clone(),
+            origin: said.origin.clone(),
+            expected,
+        })?;
+        last = Some(Setting { value, origin: said.origin.clone() });
+    }
+    match last {
+        Some(setting) => Ok(setting),
+        None => Ok(Setting { value: default()?, origin: Origin::Default }),
+    }
+}
+
+/// Our folder below an XDG base directory. The specification says that relative paths in these variables are ignored.
+fn folder(at: &Surroundings<'_>, variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|p| p.is_absolute());
+    let base = (at.variable)(variable).and_then(absolute);
+    let base = base.or_else(|| (at.variable)("HOME").and_then(absolute).map(|home| home.join(below_home)))?;
+    Some(base.join("diskproof"))
+}
+
+fn default_store(at: &Surroundings<'_>) -> Result<PathBuf, SettingsError> {
+    match folder(at, "XDG_DATA_HOME", ".local/share") {
+        Some(folder) => Ok(folder.join("diskproof.db")),
+        None if at.root => Ok(Path::new(ROOT_STATE).join("diskproof.db")),
+        None => Err(SettingsError::NoHome { key: STORE, variable: "XDG_DATA_HOME", flag: STORE.flag }),
+    }
+}
+
+fn default_state(at: &Surroundings<'_>) -> Result<PathBuf, SettingsError> {
+    if at.root {
+        return Ok(PathBuf::from(ROOT_STATE));
+    }
+    folder(at, "XDG_STATE_HOME", ".local/state").ok_or(SettingsError::NoHome {
+        key: STATE,
+        variable: "XDG_STATE_HOME",
+        flag: STATE.flag,
+    })
+}

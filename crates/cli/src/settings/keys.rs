@@ -1,0 +1,131 @@
+//! Every setting: its name, its values, and what it is when nobody says anything.
+
+use std::path::PathBuf;
+
+/// One setting, as documentation and error messages name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// In the configuration file.
+    pub(crate) name: &'static str,
+    /// In the environment.
+    pub(crate) variable: &'static str,
+    /// On the command line.
+    pub(crate) flag: &'static str,
+    /// What it is for.
+    pub(crate) help: &'static str,
+    /// Its default, in words.
+    pub(crate) default: &'static str,
+}
+
+/// The results.
+pub(crate) const STORE: Key = Key {
+    name: "store",
+    variable: "DISKPROOF_STORE",
+    flag: "--store",
+    help: "the database that keeps results",
+    default: "$XDG_DATA_HOME/diskproof/diskproof.db, or ~/.local/share/diskproof/diskproof.db",
+};
+/// What the node needs to put things back.
+pub(crate) const STATE: Key = Key {
+    name: "state",
+    variable: "DISKPROOF_STATE",
+    flag: "--state",
+    help: "the folder of journals, claims, locks and backing files",
+    default: "/var/lib/diskproof as root, else $XDG_STATE_HOME/diskproof, or ~/.local/state/diskproof",
+};
+/// Colours.
+pub(crate) const COLOR: Key = Key {
+    name: "color",
+    variable: "DISKPROOF_COLOR",
+    flag: "--color",
+    help: "auto (on a terminal, unless NO_COLOR is set), always or never",
+    default: "auto",
+};
+/// Progress.
+pub(crate) const PROGRESS: Key = Key {
+    name: "progress",
+    variable: "DISKPROOF_PROGRESS",
+    flag: "--progress",
+    help: "auto (bar on a terminal, else lines), bar, lines, json or none",
+    default: "auto",
+};
+/// Root.
+pub(crate) const SUDO: Key = Key {
+    name: "sudo",
+    variable: "DISKPROOF_SUDO",
+    flag: "--sudo",
+    help: "auto (become root by `sudo -n` for what needs it) or never",
+    default: "auto",
+};
+
+/// All of them, in the order they are shown.
+pub(crate) const KEYS: [Key; 5] = [STORE, STATE, COLOR, PROGRESS, SUDO];
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How a run tells what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Progress {
+    Auto,
+    Bar,
+    Lines,
+    Json,
+    None,
+}
+
+/// Whether to become root where that is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Sudo {
+    Auto,
+    Never,
+}
+
+/// A setting's value, from text. The error says what would have been right.
+pub(crate) trait FromText: Sized {
+    fn from_text(text: &str) -> Result<Self, String>;
+    fn to_text(&self) -> String;
+}
+
+impl FromText for PathBuf {
+    fn from_text(text: &str) -> Result<Self, String> {
+        let path = Self::from(text);
+        if path.is_absolute() { Ok(path) } else { Err("an absolute path".to_owned()) }
+    }
+
+    fn to_text(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+macro_rules! words {
+    ($type:ident: $($word:literal = $variant:ident),+) => {
+        impl FromText for $type {
+            fn from_text(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err([$($word),+].join(", ")),
+                }
+            }
+
+            fn to_text(&self) -> String {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+                .to_owned()
+            }
+        }
+    };
+}
+
+words!(Color: "auto" = Auto, "always" = Always, "never" = Never);
+words!(Progress: "auto" = Auto, "bar" = Bar, "lines" = Lines, "json" = Json, "none" = None);
+words!(Sudo: "auto" = Auto, "never" = Never);

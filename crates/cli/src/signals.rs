@@ -1,0 +1,64 @@
+//! Ctrl-C and its relatives: the first asks the run to end, later ones only hear that it is being undone.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the watcher looks. It only speaks; the run itself sees the flag at once.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The user's wish to stop.
+pub(crate) struct Wish {
+    /// Set by the first signal; the run looks at it.
+    pub(crate) cancel: Arc<AtomicBool>,
+    asked: [(i32, Arc<AtomicBool>); 3],
+}
+
+impl Wish {
+    /// Catches the signals that ask a program to end.
+    ///
+    /// # Errors
+    /// The kernel refuses a handler.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let asked = [SIGINT, SIGTERM, SIGHUP].map(|signal| (signal, Arc::new(AtomicBool::new(false))));
+        for (signal, flag) in &asked {
+            signal_hook::flag::register(*signal, Arc::clone(&cancel))?;
+            signal_hook::flag::register(*signal, Arc::clone(flag))?;
+        }
+        Ok(Self { cancel, asked })
+    }
+
+    /// Which signal asked, if one did.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        self.asked.iter().find(|(_, flag)| flag.load(Ordering::Relaxed)).map(|(signal, _)| *signal)
+    }
+
+    /// Answers every signal in words, until the program ends.
+    pub(crate) fn answer_with(&self, speak: impl Fn(&str) + Send + 'static) -> io::Result<()> {
+        let heard = Arc::new(AtomicBool::new(false));
+        for (signal, _) in &self.asked {
+            signal_hook::flag::register(*signal, Arc::clone(&heard))?;
+        }
+        std::thread::spawn(move || {
+            let mut times = 0;
+            loop {
+                std::thread::sleep(LOOK);
+                if heard.swap(false, Ordering::Relaxed) {
+                    times += 1;
+                    speak(words(times));
+                }
+            }
+        });
+        Ok(())
+    }
+}
+
+fn words(times: u32) -> &'static str {
+    match times {
+        1 => "stopping: the trial under way ends, then what was built is undone; what was measured is kept",
+        _ => "still undoing what was built; ending now would leave it behind",
+    }
+}
