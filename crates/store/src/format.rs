@@ -1,0 +1,101 @@
+//! The file's format: its versions, and how an older file is brought up.
+
+use crate::error::StoreError;
+use record::version::FormatVersion;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use std::path::Path;
+
+/// The format of the results file that this build writes.
+///
+/// * 1.0: first.
+pub const STORE_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Marks our files in SQLite's header, so that `file` and we can tell them: "dprf".
+const APPLICATION_ID: i32 = 0x6470_7266;
+
+/// What brings a file from one version to the next, in order; the last one's version is [`STORE_FORMAT`].
+const MIGRATIONS: [(FormatVersion, &str); 1] =
+    [(FormatVersion { major: 1, minor: 0 }, include_str!("../schema/001_first.sql"))];
+
+/// What a file turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Ours, now of our version.
+    Ours,
+    /// Of our major and a newer minor: to be read only.
+    Newer(FormatVersion),
+}
+
+/// Looks at the file, and brings it to our version if that may be done.
+pub(crate) fn prepare(
+    connection: &mut Connection,
+    path: &Path,
+    read_only: bool,
+) -> Result<Found, StoreError> {
+    let sql = |source| StoreError::sql(path, "read the format", source);
+    // Most opens find a file of our version and need no lock for writing.
+    if let Some(found) = current(connection, path)? {
+        return Ok(found);
+    }
+    if read_only {
+        let found = version(connection).map_err(sql)?;
+        return if found.is_some() {
+            Ok(Found::Ours)
+        } else {
+            Err(StoreError::NotAStore { path: path.to_owned() })
+        };
+    }
+    let doing = |source| StoreError::sql(path, "bring the format up to date", source);
+    // Another process may have done it while we waited for the lock, so look again inside.
+    let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(doing)?;
+    if let Some(found) = current(&transaction, path)? {
+        return Ok(found);
+    }
+    let from = version(&transaction).map_err(doing)?;
+    for (to, script) in MIGRATIONS.iter().filter(|(to, _)| from.is_none_or(|from| *to > from)) {
+        transaction.execute_batch(script).map_err(doing)?;
+        transaction
+            .execute("INSERT OR REPLACE INTO format VALUES (1, ?1, ?2)", (to.major, to.minor))
+            .map_err(doing)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(doing)?;
+    transaction.commit().map_err(doing)?;
+    Ok(Found::Ours)
+}
+
+/// `None` when there is something to do: the file is empty, or of an older minor.
+fn current(connection: &Connection, path: &Path) -> Result<Option<Found>, StoreError> {
+    let sql = |source| StoreError::sql(path, "read the format", source);
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sql)?;
+    if id != APPLICATION_ID {
+        let objects: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
+        // Somebody else's database stays as it is.
+        return if objects == 0 && id == 0 {
+            Ok(None)
+        } else {
+            Err(StoreError::NotAStore { path: path.to_owned() })
+        };
+    }
+    let ours = STORE_FORMAT;
+    match version(connection).map_err(sql)? {
+        Some(found) if !ours.reads(found) => Err(StoreError::TooNew { path: path.to_owned(), found, ours }),
+        Some(found) if found > ours => Ok(Some(Found::Newer(found))),
+        Some(found) if found == ours => Ok(Some(Found::Ours)),
+        Some(_) => Ok(None),
+        None => Err(StoreError::NotAStore { path: path.to_owned() }),
+    }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<Option<FormatVersion>> {
+    let has_table: bool = connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'format')",
+        [],
+        |row| row.get(0),
+    )?;
+    if !has_table {
+        return Ok(None);
+    }
+    let row = |row: &rusqlite::Row<'_>| Ok(FormatVersion { major: row.get(0)?, minor: row.get(1)? });
+    connection.query_row("SELECT major, minor FROM format", [], row).optional()
+}

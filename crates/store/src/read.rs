@@ -1,0 +1,313 @@
+//! Reading from the store.
+
+use crate::error::StoreError;
+use crate::open::Store;
+use crate::pack;
+use record::environment::Environment;
+use record::event::Stopped;
+use record::id::{CellId, RunId, TrialId};
+use record::plan::Plan;
+use record::trial::TrialRecord;
+use record::version::FormatVersion;
+use record::volume::VolumeFacts;
+use rusqlite::{OptionalExtension, Row};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+
+/// One line of a list of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSummary {
+    /// The run.
+    pub id: RunId,
+    /// Its experiment's name.
+    pub experiment: String,
+    /// Start, UTC, milliseconds since the epoch.
+    pub started_unix_ms: u64,
+    /// Trials stored, failed ones among them.
+    pub trials_done: u64,
+    /// Of these, failed.
+    pub trials_failed: u64,
+    /// Trials planned in all.
+    pub trials_planned: u64,
+    /// Why it ended.
+    pub stopped: Stopped,
+}
+
+/// All of a run but its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunHead {
+    /// The run.
+    pub id: RunId,
+    /// What it was to do.
+    pub plan: Plan,
+    /// The machine, as last told.
+    pub environment: Environment,
+    /// The volumes, as last told; empty before they were ready.
+    pub volumes: Vec<VolumeFacts>,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// Trials stored, failed ones among them.
+    pub trials_done: u64,
+    /// Counts every change of the run; goes with a judgement to [`Store::cache_judgement`].
+    pub revision: u64,
+}
+
+/// A run with all its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunData {
+    /// The run.
+    pub id: RunId,
+    /// What it was to do.
+    pub plan: Plan,
+    /// The machine, as last told.
+    pub environment: Environment,
+    /// The volumes, as last told; empty before they were ready.
+    pub volumes: Vec<VolumeFacts>,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// As in [`RunHead::revision`].
+    pub revision: u64,
+    /// In the order they were measured.
+    pub trials: Vec<TrialRecord>,
+}
+
+pub(crate) const RUNS: &str =
+    "SELECT id, experiment, started_unix_ms, trials_done, trials_failed, trials_planned, stopped
+    FROM run ORDER BY started_unix_ms DESC, seq DESC";
+pub(crate) const BY_PREFIX: &str =
+    "SELECT id FROM run WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT 6";
+pub(crate) const LATEST: &str = "SELECT id FROM run ORDER BY started_unix_ms DESC, seq DESC LIMIT 1";
+pub(crate) const JUDGEMENT: &str = "SELECT judgement.body FROM run JOIN judgement
+    ON judgement.run = run.seq AND judgement.revision = run.revision AND judgement.judge = ?2 WHERE run.id = ?1";
+pub(crate) const TRIALS: &str =
+    "SELECT trial.seq, body.major, body.minor, body.record, body.samples, body.raw
+    FROM trial JOIN trial_body AS body ON body.trial = trial.seq
+    WHERE trial.run = ?1 AND trial.seq > ?2 ORDER BY trial.seq LIMIT ?3";
+pub(crate) const FACT: &str =
+    "SELECT body FROM run_fact WHERE run = ?1 AND kind = ?2 ORDER BY seq DESC LIMIT 1";
+
+/// Trials read at a time, so that a long reading never holds the file against the run that writes it.
+const BATCH: i64 = 16;
+
+impl Store {
+    /// All runs, the latest first. Reads one small row per run.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let sql = self.sql("list the runs");
+        let mut statement = self.connection.prepare_cached(RUNS).map_err(&sql)?;
+        let rows = statement.query_map([], |row| {
+            let stopped: String = row.get(6)?;
+            Ok((summary(row)?, stopped))
+        });
+        let rows: Vec<_> = rows.and_then(Iterator::collect).map_err(&sql)?;
+        rows.into_iter()
+            .map(|(mut summary, stopped)| {
+                summary.stopped = self.parse(&stopped, || format!("why run {} ended", summary.id))?;
+                Ok(summary)
+            })
+            .collect()
+    }
+
+    /// The run that is meant: its whole name, a beginning of it that fits no other, or `latest`.
+    ///
+    /// # Errors
+    /// When there is none, or several.
+    pub fn find(&self, wanted: &str) -> Result<RunId, StoreError> {
+        if wanted.is_empty() || wanted == "latest" {
+            let latest = self.latest()?;
+            return latest.ok_or_else(|| StoreError::NoRuns { path: self.path.clone() });
+        }
+        let sql = self.sql("find a run");
+        let mut statement = self.connection.prepare_cached(BY_PREFIX).map_err(&sql)?;
+        let found = statement.query_map([wanted], |row| row.get(0).map(RunId)).and_then(Iterator::collect);
+        let mut found: Vec<RunId> = found.map_err(sql)?;
+        match found.len() {
+            0 => Err(StoreError::NoSuchRun { wanted: wanted.to_owned(), path: self.path.clone() }),
+            1 => Ok(found.swap_remove(0)),
+            // The whole name sorts before all that only begin with it.
+            _ if found[0].0 == wanted => Ok(found.swap_remove(0)),
+            _ => Err(StoreError::Ambiguous { wanted: wanted.to_owned(), candidates: found }),
+        }
+    }
+
+    /// The run that began last.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn latest(&self) -> Result<Option<RunId>, StoreError> {
+        let found = self.connection.query_row(LATEST, [], |row| row.get(0).map(RunId)).optional();
+        found.map_err(self.sql("find the latest run"))
+    }
+
+    /// A run without its trials.
+    ///
+    /// # Errors
+    /// When there is no such run, or it can't be read.
+    pub fn head(&self, run: &RunId) -> Result<RunHead, StoreError> {
+        let sql = self.sql("read a run");
+        // One view of the file for all that follows.
+        let view = self.connection.unchecked_transaction().map_err(&sql)?;
+        let seq = self.seq(&view, run)?;
+        let (done, revision, stopped, plan, format) = view
+            .query_row(
+                "SELECT trials_done, revision, stopped, plan, major, minor
+                 FROM run JOIN run_plan ON run_plan.run = run.seq WHERE run.seq = ?1",
+                [seq],
+                |row| {
+                    let stopped: String = row.get(2)?;
+                    let plan: Vec<u8> = row.get(3)?;
+                    Ok((unsigned(row, 0)?, unsigned(row, 1)?, stopped, plan, version(row, 4)?))
+                },
+            )
+            .map_err(&sql)?;
+        let what = || format!("the plan of run {run}");
+        readable(format, what)?;
+        Ok(RunHead {
+            id: run.clone(),
+            plan: pack::unpack(&plan).map_err(|source| self.damaged(what(), source))?,
+            environment: self.fact(seq, run, "environment")?.unwrap_or_default(),
+            volumes: self.fact(seq, run, "volumes")?.unwrap_or_default(),
+            stopped: self.parse(&stopped, || format!("why run {run} ended"))?,
+            trials_done: done,
+            revision,
+        })
+    }
+
+    /// A run with all its trials in memory; [`Store::trials`] does with one at a time.
+    ///
+    /// # Errors
+    /// When there is no such run, or it can't be read.
+    pub fn load(&self, run: &RunId) -> Result<RunData, StoreError> {
+        let RunHead { id, plan, environment, volumes, stopped, revision, .. } = self.head(run)?;
+        let mut trials = Vec::new();
+        self.trials(run, |trial| trials.push(trial))?;
+        Ok(RunData { id, plan, environment, volumes, stopped, revision, trials })
+    }
+
+    /// Hands out the trials of a run in the order they were measured, few in memory at a time.
+    ///
+    /// # Errors
+    /// When there is no such run, or a trial can't be read; trials before it have been handed out then.
+    pub fn trials(&self, run: &RunId, mut each: impl FnMut(TrialRecord)) -> Result<(), StoreError> {
+        let sql = self.sql("read trials");
+        let seq = self.seq(&self.connection, run)?;
+        let mut after = 0_i64;
+        loop {
+            let mut statement = self.connection.prepare_cached(TRIALS).map_err(&sql)?;
+            let batch = statement.query_map((seq, after, BATCH), stored).and_then(Iterator::collect);
+            let batch: Vec<Stored> = batch.map_err(&sql)?;
+            let Some(last) = batch.last() else { return Ok(()) };
+            after = last.seq;
+            for stored in batch {
+                each(self.unpack(run, &stored)?);
+            }
+        }
+    }
+
+    /// Which trials of a run are stored, failed ones among them.
+    ///
+    /// # Errors
+    /// When there is no such run, or the file can't be read.
+    pub fn done(&self, run: &RunId) -> Result<BTreeSet<TrialId>, StoreError> {
+        let sql = self.sql("list the trials of a run");
+        let seq = self.seq(&self.connection, run)?;
+        let mut statement =
+            self.connection.prepare_cached("SELECT cell, round FROM trial WHERE run = ?1").map_err(&sql)?;
+        let rows =
+            statement.query_map([seq], |row| Ok(TrialId { cell: CellId(row.get(0)?), round: row.get(1)? }));
+        rows.and_then(Iterator::collect).map_err(sql)
+    }
+
+    /// The judgement kept for a run by this judge; `None` when there is none, or the run has changed since.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn judgement(&self, run: &RunId, judge: &str) -> Result<Option<String>, StoreError> {
+        let sql = self.sql("read a judgement");
+        let mut statement = self.connection.prepare_cached(JUDGEMENT).map_err(&sql)?;
+        let body: Option<Vec<u8>> =
+            statement.query_row((&run.0, judge), |row| row.get(0)).optional().map_err(sql)?;
+        let text = body.map(|body| {
+            let text = pack::decompress(&body).and_then(|bytes| Ok(String::from_utf8(bytes)?));
+            text.map_err(|source| self.damaged(format!("the judgement of run {run}"), source))
+        });
+        text.transpose()
+    }
+
+    fn fact<T: DeserializeOwned>(&self, seq: i64, run: &RunId, kind: &str) -> Result<Option<T>, StoreError> {
+        let found: Option<String> = self
+            .connection
+            .query_row(FACT, (seq, kind), |row| row.get(0))
+            .optional()
+            .map_err(self.sql("read a run"))?;
+        found.map(|text| self.parse(&text, || format!("`{kind}` of run {run}"))).transpose()
+    }
+
+    fn unpack(&self, run: &RunId, stored: &Stored) -> Result<TrialRecord, StoreError> {
+        let what = || format!("trial {} of run {run}", stored.seq);
+        readable(stored.format, what)?;
+        let unpacked = || {
+            let mut trial: TrialRecord = pack::unpack(&stored.record)?;
+            trial.evidence.samples = pack::unpack(&stored.samples)?;
+            if let (Some(engine), Some(raw)) = (&mut trial.engine, &stored.raw) {
+                engine.raw = String::from_utf8(pack::decompress(raw)?)?;
+            }
+            Ok(trial)
+        };
+        unpacked().map_err(|source| self.damaged(what(), source))
+    }
+
+    fn parse<T: DeserializeOwned>(&self, text: &str, what: impl Fn() -> String) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|source| self.damaged(what(), source.into()))
+    }
+
+    fn damaged(&self, what: String, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+        StoreError::Damaged { what, path: self.path.clone(), source }
+    }
+}
+
+/// A trial as it is in the file.
+struct Stored {
+    seq: i64,
+    format: FormatVersion,
+    record: Vec<u8>,
+    samples: Vec<u8>,
+    raw: Option<Vec<u8>>,
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    Ok(Stored {
+        seq: row.get(0)?,
+        format: version(row, 1)?,
+        record: row.get(3)?,
+        samples: row.get(4)?,
+        raw: row.get(5)?,
+    })
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    Ok(RunSummary {
+        id: RunId(row.get(0)?),
+        experiment: row.get(1)?,
+        started_unix_ms: unsigned(row, 2)?,
+        trials_done: unsigned(row, 3)?,
+        trials_failed: unsigned(row, 4)?,
+        trials_planned: unsigned(row, 5)?,
+        stopped: Stopped::Unfinished,
+    })
+}
+
+fn version(row: &Row<'_>, column: usize) -> rusqlite::Result<FormatVersion> {
+    Ok(FormatVersion { major: row.get(column)?, minor: row.get(column + 1)? })
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+fn readable(found: FormatVersion, what: impl Fn() -> String) -> Result<(), StoreError> {
+    let ours = FormatVersion::RECORD;
+    if ours.reads(found) { Ok(()) } else { Err(StoreError::RecordTooNew { what: what(), found, ours }) }
+}

@@ -1,0 +1,231 @@
+//! Adding to the store. Each of these is one transaction, durable when it returns.
+
+use crate::error::StoreError;
+use crate::open::Store;
+use crate::pack;
+use record::environment::Environment;
+use record::event::Stopped;
+use record::id::{RunId, TrialId};
+use record::plan::Plan;
+use record::trial::{Outcome, TrialRecord};
+use record::volume::VolumeFacts;
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// SQLITE_CONSTRAINT_UNIQUE.
+const NOT_UNIQUE: i32 = 2067;
+
+impl Store {
+    /// Begins a run: stores what it will do and where.
+    ///
+    /// # Errors
+    /// When there is a run of this name, or the file can't be written.
+    pub fn create_run(&self, run: &RunId, plan: &Plan, environment: &Environment) -> Result<(), StoreError> {
+        self.writable()?;
+        let what = || format!("the plan of run {run}");
+        let plan_bytes =
+            pack::pack(plan).map_err(|source| StoreError::Unstorable { what: what(), source })?;
+        let planned = u64::from(plan.measure.rounds).saturating_mul(plan.cells.len() as u64);
+        let sql = self.sql("begin a run");
+        let transaction = self.transaction().map_err(&sql)?;
+        let inserted = transaction.execute(
+            "INSERT INTO run (id, experiment, started_unix_ms, trials_planned) VALUES (?1, ?2, ?3, ?4)",
+            (&run.0, &plan.experiment, now_unix_ms(), signed(planned)),
+        );
+        if let Err(error) = inserted {
+            return Err(if is_duplicate(&error) {
+                StoreError::RunExists { run: run.clone() }
+            } else {
+                sql(error)
+            });
+        }
+        let seq = transaction.last_insert_rowid();
+        transaction
+            .execute(
+                "INSERT INTO run_plan (run, major, minor, plan) VALUES (?1, ?2, ?3, ?4)",
+                (seq, plan.format.major, plan.format.minor, plan_bytes),
+            )
+            .map_err(&sql)?;
+        insert_fact(&transaction, seq, run, "environment", environment, &sql)?;
+        transaction.commit().map_err(sql)
+    }
+
+    /// Stores one finished trial. When this returns, the trial survives a kill and a power cut.
+    ///
+    /// # Errors
+    /// When the run has a trial of this cell and round already, when there is no such run, when the disk is full.
+    pub fn append_trial(&self, run: &RunId, trial: &TrialRecord) -> Result<(), StoreError> {
+        self.writable()?;
+        let body = Body::of(run, trial)?;
+        let sql = self.sql("store a trial");
+        let transaction = self.transaction().map_err(&sql)?;
+        let seq = self.seq(&transaction, run)?;
+        let failed = matches!(trial.outcome, Outcome::Failed(_));
+        let inserted = transaction.execute(
+            "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (seq, &trial.id.cell.0, trial.id.round, signed(trial.started_unix_ms), failed),
+        );
+        if let Err(error) = inserted {
+            let duplicate = is_duplicate(&error);
+            return Err(if duplicate { duplicate_of(run, &trial.id) } else { sql(error) });
+        }
+        transaction
+            .execute(
+                "INSERT INTO trial_body (trial, major, minor, record, samples, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                (
+                    transaction.last_insert_rowid(),
+                    trial.format.major,
+                    trial.format.minor,
+                    body.record,
+                    body.samples,
+                    body.raw,
+                ),
+            )
+            .map_err(&sql)?;
+        transaction.commit().map_err(sql)
+    }
+
+    /// Stores why a run ended. May be said again after a resume; the latest holds.
+    ///
+    /// # Errors
+    /// When there is no such run, or the file can't be written.
+    pub fn finish_run(&self, run: &RunId, stopped: &Stopped) -> Result<(), StoreError> {
+        self.add_fact(run, "stopped", stopped)
+    }
+
+    /// Stores what the volumes of a run really are. The latest holds.
+    ///
+    /// # Errors
+    /// When there is no such run, or the file can't be written.
+    pub fn set_volumes(&self, run: &RunId, volumes: &[VolumeFacts]) -> Result<(), StoreError> {
+        self.add_fact(run, "volumes", &volumes.to_vec())
+    }
+
+    /// Stores the machine anew, e.g. as the node found it, or as a resume found it. The latest holds.
+    ///
+    /// # Errors
+    /// When there is no such run, or the file can't be written.
+    pub fn set_environment(&self, run: &RunId, environment: &Environment) -> Result<(), StoreError> {
+        self.add_fact(run, "environment", environment)
+    }
+
+    /// Keeps a judgement of a run so that showing it need not judge again. `revision` is that of the run when it was
+    /// read ([`crate::RunHead::revision`]); if the run has changed since, nothing is kept.
+    ///
+    /// # Errors
+    /// When there is no such run, or the file can't be written.
+    pub fn cache_judgement(
+        &self,
+        run: &RunId,
+        judge: &str,
+        revision: u64,
+        json: &str,
+    ) -> Result<(), StoreError> {
+        self.writable()?;
+        let what = || format!("the judgement of run {run}");
+        let body = pack::compress(json.as_bytes())
+            .map_err(|source| StoreError::Unstorable { what: what(), source })?;
+        let sql = self.sql("keep a judgement");
+        let transaction = self.transaction().map_err(&sql)?;
+        let seq = self.seq(&transaction, run)?;
+        transaction
+            .execute(
+                "INSERT OR REPLACE INTO judgement (run, judge, revision, body)
+                 SELECT seq, ?2, revision, ?4 FROM run WHERE seq = ?1 AND revision = ?3",
+                (seq, judge, signed(revision), body),
+            )
+            .map_err(&sql)?;
+        transaction.commit().map_err(sql)
+    }
+
+    fn add_fact<T: Serialize + DeserializeOwned>(
+        &self,
+        run: &RunId,
+        kind: &'static str,
+        fact: &T,
+    ) -> Result<(), StoreError> {
+        self.writable()?;
+        let sql = self.sql("store what became of a run");
+        let transaction = self.transaction().map_err(&sql)?;
+        let seq = self.seq(&transaction, run)?;
+        insert_fact(&transaction, seq, run, kind, fact, &sql)?;
+        transaction.commit().map_err(sql)
+    }
+
+    /// Takes the lock for writing at once, so that nothing changes between our reading and our writing.
+    fn transaction(&self) -> rusqlite::Result<Transaction<'_>> {
+        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
+    }
+
+    /// The run's number in the file.
+    pub(crate) fn seq(&self, connection: &rusqlite::Connection, run: &RunId) -> Result<i64, StoreError> {
+        let found = connection
+            .query_row("SELECT seq FROM run WHERE id = ?1", [&run.0], |row| row.get(0))
+            .optional()
+            .map_err(self.sql("find a run"))?;
+        found.ok_or_else(|| StoreError::NoSuchRun { wanted: run.0.clone(), path: self.path.clone() })
+    }
+}
+
+/// A trial in the three parts it is stored in: what is judged by, the samples, the engine's text.
+struct Body {
+    record: Vec<u8>,
+    samples: Vec<u8>,
+    raw: Option<Vec<u8>>,
+}
+
+impl Body {
+    fn of(run: &RunId, trial: &TrialRecord) -> Result<Self, StoreError> {
+        let unstorable = |source| {
+            let TrialId { cell, round } = &trial.id;
+            StoreError::Unstorable { what: format!("trial {cell} round {round} of run {run}"), source }
+        };
+        let mut slim = trial.clone();
+        let samples = std::mem::take(&mut slim.evidence.samples);
+        let raw = slim.engine.as_mut().map(|engine| std::mem::take(&mut engine.raw));
+        Ok(Self {
+            record: pack::pack(&slim).map_err(unstorable)?,
+            samples: pack::pack(&samples).map_err(unstorable)?,
+            raw: raw.map(|raw| pack::compress(raw.as_bytes())).transpose().map_err(unstorable)?,
+        })
+    }
+}
+
+fn insert_fact<T: Serialize + DeserializeOwned>(
+    transaction: &Transaction<'_>,
+    seq: i64,
+    run: &RunId,
+    kind: &'static str,
+    fact: &T,
+    sql: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<(), StoreError> {
+    let body = pack::json(fact)
+        .map_err(|source| StoreError::Unstorable { what: format!("`{kind}` of run {run}"), source })?;
+    transaction
+        .execute(
+            "INSERT INTO run_fact (run, kind, at_unix_ms, body) VALUES (?1, ?2, ?3, ?4)",
+            (seq, kind, now_unix_ms(), body),
+        )
+        .map_err(sql)?;
+    Ok(())
+}
+
+fn is_duplicate(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == NOT_UNIQUE)
+}
+
+fn duplicate_of(run: &RunId, trial: &TrialId) -> StoreError {
+    StoreError::DuplicateTrial { run: run.clone(), trial: trial.clone() }
+}
+
+fn now_unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// SQLite's numbers are signed; none of ours comes near the half that is lost.
+pub(crate) fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
