@@ -1,1 +1,47 @@
-//! stub
+//! YAML to [`record::plan::Plan`]: parse, validate, expand, order, forecast. Pure: it reads the experiment file and the fio
+//! job files it names, and changes nothing.
+//!
+//! The way of a file: [`tree`] (bounded, every key and value with its place) -> parameters -> volumes, stacks, workloads
+//! (one per combination of levels) -> cells -> expectations -> plan. All that is wrong is gathered on the way and told
+//! together, with line, column, what was expected and the way out.
+
+mod btrfs;
+mod cell;
+mod command;
+mod diagnostic;
+mod expect;
+mod experiment;
+mod expression;
+mod factor;
+mod fields;
+mod filter;
+mod fio_option;
+pub mod forecast;
+mod jobfile;
+mod layer;
+pub mod limits;
+mod load;
+mod measure;
+mod name;
+mod number;
+mod order;
+mod parameter;
+mod problems;
+mod quantity;
+mod schema;
+mod scope;
+mod selector;
+mod source;
+mod stack;
+mod tree;
+mod value;
+mod vocabulary;
+mod volume;
+mod workload;
+
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use forecast::{Forecast, forecast};
+pub use load::{LoadError, Loaded, load, parse, parse_bytes};
+pub use order::{order, trial_seed};
+pub use parameter::Parameter;
+pub use schema::schema;

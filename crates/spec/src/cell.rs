@@ -1,0 +1,152 @@
+//! A cell's identity and what must hold between its stack and its workload.
+
+use crate::problems::Problems;
+use crate::source::Span;
+use record::id::CellId;
+use record::plan::Cell;
+use record::quantity::Bytes;
+use record::stack::{BtrfsProfile, Layer, Stack};
+use record::volume::VolumeKind;
+use record::workload::{Ask, CacheStart, Layout, Workload};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The first 16 hex digits of SHA-256 over the canonical JSON of target, stack, workload and levels: no blanks, keys
+/// sorted by their bytes at every depth.
+pub(crate) fn id(
+    target: &str,
+    stack: &Stack,
+    workload: &Workload,
+    levels: &BTreeMap<String, String>,
+) -> CellId {
+    let value =
+        serde_json::json!({ "target": target, "stack": stack, "workload": workload, "levels": levels });
+    let mut text = String::new();
+    canonical(&value, &mut text);
+    let digest = Sha256::digest(text.as_bytes());
+    let mut hex = String::with_capacity(16);
+    for byte in digest.iter().take(8) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    CellId(hex)
+}
+
+fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<&String, &Value> = map.iter().collect();
+            out.push('{');
+            for (i, (key, value)) in sorted.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Value::String(key.clone()).to_string());
+                out.push(':');
+                canonical(value, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                canonical(item, out);
+            }
+            out.push(']');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// Bytes a workload lays out.
+pub(crate) fn data_bytes(workload: &Workload) -> u64 {
+    match &workload.ask {
+        Ask::Options(options) => options.size_bytes.saturating_mul(u64::from(options.numjobs)),
+        Ask::JobFile { size_bytes, .. } => *size_bytes,
+    }
+}
+
+/// Whether the workload runs on a bare block device.
+fn on_device(stack: &Stack) -> bool {
+    match stack.layers.last() {
+        None => {
+            !matches!(stack.volumes.first().map(|volume| &volume.kind), Some(VolumeKind::Directory { .. }))
+        }
+        Some(Layer::Command(command)) => matches!(command.provides, record::stack::Provides::Device(_)),
+        Some(Layer::Filesystem(_) | Layer::Btrfs(_)) => false,
+    }
+}
+
+/// Upper bound of the data a stack can hold; `None` where only the machine knows.
+pub(crate) fn room(stack: &Stack) -> Option<u64> {
+    let mut sizes = Vec::new();
+    for volume in &stack.volumes {
+        match volume.kind {
+            VolumeKind::Emulate { size_bytes, .. } => sizes.push(size_bytes),
+            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => return None,
+        }
+    }
+    let sum: u64 = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
+    match stack.layers.as_slice() {
+        [] => Some(sum),
+        [Layer::Command(_), ..] => None,
+        // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.
+        [Layer::Filesystem(_), ..] => Some(sum - sum / 50),
+        [Layer::Btrfs(btrfs), ..] => {
+            // Compressible data takes less, but how much less nobody knows beforehand.
+            let raw = match btrfs.data {
+                BtrfsProfile::Single | BtrfsProfile::Raid0 => sum,
+                BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => sum / 2,
+            };
+            Some(raw - raw / 20)
+        }
+    }
+}
+
+/// Reports what makes a cell impossible. Spans are those of the workload's and the stack's names.
+pub(crate) fn check(cell: &Cell, workload_span: Span, stack_span: Span, problems: &mut Problems<'_>) {
+    let (stack, workload) = (&cell.stack, &cell.workload);
+    let needed = data_bytes(workload);
+    if let Some(room) = room(stack).filter(|room| *room < needed) {
+        problems
+            .add(
+                workload_span,
+                format!(
+                    "workload `{}` needs {} of data, but stack `{}` holds at most about {}",
+                    workload.name,
+                    Bytes(needed),
+                    stack.name,
+                    Bytes(room)
+                ),
+            )
+            .help("lower `size` or `numjobs`, raise the volumes' `size`, or `exclude` this combination");
+    }
+    if !on_device(stack) {
+        return;
+    }
+    if workload.layout != Layout::Written {
+        problems
+            .add(
+                workload_span,
+                format!("workload `{}` wants `layout: {}`, but stack `{}` is a bare block device", workload.name, layout(workload), stack.name),
+            )
+            .help("a block device has neither holes nor unwritten extents; put a file system on it, or `exclude` this combination");
+    }
+    if let (Ask::Options(options), CacheStart::Warm) = (&workload.ask, workload.cache) {
+        if options.direct {
+            problems.note(stack_span, "`cache: warm` has no effect on direct I/O to a block device");
+        }
+    }
+}
+
+fn layout(workload: &Workload) -> &'static str {
+    match workload.layout {
+        Layout::Written => "written",
+        Layout::Unwritten => "unwritten",
+        Layout::Hole => "hole",
+    }
+}

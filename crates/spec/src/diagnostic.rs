@@ -1,0 +1,157 @@
+//! What is wrong with a file, said so that its author knows where and what to do.
+
+use std::fmt;
+
+/// One thing that is wrong with an experiment file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file, as it was named; for a value given on the command line, that argument.
+    pub file: String,
+    /// Line, from 1; 0 when the problem is in no line of a file.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The line itself; very long lines are cut around the column.
+    pub line_text: String,
+    /// Where in `line_text` the problem begins, in characters.
+    pub caret: usize,
+    /// How many characters it spans, at least 1.
+    pub width: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub expected: Option<String>,
+    /// The nearest right spelling.
+    pub did_you_mean: Option<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// Adds what would be right.
+    pub(crate) fn expected(&mut self, text: impl Into<String>) -> &mut Self {
+        self.expected = Some(text.into());
+        self
+    }
+
+    /// Adds the nearest right spelling, if one is near.
+    pub(crate) fn suggest<'a>(&mut self, typed: &str, known: impl IntoIterator<Item = &'a str>) -> &mut Self {
+        self.did_you_mean = nearest(typed, known);
+        self
+    }
+
+    /// Adds what to do.
+    pub(crate) fn help(&mut self, text: impl Into<String>) -> &mut Self {
+        self.help = Some(text.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let margin = if self.line == 0 {
+            write!(f, "{}: {}", self.file, self.message)?;
+            4
+        } else {
+            write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
+            let number = self.line.to_string();
+            let margin = number.len().max(3);
+            write!(f, "\n{number:>margin$} | {}", self.line_text)?;
+            write!(f, "\n{:margin$} | {:indent$}{}", "", "", "^".repeat(self.width), indent = self.caret)?;
+            margin
+        };
+        let mut note = |text: &str| -> fmt::Result {
+            for (i, part) in wrap(text, 100).into_iter().enumerate() {
+                let lead = if i == 0 { "=" } else { " " };
+                write!(f, "\n{:margin$} {lead} {part}", "")?;
+            }
+            Ok(())
+        };
+        if let Some(name) = &self.did_you_mean {
+            note(&format!("did you mean `{name}`?"))?;
+        }
+        if let Some(text) = &self.expected {
+            note(&format!("expected {text}"))?;
+        }
+        if let Some(text) = &self.help {
+            note(text)?;
+        }
+        Ok(())
+    }
+}
+
+/// All that was found wrong with a file, in the order of its lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// At most 20.
+    pub list: Vec<Diagnostic>,
+    /// Whether there were more.
+    pub more: bool,
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, one) in self.list.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n\n")?;
+            }
+            write!(f, "{one}")?;
+        }
+        if self.more {
+            write!(f, "\n\nthere is more; these are the first {}", self.list.len())?;
+        }
+        Ok(())
+    }
+}
+
+/// The known word that is nearest to what was typed, if it is near enough to be a slip.
+pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if typed.len() > 64 {
+        return None;
+    }
+    let typed = typed.to_lowercase().replace('-', "_");
+    let allowed = (typed.chars().count() / 3).clamp(1, 3);
+    known
+        .into_iter()
+        .filter(|word| word.len() <= 64)
+        .map(|word| (strsim::damerau_levenshtein(&typed, &word.replace('-', "_")), word))
+        .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word.to_owned())
+}
+
+/// A text from a file made fit to print: control characters replaced, cut at `max` characters.
+pub(crate) fn printable(text: &str, max: usize) -> String {
+    let mut out: String = text.chars().take(max).map(visible).collect();
+    if text.chars().nth(max).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// A character that moves no cursor: tabs become blanks, other control characters a replacement.
+pub(crate) fn visible(c: char) -> char {
+    let reorders =
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    match c {
+        '\t' => ' ',
+        c if c.is_control() || reorders => '\u{fffd}',
+        c => c,
+    }
+}
+
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let Some(last) = lines.last_mut() else { continue };
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= width {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

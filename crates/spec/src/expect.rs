@@ -1,0 +1,141 @@
+//! What the user expects: `expect`.
+
+use crate::diagnostic::printable;
+use crate::expression::evaluate;
+use crate::fields::Fields;
+use crate::filter::{About, rule};
+use crate::limits::MAX_RULES;
+use crate::problems::Problems;
+use crate::quantity::Wrong;
+use crate::scope::{Level, Scope};
+use crate::tree::Node;
+use crate::value;
+use crate::vocabulary::EXPECTATION;
+use record::plan::{Cell, Expectation};
+use std::collections::BTreeMap;
+
+/// Metrics that can be expected (docs/metrics.md).
+pub(crate) const METRICS: &[&str] = &[
+    "iops",
+    "read_iops",
+    "write_iops",
+    "bw",
+    "read_bw",
+    "write_bw",
+    "read_lat_mean",
+    "read_lat_p50",
+    "read_lat_p99",
+    "read_lat_p999",
+    "write_lat_mean",
+    "write_lat_p50",
+    "write_lat_p99",
+    "write_lat_p999",
+    "engine_cpu",
+];
+
+/// Reads all expectations and works out the value for every cell.
+pub(crate) fn read(
+    node: Option<&Node>,
+    cells: &[Cell],
+    factors: &[String],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<Expectation> {
+    let Some(node) = node else { return Vec::new() };
+    let nodes = crate::fields::list(node);
+    if let Some(one) = nodes.get(MAX_RULES) {
+        problems.add(one.span, format!("{} expectations; at most {MAX_RULES} are allowed", nodes.len()));
+        return Vec::new();
+    }
+    nodes.iter().filter_map(|node| one(node, cells, factors, scope, problems)).collect()
+}
+
+fn one(
+    node: &Node,
+    cells: &[Cell],
+    factors: &[String],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Expectation> {
+    let fields = Fields::open(node, &EXPECTATION, problems)?;
+    let of = match fields.get("of") {
+        Some(of) => value::choice(of, METRICS, scope, problems),
+        None => None,
+    };
+    let within = fields.get("within").and_then(|within| tolerance(within, scope, problems));
+    let only = match fields.get("for") {
+        Some(node) => Some(rule(node, factors, scope, problems)?),
+        None => None,
+    };
+    let is = fields.get("is")?;
+    let expression = value::raw(is, "an expression, e.g. 80 * n", problems)?;
+    let mut values = BTreeMap::new();
+    let mut spoken_of = 0_usize;
+    for cell in cells {
+        let about = About { stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
+        if only.as_ref().is_some_and(|rule| !rule.matches(&about)) {
+            continue;
+        }
+        spoken_of += 1;
+        if let Some(value) = expected(is, expression, cell, factors, scope, problems)? {
+            values.insert(cell.id.clone(), value);
+        }
+    }
+    if values.is_empty() && !cells.is_empty() {
+        let diagnostic = problems.add(is.span, "the expectation speaks of no cell");
+        if spoken_of == 0 {
+            diagnostic.help(
+                "no cell matches `for`; names are compared with their levels filled in; `*` matches anything",
+            );
+        } else {
+            diagnostic.help("no cell has all the factors it mentions");
+        }
+        return None;
+    }
+    Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
+}
+
+fn tolerance(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    let within = value::ratio(node, scope, problems)?;
+    if within > 0.0 && within <= 10.0 {
+        return Some(within);
+    }
+    problems.add(node.span, format!("{} is out of range", node.kind())).expected("above 0%, at most 1000%");
+    None
+}
+
+/// The value for one cell; `Some(None)` if the cell lacks a factor that the expression mentions.
+fn expected(
+    node: &Node,
+    expression: &str,
+    cell: &Cell,
+    factors: &[String],
+    parameters: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Option<f64>> {
+    let names = cell.levels.iter().map(|(name, level)| (name.clone(), Level::Text(level.clone()))).collect();
+    let scope = Scope { parent: Some(parameters), names };
+    let mut lacking = false;
+    let result = evaluate(expression, &mut |name| {
+        if scope.find(name).is_none() && factors.iter().any(|factor| factor == name) {
+            lacking = true;
+            return Err(Wrong::new("this cell has no such factor"));
+        }
+        scope.number(name)
+    });
+    match result {
+        _ if lacking => Some(None),
+        Ok(value) if value.is_negative() => {
+            problems.add(node.span, format!("the expected value is negative: {value}{}", scope.levels()));
+            None
+        }
+        Ok(value) => Some(Some(value.to_f64())),
+        Err(why) => {
+            let levels = scope.levels();
+            let diagnostic = problems.add(node.span, format!("{}{levels}", why.message));
+            diagnostic.did_you_mean = why.near;
+            diagnostic.help = why.help;
+            None
+        }
+    }
+}

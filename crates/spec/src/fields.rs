@@ -1,0 +1,127 @@
+//! Reading a map by its table: unknown keys, missing keys, wrong types.
+
+use crate::diagnostic::{nearest, printable};
+use crate::problems::Problems;
+use crate::tree::{Key, Node, Value};
+use crate::vocabulary::Table;
+
+/// The entries of a map whose keys were checked against a table.
+pub(crate) struct Fields<'n> {
+    entries: &'n [(Key, Node)],
+}
+
+impl<'n> Fields<'n> {
+    /// Checks a map's keys. An empty value counts as an empty map.
+    pub(crate) fn open(node: &'n Node, table: &'static Table, problems: &mut Problems<'_>) -> Option<Self> {
+        let entries: &[(Key, Node)] = match &node.value {
+            Value::Map(entries) => entries,
+            Value::Null => &[],
+            Value::Text(_) | Value::List(_) => {
+                problems.add(node.span, format!("{} does not fit here", node.kind())).expected(format!(
+                    "{}: a map with {}",
+                    table.what,
+                    names(table)
+                ));
+                return None;
+            }
+        };
+        let mut meant = Vec::new();
+        for (key, _) in entries {
+            if !table.keys.iter().any(|known| known.name == key.text) {
+                meant.extend(unknown(key, table, problems));
+            }
+        }
+        check_needed(node, entries, &meant, table, problems);
+        Some(Self { entries })
+    }
+
+    /// A key's value. An empty value counts as absent.
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
+        let found = self.entries.iter().find(|(key, _)| key.text == name).map(|(_, node)| node);
+        found.filter(|node| !matches!(node.value, Value::Null))
+    }
+
+    /// Where a key stands.
+    pub(crate) fn key(&self, name: &str) -> Option<&'n Key> {
+        self.entries.iter().find(|(key, _)| key.text == name).map(|(key, _)| key)
+    }
+
+    /// All entries.
+    pub(crate) fn entries(&self) -> &'n [(Key, Node)] {
+        self.entries
+    }
+}
+
+fn names(table: &Table) -> String {
+    table.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Reports needed keys that are absent or empty. One whose misspelling was reported already is not missed again.
+fn check_needed(
+    node: &Node,
+    entries: &[(Key, Node)],
+    meant: &[String],
+    table: &Table,
+    problems: &mut Problems<'_>,
+) {
+    let mut absent = Vec::new();
+    for needed in table.keys.iter().filter(|known| known.required) {
+        match entries.iter().find(|(key, _)| key.text == needed.name) {
+            Some((key, Node { value: Value::Null, .. })) => {
+                problems.add(key.span, format!("`{}` is empty", needed.name)).help(needed.help);
+            }
+            Some(_) => {}
+            None if meant.iter().any(|word| word == needed.name) => {}
+            None => absent.push(needed),
+        }
+    }
+    if let Some(first) = absent.first() {
+        let list = absent.iter().map(|key| format!("`{}`", key.name)).collect::<Vec<_>>().join(", ");
+        let help = if absent.len() == 1 { format!("{}: {}", first.name, first.help) } else { String::new() };
+        let diagnostic = problems.add_missing(node.span, format!("{} needs {list}", table.what));
+        if !help.is_empty() {
+            diagnostic.help(help);
+        }
+    }
+}
+
+/// Reports a key that is not in the table; gives the key that was meant, if that is clear.
+fn unknown(key: &Key, table: &'static Table, problems: &mut Problems<'_>) -> Option<String> {
+    let shown = printable(&key.text, 40);
+    let diagnostic = problems.add(key.span, format!("unknown key `{shown}` in {}", table.what));
+    let lower = key.text.to_lowercase().replace('-', "_");
+    if let Some((_, instead)) = table.instead.iter().find(|(word, _)| *word == lower || *word == key.text) {
+        diagnostic.help(*instead);
+    } else if key.text == "<<" {
+        diagnostic.help("merge keys are not part of YAML 1.2; write the keys out");
+    } else {
+        diagnostic.suggest(&key.text, table.keys.iter().map(|known| known.name));
+    }
+    diagnostic.expected(format!("one of {}", names(table)));
+    nearest(&key.text, table.keys.iter().map(|known| known.name))
+}
+
+/// A map with names of the user's own as keys.
+pub(crate) fn named<'n>(
+    node: &'n Node,
+    what: &str,
+    problems: &mut Problems<'_>,
+) -> Option<&'n [(Key, Node)]> {
+    match &node.value {
+        Value::Map(entries) => Some(entries),
+        Value::Null => Some(&[]),
+        Value::Text(_) | Value::List(_) => {
+            problems.add(node.span, format!("{} does not fit here", node.kind())).expected(what);
+            None
+        }
+    }
+}
+
+/// A list; a single value counts as a list of one.
+pub(crate) fn list(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(items) => items,
+        Value::Null => &[],
+        Value::Text(_) | Value::Map(_) => std::slice::from_ref(node),
+    }
+}

@@ -1,0 +1,390 @@
+//! fio options that are handed over as they are: which are known, which are refused, and why.
+
+use crate::diagnostic::{nearest, printable};
+use crate::vocabulary::WORKLOAD;
+
+/// Options of fio 3.33 to 3.41 and of its I/O engines for files that are handed over unchecked.
+const PASSED: &[&str] = &[
+    "atomic",
+    "ba",
+    "blockalign",
+    "block_error_percentiles",
+    "bs_is_seq_rand",
+    "bs_unaligned",
+    "blocksize_unaligned",
+    "bsrange",
+    "blocksize_range",
+    "bssplit",
+    "buffer_compress_chunk",
+    "buffer_pattern",
+    "clat_percentiles",
+    "clocksource",
+    "cmdprio",
+    "cmdprio_class",
+    "cmdprio_percentage",
+    "continue_on_error",
+    "cpumask",
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "dedupe_global",
+    "dedupe_mode",
+    "dedupe_working_set_percentage",
+    "disable_bw_measurement",
+    "disable_clat",
+    "disable_slat",
+    "exitall_on_error",
+    "experimental_verify",
+    "fadvise_hint",
+    "fdatasync",
+    "file_service_type",
+    "fixedbufs",
+    "flow",
+    "flow_sleep",
+    "force_async",
+    "fsync_on_close",
+    "full_fsync",
+    "gtod_cpu",
+    "hipri",
+    "hipri_percentage",
+    "hugepage-size",
+    "ignore_error",
+    "io_submit_mode",
+    "iodepth_batch",
+    "iodepth_batch_complete",
+    "iodepth_batch_complete_max",
+    "iodepth_batch_complete_min",
+    "iodepth_batch_submit",
+    "iodepth_low",
+    "job_max_open_zones",
+    "kb_base",
+    "latency_percentile",
+    "latency_run",
+    "latency_target",
+    "latency_window",
+    "lat_percentiles",
+    "lockmem",
+    "max_latency",
+    "max_open_zones",
+    "nice",
+    "nonvectored",
+    "nowait",
+    "nrfiles",
+    "num_range",
+    "numa_cpu_nodes",
+    "numa_mem_policy",
+    "offset",
+    "offset_align",
+    "offset_increment",
+    "openfiles",
+    "percentage_random",
+    "percentile_list",
+    "prio",
+    "prio_split",
+    "prioclass",
+    "priohint",
+    "random_generator",
+    "rate",
+    "rate_cycle",
+    "rate_ignore_thinktime",
+    "rate_iops_min",
+    "rate_min",
+    "rate_process",
+    "registerfiles",
+    "rw_sequencer",
+    "rwmixcycle",
+    "rwmixwrite",
+    "scramble_buffers",
+    "serialize_overlap",
+    "slat_percentiles",
+    "softrandommap",
+    "sqthread_poll",
+    "sqthread_poll_cpu",
+    "sync",
+    "sync_file_range",
+    "thinktime",
+    "thinktime_blocks",
+    "thinktime_blocks_type",
+    "thinktime_iotime",
+    "thinktime_spin",
+    "uncached",
+    "userspace_reap",
+    "verify",
+    "verify_async",
+    "verify_fatal",
+    "verify_interval",
+    "verify_offset",
+    "verify_pattern",
+    "write_hint",
+    "zero_buffers",
+    "zonecapacity",
+    "zonemode",
+    "zonerange",
+    "zonesize",
+    "zoneskip",
+];
+
+/// Options that only a job file needs: they shape its sections.
+const JOB_FILE_ONLY: &[&str] = &[
+    "description",
+    "name",
+    "stonewall",
+    "wait_for_previous",
+    "wait_for",
+    "new_group",
+    "startdelay",
+    "start_delay",
+    "thread",
+    "filesize",
+    "io_size",
+    "io_limit",
+    "group_reporting",
+    "exitall",
+    "exit_what",
+    "flow_id",
+    "readwrite",
+    "blocksize",
+    "blocksize_unaligned",
+    "buffered",
+    "odirect",
+    "time_based",
+    "runtime",
+    "timeout",
+    "ramp_time",
+    "loops",
+    "randrepeat",
+    "allrandrepeat",
+    "randseed",
+    "refill_buffers",
+    "invalidate",
+    "fallocate",
+    "gtod_reduce",
+    "unit_base",
+    "significant_figures",
+    "stats",
+    "number_ios",
+    "unified_rw_reporting",
+    "disk_util",
+    "overwrite",
+    "create_serialize",
+    "create_fsync",
+    "direct",
+    "nrfiles",
+    "rwmixread",
+    "rw",
+    "bs",
+    "size",
+    "iodepth",
+    "numjobs",
+    "ioengine",
+    "fsync",
+    "fdatasync",
+    "end_fsync",
+    "buffer_compress_percentage",
+    "dedupe_percentage",
+    "rate_iops",
+    "random_distribution",
+    "norandommap",
+];
+
+const ELSEWHERE: &str = "it would point fio to other files or devices; diskproof places the data itself";
+const RUNS: &str = "it would run other programs; a `command` layer can do that, with its undo";
+const WRITES: &str =
+    "it would write files outside the volumes; diskproof keeps samples and histograms itself";
+const READS: &str = "it would replay or read other files";
+const NETWORK: &str = "it would use the network";
+const RIGHTS: &str = "it would change users, cgroups or the machine's settings, without an undo";
+const LAYOUT: &str = "diskproof lays the data out itself: see `layout`";
+const OWN: &str = "diskproof sets it itself, for every trial";
+const TIME: &str = "the time of a trial is the same for all: see `measure`";
+
+const REFUSED: &[(&str, &str)] = &[
+    ("filename", ELSEWHERE),
+    ("filename_format", ELSEWHERE),
+    ("unique_filename", ELSEWHERE),
+    ("directory", ELSEWHERE),
+    ("opendir", ELSEWHERE),
+    ("lockfile", ELSEWHERE),
+    ("iomem", ELSEWHERE),
+    ("mem", ELSEWHERE),
+    ("allow_mounted_write", ELSEWHERE),
+    ("include", READS),
+    ("exec_prerun", RUNS),
+    ("exec_postrun", RUNS),
+    ("program", RUNS),
+    ("arguments", RUNS),
+    ("grace_time", RUNS),
+    ("std_redirect", RUNS),
+    ("profile", RUNS),
+    ("trigger", RUNS),
+    ("trigger-file", RUNS),
+    ("trigger-timeout", RUNS),
+    ("trigger-remote", RUNS),
+    ("write_bw_log", WRITES),
+    ("write_lat_log", WRITES),
+    ("write_iops_log", WRITES),
+    ("write_hist_log", WRITES),
+    ("write_iolog", WRITES),
+    ("per_job_logs", WRITES),
+    ("output", WRITES),
+    ("output-format", OWN),
+    ("bandwidth-log", WRITES),
+    ("aux-path", WRITES),
+    ("verify_dump", WRITES),
+    ("verify_state_save", WRITES),
+    ("verify_state_load", READS),
+    ("read_iolog", READS),
+    ("read_iolog_chunked", READS),
+    ("merge_blktrace_file", READS),
+    ("merge_blktrace_iters", READS),
+    ("merge_blktrace_scalars", READS),
+    ("replay_redirect", ELSEWHERE),
+    ("replay_no_stall", READS),
+    ("replay_align", READS),
+    ("replay_scale", READS),
+    ("replay_skip", READS),
+    ("replay_time_scale", READS),
+    ("hostname", NETWORK),
+    ("port", NETWORK),
+    ("listen", NETWORK),
+    ("server", NETWORK),
+    ("client", NETWORK),
+    ("remote-config", NETWORK),
+    ("cgroup", RIGHTS),
+    ("cgroup_weight", RIGHTS),
+    ("cgroup_nodelete", RIGHTS),
+    ("uid", RIGHTS),
+    ("gid", RIGHTS),
+    ("ioscheduler", RIGHTS),
+    ("unlink", LAYOUT),
+    ("unlink_each_loop", LAYOUT),
+    ("create_only", LAYOUT),
+    ("create_on_open", LAYOUT),
+    ("allow_file_create", LAYOUT),
+    ("create_serialize", LAYOUT),
+    ("create_fsync", LAYOUT),
+    ("fallocate", LAYOUT),
+    ("fill_device", LAYOUT),
+    ("fill_fs", LAYOUT),
+    ("filesize", LAYOUT),
+    ("file_append", LAYOUT),
+    ("overwrite", LAYOUT),
+    ("pre_read", "see `cache: warm`"),
+    ("invalidate", "see `cache`"),
+    ("runtime", TIME),
+    ("timeout", TIME),
+    ("time_based", TIME),
+    ("ramp_time", TIME),
+    ("loops", TIME),
+    ("number_ios", TIME),
+    ("io_size", TIME),
+    ("io_limit", TIME),
+    ("steadystate", TIME),
+    ("steadystate_duration", TIME),
+    ("steadystate_ramp_time", TIME),
+    ("randseed", OWN),
+    ("randrepeat", OWN),
+    ("allrandrepeat", OWN),
+    ("refill_buffers", OWN),
+    ("group_reporting", OWN),
+    ("thread", OWN),
+    ("name", OWN),
+    ("description", OWN),
+    ("stonewall", OWN),
+    ("disable_lat", OWN),
+    ("gtod_reduce", OWN),
+    ("status-interval", OWN),
+    ("unified_rw_reporting", OWN),
+    ("verify_only", "it would measure no I/O that was asked for"),
+    ("do_verify", "reads for verification would be counted as the workload's own"),
+    ("trim_percentage", "trims are not measured yet"),
+    ("rwmixwrite", "write `rwmixread`: 100 minus it"),
+    ("buffered", "write `direct`: 1 minus it"),
+    ("odirect", "write `direct`"),
+    ("readwrite", "write `rw`"),
+    ("blocksize", "write `bs`"),
+];
+
+/// In a job file these may stand: the engine replaces them, or they only shape the file's own sections.
+const FINE_IN_JOB_FILES: &[&str] = &[OWN, TIME];
+
+/// Why an option cannot be handed over, with the nearest one that can.
+pub(crate) struct Refused {
+    pub(crate) message: String,
+    pub(crate) help: String,
+    pub(crate) near: Option<String>,
+}
+
+/// Checks an entry of `fio_options`.
+pub(crate) fn check(name: &str, value: &str) -> Result<(), Refused> {
+    let shown = printable(name, 40);
+    if WORKLOAD.keys.iter().any(|key| key.name == name) && name != "fdatasync" {
+        let help = format!("write `{name}: {}` beside `fio_options`", printable(value, 40));
+        return Err(Refused { message: format!("`{shown}` is a key of its own"), help, near: None });
+    }
+    if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+        return Err(refused(name, why));
+    }
+    if !PASSED.contains(&name) {
+        return Err(unknown(name, PASSED));
+    }
+    check_value(name, value)
+}
+
+/// Checks one option of a job file.
+pub(crate) fn check_in_job_file(name: &str, value: &str) -> Result<(), Refused> {
+    if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+        if !JOB_FILE_ONLY.contains(&name) && !FINE_IN_JOB_FILES.contains(why) {
+            return Err(refused(name, why));
+        }
+    } else if !PASSED.contains(&name) && !JOB_FILE_ONLY.contains(&name) {
+        return Err(unknown(name, JOB_FILE_ONLY));
+    }
+    if name == "ioengine" && !crate::vocabulary::IOENGINES.contains(&value) {
+        return Err(Refused {
+            message: format!("ioengine `{}` is refused", printable(value, 40)),
+            help: format!(
+                "engines that do storage I/O through files: {}",
+                crate::vocabulary::IOENGINES.join(", ")
+            ),
+            near: nearest(value, crate::vocabulary::IOENGINES.iter().copied()),
+        });
+    }
+    check_value(name, value)
+}
+
+fn refused(name: &str, why: &str) -> Refused {
+    Refused {
+        message: format!("fio option `{}` is refused", printable(name, 40)),
+        help: why.to_owned(),
+        near: None,
+    }
+}
+
+fn unknown(name: &str, more: &[&'static str]) -> Refused {
+    Refused {
+        message: format!("fio option `{}` is not known", printable(name, 40)),
+        help:
+            "only options that were checked to stay on the volumes are handed over (docs/experiment-file.md)"
+                .to_owned(),
+        near: nearest(name, PASSED.iter().chain(more).copied()),
+    }
+}
+
+/// fio replaces `$` keywords and backticks in values, the latter by running programs.
+fn check_value(name: &str, value: &str) -> Result<(), Refused> {
+    let bad = value.chars().find(|c| matches!(c, '$' | '`') || c.is_control());
+    let pattern_file = matches!(name, "buffer_pattern" | "verify_pattern") && value.contains('\'');
+    match bad {
+        Some(c) => Err(Refused {
+            message: format!(
+                "the value of `{}` holds {}",
+                printable(name, 40),
+                if c.is_control() { "a control character".to_owned() } else { format!("`{c}`") }
+            ),
+            help: "fio would evaluate it, also by running programs; write the value itself".to_owned(),
+            near: None,
+        }),
+        None if pattern_file => Err(refused(name, READS)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,178 @@
+//! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
+
+use crate::cell::data_bytes;
+use record::plan::{Cell, Plan};
+use record::stack::{Layer, Stack};
+use record::volume::{Limits, Volume, VolumeKind};
+use record::workload::{Ask, Layout, Options};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes per second at which backing files and data sets are assumed to be written; the limits of emulated volumes bind
+/// only while measuring.
+pub const LAYOUT_RATE: f64 = 300e6;
+/// Bytes per second that an unlimited volume is assumed to take while measuring.
+pub const UNLIMITED_RATE: f64 = 500e6;
+/// Seconds to verify one limit of an emulated volume.
+pub const VERIFY_SECONDS: f64 = 3.0;
+/// Seconds to attach and guard one volume.
+pub const VOLUME_SECONDS: f64 = 0.2;
+/// Seconds to build one layer and take it down again.
+pub const LAYER_SECONDS: f64 = 0.8;
+/// Seconds per trial for everything else: starting the engine, dropping caches, reading extents, storing.
+pub const TRIAL_SECONDS: f64 = 1.0;
+
+/// What a plan will take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    /// The whole run, or the time budget when that is less.
+    pub seconds: f64,
+    /// Providing the volumes, once.
+    pub provide_seconds: f64,
+    /// One trial of each cell, in the order of the plan's cells.
+    pub seconds_per_trial: Vec<f64>,
+    /// Trials in all.
+    pub trials: u64,
+    /// Bytes written to the volumes' storage: backing files, data sets, the workloads' own writes.
+    pub bytes_written: u64,
+    /// Most space taken at any time beside real disks: backing files, and data in lent directories.
+    pub space_bytes: u64,
+    /// Whether the node needs root.
+    pub needs_root: bool,
+    /// Programs the node needs, by name.
+    pub needs_tools: Vec<String>,
+}
+
+/// Forecasts a plan.
+#[must_use]
+pub fn forecast(plan: &Plan) -> Forecast {
+    let volumes: BTreeMap<&str, &Volume> = plan
+        .cells
+        .iter()
+        .flat_map(|cell| &cell.stack.volumes)
+        .map(|volume| (volume.name.as_str(), volume))
+        .collect();
+    let mut provide_seconds = 0.0;
+    let mut backing_bytes = 0_u64;
+    let mut needs_root = false;
+    for volume in volumes.values() {
+        provide_seconds += VOLUME_SECONDS;
+        if let VolumeKind::Emulate { size_bytes, limits } = &volume.kind {
+            backing_bytes = backing_bytes.saturating_add(*size_bytes);
+            provide_seconds +=
+                float(*size_bytes) / LAYOUT_RATE + VERIFY_SECONDS * f64::from(limit_count(limits));
+        }
+        needs_root |= !matches!(volume.kind, VolumeKind::Directory { .. });
+    }
+    let rounds = plan.measure.rounds;
+    let trials = (plan.cells.len() as u64).saturating_mul(u64::from(rounds));
+    let seconds_per_trial: Vec<f64> = plan.cells.iter().map(|cell| trial_seconds(plan, cell)).collect();
+    let all: f64 = provide_seconds + seconds_per_trial.iter().sum::<f64>() * f64::from(rounds);
+    let per_round: f64 = plan.cells.iter().map(|cell| trial_bytes(plan, cell)).sum();
+    let lent = plan
+        .cells
+        .iter()
+        .filter(|cell| in_directory(&cell.stack))
+        .map(|cell| data_bytes(&cell.workload))
+        .max();
+    Forecast {
+        seconds: plan.measure.max_seconds.map_or(all, |most| all.min(most)),
+        provide_seconds,
+        seconds_per_trial,
+        trials,
+        bytes_written: backing_bytes.saturating_add(whole(per_round * f64::from(rounds))),
+        space_bytes: backing_bytes.saturating_add(lent.unwrap_or(0)),
+        needs_root,
+        needs_tools: tools(plan, needs_root),
+    }
+}
+
+fn limit_count(limits: &Limits) -> u8 {
+    [limits.read_iops, limits.write_iops, limits.read_bps, limits.write_bps]
+        .iter()
+        .map(|l| u8::from(l.is_some()))
+        .sum()
+}
+
+fn in_directory(stack: &Stack) -> bool {
+    stack.volumes.iter().any(|volume| matches!(volume.kind, VolumeKind::Directory { .. }))
+}
+
+fn trial_seconds(plan: &Plan, cell: &Cell) -> f64 {
+    let mut layers = 0.0;
+    for _ in &cell.stack.layers {
+        layers += LAYER_SECONDS;
+    }
+    TRIAL_SECONDS
+        + layers
+        + laid_out(cell) / LAYOUT_RATE
+        + plan.measure.ramp_seconds
+        + plan.measure.trial_seconds
+}
+
+/// Bytes written before the trial.
+fn laid_out(cell: &Cell) -> f64 {
+    if cell.workload.layout == Layout::Written { float(data_bytes(&cell.workload)) } else { 0.0 }
+}
+
+/// Bytes written in one trial, its preparation included.
+fn trial_bytes(plan: &Plan, cell: &Cell) -> f64 {
+    let seconds = plan.measure.ramp_seconds + plan.measure.trial_seconds;
+    let own = match &cell.workload.ask {
+        Ask::Options(options) if options.rw.writes() => write_rate(options, &cell.stack) * seconds,
+        Ask::Options(_) | Ask::JobFile { .. } => 0.0,
+    };
+    laid_out(cell) + own
+}
+
+/// Bytes per second the workload can write at most: what its volumes allow, what it holds itself to.
+fn write_rate(options: &Options, stack: &Stack) -> f64 {
+    let block = float(options.bs_bytes);
+    let volume_rate = |volume: &Volume| match &volume.kind {
+        VolumeKind::Emulate { limits, .. } => {
+            let by_iops = limits.write_iops.map_or(UNLIMITED_RATE, |iops| float(iops) * block);
+            let by_bytes = limits.write_bps.map_or(UNLIMITED_RATE, float);
+            by_iops.min(by_bytes)
+        }
+        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
+    };
+    let volumes: f64 = stack.volumes.iter().map(volume_rate).sum();
+    let own =
+        options.rate_iops.map_or(f64::INFINITY, |iops| float(iops) * block * f64::from(options.numjobs));
+    volumes.min(own).min(UNLIMITED_RATE * 4.0)
+}
+
+fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
+    let mut tools: BTreeSet<String> = BTreeSet::from(["fio".to_owned()]);
+    if needs_root {
+        tools.extend(["losetup", "mount", "umount", "blkid"].map(str::to_owned));
+    }
+    for layer in plan.cells.iter().flat_map(|cell| &cell.stack.layers) {
+        match layer {
+            Layer::Filesystem(filesystem) => {
+                tools.insert(format!("mkfs.{}", filesystem.kind.name()));
+            }
+            Layer::Btrfs(_) => {
+                tools.extend(["mkfs.btrfs", "btrfs"].map(str::to_owned));
+            }
+            Layer::Command(command) => {
+                let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
+                tools.extend(programs.cloned());
+            }
+        }
+    }
+    tools.into_iter().collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a forecast has two good digits")]
+fn float(n: u64) -> f64 {
+    n as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates; a forecast has two good digits"
+)]
+fn whole(x: f64) -> u64 {
+    x as u64
+}

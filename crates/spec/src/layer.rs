@@ -1,0 +1,274 @@
+//! Layers: one of them on what the ones below give.
+
+use crate::diagnostic::printable;
+use crate::fields::Fields;
+use crate::problems::Problems;
+use crate::scope::Scope;
+use crate::tree::{Key, Node, Value};
+use crate::value;
+use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, LAYER, LAYERS, RAW, STRIPE, Table};
+use record::quantity::Bytes;
+use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
+use record::volume::{Volume, VolumeKind};
+
+/// What the layers below hand upward.
+pub(crate) enum Given {
+    /// Block devices.
+    Devices(usize),
+    /// A directory, and who made it.
+    Directory { made_by: &'static str },
+}
+
+/// One layer of the file, its name known.
+pub(crate) struct Frame<'n> {
+    pub(crate) kind: &'static str,
+    pub(crate) node: &'n Node,
+    pub(crate) key_span: crate::source::Span,
+}
+
+impl<'n> Frame<'n> {
+    fn entries(&self) -> &'n [(Key, Node)] {
+        match &self.node.value {
+            Value::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn on_key(&self) -> Option<&'n Key> {
+        self.entries().iter().find(|(key, _)| key.text == "on").map(|(key, _)| key)
+    }
+
+    pub(crate) fn on(&self) -> Option<&'n Node> {
+        let found = self.entries().iter().find(|(key, _)| key.text == "on").map(|(_, node)| node);
+        found.filter(|node| !matches!(node.value, Value::Null))
+    }
+}
+
+/// Reads the names of a stack's layers.
+pub(crate) fn frames<'n>(nodes: &'n [Node], problems: &mut Problems<'_>) -> Option<Vec<Frame<'n>>> {
+    const EXPECTED: &str =
+        "a layer: one of raw, ext3, ext4, xfs, btrfs, command, e.g. `- ext4: { mount_options: [noatime] }`";
+    if let Some(node) = nodes.get(16) {
+        problems.add(node.span, format!("{} layers; at most 16 are allowed", nodes.len()));
+        return None;
+    }
+    let mut frames = Vec::new();
+    for node in nodes {
+        let (name, span, inner) = match &node.value {
+            Value::Text(name) => (name, node.span, node),
+            Value::Map(entries) => {
+                Fields::open(node, &LAYER, problems)?;
+                match entries.as_slice() {
+                    [(key, inner)] => (&key.text, key.span, inner),
+                    [] => {
+                        problems.add(node.span, "an empty layer").expected(EXPECTED);
+                        return None;
+                    }
+                    [_, (second, _), ..] => {
+                        problems
+                            .add(second.span, format!("a second layer `{}` in the same list item", printable(&second.text, 40)))
+                            .expected("one layer per list item")
+                            .help("begin it with a `-` of its own; options stand one level deeper, under the layer's name");
+                        return None;
+                    }
+                }
+            }
+            Value::Null | Value::List(_) => {
+                problems.add(node.span, format!("{} does not fit here", node.kind())).expected(EXPECTED);
+                return None;
+            }
+        };
+        let Some(kind) = LAYERS.iter().find(|known| *known == name) else {
+            problems
+                .add(span, format!("unknown layer `{}`", printable(name, 40)))
+                .suggest(name, LAYERS.iter().copied())
+                .expected(EXPECTED);
+            return None;
+        };
+        frames.push(Frame { kind, node: inner, key_span: span });
+    }
+    Some(frames)
+}
+
+/// Reads one layer and moves `given` to what it hands upward. `raw` is no layer of its own.
+pub(crate) fn read(
+    frame: &Frame<'_>,
+    given: &mut Given,
+    volumes: &[Volume],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Option<Layer>> {
+    if let (Given::Directory { made_by }, false) = (&*given, frame.kind == "raw") {
+        problems
+            .add(
+                frame.key_span,
+                format!("`{}` needs a block device, but {made_by} below is a directory", frame.kind),
+            )
+            .help(if *made_by == "the volume" {
+                "a lent directory is used as it is: leave `layers` empty, or use an emulated volume or a disk"
+            } else {
+                "a file system is the last layer"
+            });
+        return None;
+    }
+    let layer = match frame.kind {
+        "raw" => {
+            fields(frame, &RAW, problems)?;
+            return Some(None);
+        }
+        "btrfs" => {
+            let fields = fields(frame, &BTRFS, problems)?;
+            let layer = Layer::Btrfs(crate::btrfs::read(&fields, given, scope, problems)?);
+            check_room(frame, volumes, 114 << 20, scope, problems)?;
+            *given = Given::Directory { made_by: "btrfs" };
+            layer
+        }
+        "command" => {
+            let fields = fields(frame, &COMMAND, problems)?;
+            let layer = crate::command::read(&fields, scope, problems)?;
+            *given = match layer.provides {
+                record::stack::Provides::Mount => Given::Directory { made_by: "the command layer" },
+                record::stack::Provides::Device(_) => Given::Devices(1),
+            };
+            Layer::Command(layer)
+        }
+        _ => {
+            let fields = fields(frame, &FILESYSTEM, problems)?;
+            let layer = Layer::Filesystem(filesystem(frame, &fields, given, volumes, scope, problems)?);
+            *given = Given::Directory { made_by: "the file system" };
+            layer
+        }
+    };
+    Some(Some(layer))
+}
+
+/// The layer's keys; a bare name (`- xfs`) has none.
+fn fields<'n>(frame: &Frame<'n>, table: &'static Table, problems: &mut Problems<'_>) -> Option<Fields<'n>> {
+    match &frame.node.value {
+        Value::Text(_) if frame.node.span == frame.key_span => Fields::open(&EMPTY, table, problems),
+        _ => Fields::open(frame.node, table, problems),
+    }
+}
+
+static EMPTY: Node = Node { span: crate::source::Span { start: 0, end: 0 }, value: Value::Null };
+
+fn filesystem(
+    frame: &Frame<'_>,
+    fields: &Fields<'_>,
+    given: &Given,
+    volumes: &[Volume],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Filesystem> {
+    let (kind, least) = match frame.kind {
+        "ext3" => (FsKind::Ext3, 16 << 20),
+        "ext4" => (FsKind::Ext4, 16 << 20),
+        _ => (FsKind::Xfs, 300 << 20),
+    };
+    if let Given::Devices(count @ 2..) = given {
+        let span = frame.on().map_or(frame.key_span, |node| node.span);
+        problems
+            .add(span, format!("{} stands on one device, not on {count}{}", frame.kind, scope.levels()))
+            .help("select one volume, e.g. `vol[0]`, or combine them below it with btrfs or a command layer");
+        return None;
+    }
+    check_room(frame, volumes, least, scope, problems)?;
+    Some(Filesystem {
+        kind,
+        mkfs_options: arguments(fields.get("mkfs_options"), scope, problems)?,
+        mount_options: mount_options(fields.get("mount_options"), scope, problems)?,
+        stripe: match fields.get("stripe") {
+            Some(node) => Some(stripe(node, scope, problems)?),
+            None => None,
+        },
+    })
+}
+
+fn stripe(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<StripeGeometry> {
+    let fields = Fields::open(node, &STRIPE, problems)?;
+    let chunk = fields.get("chunk")?;
+    let chunk_bytes = value::size(chunk, scope, problems)?;
+    if chunk_bytes % 4096 != 0 {
+        problems.add(chunk.span, format!("a chunk of {}", Bytes(chunk_bytes))).expected("a multiple of 4k");
+        return None;
+    }
+    let width = value::integer(fields.get("width")?, 1..=1024, scope, problems)?;
+    Some(StripeGeometry { chunk_bytes, width: u32::try_from(width).ok()? })
+}
+
+/// An emulated volume must be large enough for its file system to be made at all.
+fn check_room(
+    frame: &Frame<'_>,
+    volumes: &[Volume],
+    least: u64,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    for volume in volumes {
+        if let VolumeKind::Emulate { size_bytes, .. } = volume.kind {
+            if size_bytes < least {
+                problems
+                    .add(
+                        frame.key_span,
+                        format!(
+                            "{} cannot be made on `{}` of {}{}",
+                            frame.kind,
+                            volume.name,
+                            Bytes(size_bytes),
+                            scope.levels()
+                        ),
+                    )
+                    .expected(format!("volumes of at least {} for {}", Bytes(least), frame.kind));
+                return None;
+            }
+        }
+    }
+    Some(())
+}
+
+/// Arguments for a program.
+pub(crate) fn arguments(
+    node: Option<&Node>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<String>> {
+    let Some(node) = node else { return Some(Vec::new()) };
+    let arguments = value::texts(node, "a list of arguments, one per element", &[], scope, problems)?;
+    if arguments.iter().any(|argument| argument.contains('\0')) {
+        problems.add(node.span, "an argument holds a NUL character").expected("plain text");
+        return None;
+    }
+    Some(arguments)
+}
+
+/// Options for mount: `noatime,ssd` and `[noatime, ssd]` mean the same.
+pub(crate) fn mount_options(
+    node: Option<&Node>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<String>> {
+    let given = arguments(node, scope, problems)?;
+    let mut options = Vec::new();
+    for option in
+        given.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|option| !option.is_empty())
+    {
+        let refused = match option.split('=').next().unwrap_or("") {
+            "ro" | "bind" | "rbind" | "remount" | "move" | "loop" => {
+                Some("the file system is mounted fresh and read-write")
+            }
+            "subvol" | "subvolid" | "device" | "x-mount.mkdir" => {
+                Some("the file system is new; there is nothing to choose")
+            }
+            "compress" | "compress-force" => {
+                Some("write `compress` or `compress_force` beside `mount_options`")
+            }
+            _ => None,
+        };
+        if let (Some(why), Some(node)) = (refused, node) {
+            problems.add(node.span, format!("mount option `{}` is refused", printable(option, 40))).help(why);
+            return None;
+        }
+        options.push(option.to_owned());
+    }
+    Some(options)
+}

@@ -1,0 +1,32 @@
+//! Bounds that keep any input harmless. All of them are in docs/experiment-file.md.
+
+/// Largest experiment file that is read, in bytes.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Largest fio job file that is read, in bytes.
+pub const MAX_JOB_FILE_BYTES: u64 = 256 << 10;
+/// Deepest nesting of lists and maps.
+pub const MAX_DEPTH: usize = 64;
+/// Most values in a file, after aliases are followed.
+pub const MAX_NODES: usize = 100_000;
+/// Most text in a file, in bytes, after aliases are followed.
+pub const MAX_ALIASED_BYTES: usize = 4 << 20;
+/// Most cells of one experiment.
+pub const MAX_CELLS: u128 = 100_000;
+/// Rough size of the largest plan, in bytes.
+pub const MAX_PLAN_BYTES: u64 = 256 << 20;
+/// Most problems reported of one file.
+pub const MAX_PROBLEMS: usize = 20;
+/// Most factors of one `with`.
+pub const MAX_FACTORS: usize = 8;
+/// Most parameters.
+pub const MAX_PARAMETERS: usize = 64;
+/// Most volumes, all entries together.
+pub const MAX_VOLUMES: usize = 256;
+/// Most entries of `expect`, `only` and `exclude`, each.
+pub const MAX_RULES: usize = 256;
+/// Longest name, in characters, levels filled in.
+pub const MAX_NAME: usize = 100;
+/// Longest expression, in bytes.
+pub const MAX_EXPRESSION: usize = 1000;
+/// Deepest nesting of parentheses in an expression.
+pub const MAX_EXPRESSION_DEPTH: usize = 32;

@@ -1,0 +1,123 @@
+//! Where problems are gathered: all of a file are reported together, one per place.
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::limits::MAX_PROBLEMS;
+use crate::source::{Source, Span};
+use std::collections::BTreeSet;
+
+/// The problems of one experiment file and the notes about it.
+pub(crate) struct Problems<'s> {
+    source: &'s Source,
+    found: Vec<(usize, Diagnostic)>,
+    seen: BTreeSet<(String, usize, bool)>,
+    more: bool,
+    beyond: Diagnostic,
+    notes: Vec<String>,
+}
+
+impl<'s> Problems<'s> {
+    pub(crate) fn new(source: &'s Source) -> Self {
+        Self {
+            source,
+            found: Vec::new(),
+            seen: BTreeSet::new(),
+            more: false,
+            beyond: Diagnostic::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Reports a problem in the experiment file. Only the first one at a place is kept: what else is said about the same
+    /// place is nearly always a consequence.
+    pub(crate) fn add(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        let source = self.source;
+        self.add_in(source, span, message)
+    }
+
+    /// Reports that something is missing in a map or list; told apart from what is wrong at its first place.
+    pub(crate) fn add_missing(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        let source = self.source;
+        self.add_once(source, span, true, message)
+    }
+
+    /// Reports a problem in another file.
+    pub(crate) fn add_in(
+        &mut self,
+        source: &Source,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.add_once(source, span, false, message)
+    }
+
+    fn add_once(
+        &mut self,
+        source: &Source,
+        span: Span,
+        missing: bool,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        if !self.seen.insert((source.name.clone(), span.start, missing)) {
+            return &mut self.beyond;
+        }
+        let place = source.place(span);
+        self.push(
+            span.start,
+            Diagnostic {
+                file: source.name.clone(),
+                line: place.line,
+                column: place.column,
+                line_text: place.line_text,
+                caret: place.caret,
+                width: place.width,
+                message: message.into(),
+                ..Diagnostic::default()
+            },
+        )
+    }
+
+    /// Reports a problem that is in no line: `place` says where it is.
+    pub(crate) fn add_elsewhere(&mut self, place: String, message: impl Into<String>) -> &mut Diagnostic {
+        self.push(0, Diagnostic { file: place, message: message.into(), ..Diagnostic::default() })
+    }
+
+    fn push(&mut self, at: usize, diagnostic: Diagnostic) -> &mut Diagnostic {
+        if self.full() {
+            self.more = true;
+            return &mut self.beyond;
+        }
+        self.found.push((at, diagnostic));
+        match self.found.last_mut() {
+            Some((_, last)) => last,
+            None => &mut self.beyond,
+        }
+    }
+
+    /// Something worth knowing that is no error. Said once.
+    pub(crate) fn note(&mut self, span: Span, text: impl AsRef<str>) {
+        let line = self.source.line(span.start);
+        let note = format!("{}:{line}: {}", self.source.name, text.as_ref());
+        if self.notes.len() < MAX_PROBLEMS && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Whether enough has been found to stop looking.
+    pub(crate) fn full(&self) -> bool {
+        self.found.len() >= MAX_PROBLEMS
+    }
+
+    /// Whether nothing is wrong so far.
+    pub(crate) fn none(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The notes if nothing was wrong, else everything that was, in the order of the lines.
+    pub(crate) fn finish(mut self) -> Result<Vec<String>, Diagnostics> {
+        if self.found.is_empty() {
+            return Ok(self.notes);
+        }
+        self.found.sort_by_key(|(at, _)| *at);
+        Err(Diagnostics { list: self.found.into_iter().map(|(_, one)| one).collect(), more: self.more })
+    }
+}

@@ -1,0 +1,116 @@
+//! Names and what they stand for: parameters below, the factors of a stack or workload above them.
+
+use crate::diagnostic::{nearest, printable};
+use crate::expression::{evaluate, is_name};
+use crate::number::Number;
+use crate::quantity::{Wrong, amount};
+
+/// A value that a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Level {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl Level {
+    /// As it is shown and recorded.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::List(items) => items.join(","),
+        }
+    }
+}
+
+/// Names that layers and filters use themselves.
+pub(crate) const RESERVED: &[&str] =
+    &["device", "devices", "mount", "name", "stack", "workload", "target", "seed"];
+
+/// What the names of one place mean.
+#[derive(Debug, Default)]
+pub(crate) struct Scope<'a> {
+    pub(crate) parent: Option<&'a Scope<'a>>,
+    pub(crate) names: Vec<(String, Level)>,
+}
+
+impl Scope<'_> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Level> {
+        let own = self.names.iter().find(|(known, _)| known == name).map(|(_, level)| level);
+        own.or_else(|| self.parent.and_then(|parent| parent.find(name)))
+    }
+
+    /// All names, nearest first.
+    pub(crate) fn known(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.names.iter().map(|(name, _)| name.as_str()).collect();
+        names.extend(self.parent.map(|parent| parent.known()).unwrap_or_default());
+        names
+    }
+
+    /// ` (n = 4, bs = 16k)`: the levels in force, for messages about one of many cells.
+    pub(crate) fn levels(&self) -> String {
+        if self.parent.is_none() || self.names.is_empty() {
+            return String::new();
+        }
+        let shown: Vec<String> = self
+            .names
+            .iter()
+            .map(|(name, level)| format!("{name} = {}", printable(&level.text(), 30)))
+            .collect();
+        format!(" ({})", shown.join(", "))
+    }
+
+    /// The number a name stands for.
+    pub(crate) fn number(&self, name: &str) -> Result<Number, Wrong> {
+        match self.find(name) {
+            Some(Level::Text(text)) => amount(text).unwrap_or_else(|| {
+                Err(Wrong::new(format!("`{name}` is `{}`, which is no number", printable(text, 40))))
+            }),
+            Some(Level::List(_)) => Err(Wrong::new(format!("`{name}` is a list, not a number"))),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    /// What to say about a name nobody knows.
+    pub(crate) fn unknown(&self, name: &str) -> Wrong {
+        let known = self.known();
+        let help = if known.is_empty() {
+            "there are no factors (`with:`) and no `parameters` here".to_owned()
+        } else {
+            format!("known here: {}", known.join(", "))
+        };
+        let near = nearest(name, known);
+        let message = format!("`{}` is neither a factor nor a parameter", printable(name, 40));
+        Wrong { message, help: Some(printable(&help, 300)), near }
+    }
+
+    /// Replaces `{name}` and `{expression}` in a text. What is in `keep` stays as it is.
+    pub(crate) fn fill(&self, text: &str, keep: &[&str]) -> Result<String, Wrong> {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            let Some((inner, tail)) = after.split_once('}') else {
+                return Err(Wrong::new(format!("a `{{` without its `}}` in `{}`", printable(text, 60))));
+            };
+            let inner = inner.trim();
+            if keep.contains(&inner) {
+                out.push('{');
+                out.push_str(inner);
+                out.push('}');
+            } else if let Some(level) = self.find(inner) {
+                out.push_str(&level.text());
+            } else if is_name(inner) {
+                return Err(self.unknown(inner));
+            } else {
+                let number = evaluate(inner, &mut |name| self.number(name))?;
+                out.push_str(&number.to_string());
+            }
+            if out.len() > crate::limits::MAX_ALIASED_BYTES {
+                return Err(Wrong::new("the text becomes too long"));
+            }
+            rest = tail;
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+}

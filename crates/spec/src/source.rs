@@ -1,0 +1,91 @@
+//! A file's text, and where in it a byte is.
+
+/// A stretch of a source text, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// A file's name and text.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    line_starts: Vec<usize>,
+}
+
+/// A place in a text as people name it.
+pub(crate) struct Place {
+    /// From 1.
+    pub(crate) line: usize,
+    /// In characters, from 1.
+    pub(crate) column: usize,
+    /// The line, cut around the column when it is very long.
+    pub(crate) line_text: String,
+    /// The column within `line_text`, from 0.
+    pub(crate) caret: usize,
+    /// Characters spanned within this line, at least 1.
+    pub(crate) width: usize,
+}
+
+/// Characters of a line that are shown at most.
+const SHOWN: usize = 120;
+/// Characters before the column that are kept when a line is cut.
+const BEFORE: usize = 60;
+
+impl Source {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        Self { name: name.to_owned(), text: text.to_owned(), line_starts }
+    }
+
+    /// The line that holds this byte, from 1.
+    pub(crate) fn line(&self, byte: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= byte)
+    }
+
+    /// Where a span begins, with its line.
+    pub(crate) fn place(&self, span: Span) -> Place {
+        let start = floor(&self.text, span.start);
+        let end = floor(&self.text, span.end).max(start);
+        let line = self.line(start);
+        let begin = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let rest = self.text.get(begin..).unwrap_or("");
+        let whole = rest.split('\n').next().unwrap_or("").trim_end_matches('\r');
+        let column = self.text.get(begin..start).unwrap_or("").chars().count();
+        let length = whole.chars().count();
+        let spanned = self
+            .text
+            .get(start..end)
+            .unwrap_or("")
+            .split('\n')
+            .next()
+            .unwrap_or("")
+            .trim_end()
+            .chars()
+            .count();
+        let skip = if length > SHOWN { column.saturating_sub(BEFORE) } else { 0 };
+        let mut line_text: String =
+            whole.chars().skip(skip).take(SHOWN).map(crate::diagnostic::visible).collect();
+        let mut caret = column - skip;
+        if skip > 0 {
+            line_text.insert(0, '…');
+            caret += 1;
+        }
+        if length > skip + SHOWN {
+            line_text.push('…');
+        }
+        let room = line_text.chars().count().saturating_sub(caret);
+        Place { line, column: column + 1, line_text, caret, width: spanned.min(room).max(1) }
+    }
+}
+
+/// The nearest character boundary at or before `byte`.
+fn floor(text: &str, byte: usize) -> usize {
+    let mut at = byte.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

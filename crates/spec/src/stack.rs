@@ -1,0 +1,138 @@
+//! Stacks as declared, and one stack per combination of their levels.
+
+use crate::factor::{Factor, fill_name};
+use crate::fields::{Fields, list};
+use crate::layer::{self, Given};
+use crate::problems::Problems;
+use crate::scope::{Level, Scope};
+use crate::tree::{Key, Node};
+use crate::vocabulary::STACK;
+use crate::volume::Entry;
+use record::stack::Stack;
+use record::volume::{Volume, VolumeKind};
+
+/// A stack of the file, its factors read.
+pub(crate) struct Template<'n> {
+    pub(crate) key: &'n Key,
+    pub(crate) factors: Vec<Factor>,
+    pub(crate) fields: Fields<'n>,
+}
+
+/// One stack with its levels.
+pub(crate) struct Instance {
+    pub(crate) levels: Vec<(String, Level)>,
+    pub(crate) stack: Stack,
+}
+
+/// Reads a stack's frame.
+pub(crate) fn template<'n>(
+    key: &'n Key,
+    node: &'n Node,
+    parameters: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Template<'n>> {
+    let named = crate::name::check_template(key, "stack", problems);
+    let fields = Fields::open(node, &STACK, problems)?;
+    let factors = crate::factor::read(fields.get("with"), parameters, problems)?;
+    named.map(|()| Template { key, factors, fields })
+}
+
+/// The stack of one combination.
+pub(crate) fn instance(
+    template: &Template<'_>,
+    levels: Vec<(String, Level)>,
+    entries: &[Entry],
+    parameters: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Instance> {
+    let scope = Scope { parent: Some(parameters), names: levels };
+    let name = fill_name(template.key, &template.factors, &scope, "stack", problems);
+    let nodes = template.fields.get("layers").map_or(&[][..], list);
+    let frames = layer::frames(nodes, problems)?;
+    let on = base(template, &frames, problems)?;
+    let volumes = match on {
+        Some(node) => crate::selector::select(node, entries, &scope, problems)?,
+        None => only_volume(template, entries, problems)?,
+    };
+    let directory = volumes.iter().find(|volume| matches!(volume.kind, VolumeKind::Directory { .. }));
+    let mut given = match directory {
+        Some(volume) if volumes.len() > 1 => {
+            let span = on.map_or(template.key.span, |node| node.span);
+            problems
+                .add(
+                    span,
+                    format!("`{}` is a directory and cannot be combined with other volumes", volume.name),
+                )
+                .help("select it alone");
+            return None;
+        }
+        Some(_) => Given::Directory { made_by: "the volume" },
+        None => Given::Devices(volumes.len()),
+    };
+    let mut layers = Vec::new();
+    for frame in &frames {
+        layers.extend(layer::read(frame, &mut given, &volumes, &scope, problems)?);
+    }
+    if let (Given::Devices(count @ 2..), true) = (&given, layers.is_empty()) {
+        let span = on.map_or(template.key.span, |node| node.span);
+        problems
+            .add(span, format!("a raw workload runs on one device, not on {count}{}", scope.levels()))
+            .help(
+                "select one volume, e.g. `vol[0]`, or put a layer on top that combines them (btrfs, command)",
+            );
+        return None;
+    }
+    let stack = Stack { name: name?, volumes, layers };
+    Some(Instance { levels: scope.names, stack })
+}
+
+/// The node that says which volumes the stack stands on.
+fn base<'n>(
+    template: &Template<'n>,
+    frames: &[layer::Frame<'n>],
+    problems: &mut Problems<'_>,
+) -> Option<Option<&'n Node>> {
+    let stack_on = template.fields.get("on");
+    let mut layer_on = None;
+    for (i, frame) in frames.iter().enumerate() {
+        let Some(key) = frame.on_key() else { continue };
+        if i > 0 {
+            problems
+                .add(key.span, "`on` belongs to the first layer; the others stand on the layer below them")
+                .help("remove this `on`");
+            return None;
+        }
+        if stack_on.is_some() {
+            problems
+                .add(key.span, "`on` is there twice: in the stack and in its first layer")
+                .help("remove one");
+            return None;
+        }
+        layer_on = frame.on();
+    }
+    Some(layer_on.or(stack_on))
+}
+
+fn only_volume(
+    template: &Template<'_>,
+    entries: &[Entry],
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Volume>> {
+    if let [entry] = entries {
+        if entry.volumes.len() == 1 {
+            return Some(entry.volumes.clone());
+        }
+    }
+    let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    problems
+        .add_missing(
+            template.key.span,
+            format!(
+                "stack `{}` does not say what it stands on",
+                crate::diagnostic::printable(&template.key.text, 60)
+            ),
+        )
+        .expected("`on` in the stack or in its first layer, e.g. `on: vol[0]`")
+        .help(format!("volumes: {}", crate::diagnostic::printable(&known.join(", "), 200)));
+    None
+}

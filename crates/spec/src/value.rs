@@ -1,0 +1,262 @@
+//! From a node of the tree to a value of a type, factors and parameters filled in. `None` means: it was reported.
+
+use crate::expression::{evaluate, is_name};
+use crate::number::Number;
+use crate::problems::Problems;
+use crate::quantity::{Wrong, amount, duration, percent};
+use crate::scope::{Level, Scope};
+use crate::tree::{Node, Value};
+use record::quantity::Bytes;
+use std::ops::RangeInclusive;
+
+/// Reports what is wrong with a value.
+pub(crate) fn wrong(node: &Node, wrong: Wrong, scope: &Scope<'_>, problems: &mut Problems<'_>) {
+    let used = matches!(&node.value, Value::Text(text) if amount(text).is_none());
+    let levels = if used { scope.levels() } else { String::new() };
+    let diagnostic = problems.add(node.span, format!("{}{levels}", wrong.message));
+    diagnostic.did_you_mean = wrong.near;
+    diagnostic.help = wrong.help;
+}
+
+/// The text of a scalar, nothing filled in.
+pub(crate) fn raw<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_>) -> Option<&'n str> {
+    if let Value::Text(text) = &node.value {
+        return Some(text);
+    }
+    problems.add(node.span, format!("{} does not fit here", node.kind())).expected(expected);
+    None
+}
+
+/// A text: a bare name becomes its level, `{name}` is filled in.
+pub(crate) fn text(
+    node: &Node,
+    expected: &str,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    text_keeping(node, expected, &[], scope, problems)
+}
+
+/// Like [`text`], but placeholders in `keep` stay.
+pub(crate) fn text_keeping(
+    node: &Node,
+    expected: &str,
+    keep: &[&str],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    let raw = raw(node, expected, problems)?;
+    match scope.find(raw) {
+        Some(Level::Text(level)) => return Some(level.clone()),
+        Some(Level::List(_)) => {
+            problems.add(node.span, format!("`{raw}` is a list here{}", scope.levels())).expected(expected);
+            return None;
+        }
+        None => {}
+    }
+    match scope.fill(raw, keep) {
+        Ok(filled) => Some(filled),
+        Err(why) => {
+            wrong(node, why, scope, problems);
+            None
+        }
+    }
+}
+
+/// Several texts: a list, or one text alone, or a name that stands for a list.
+pub(crate) fn texts(
+    node: &Node,
+    expected: &str,
+    keep: &[&str],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<String>> {
+    match &node.value {
+        Value::Null => Some(Vec::new()),
+        Value::List(items) => {
+            let mut all = Vec::with_capacity(items.len());
+            for item in items {
+                all.push(text_keeping(item, expected, keep, scope, problems)?);
+            }
+            Some(all)
+        }
+        Value::Text(name) => match scope.find(name) {
+            Some(Level::List(items)) => Some(items.clone()),
+            _ => Some(vec![text_keeping(node, expected, keep, scope, problems)?]),
+        },
+        Value::Map(_) => {
+            problems.add(node.span, "a map does not fit here").expected(expected);
+            None
+        }
+    }
+}
+
+/// A number: written out, a factor, a parameter, or an expression over them.
+pub(crate) fn number(
+    node: &Node,
+    expected: &str,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Number> {
+    let typed = raw(node, expected, problems)?;
+    let result = match amount(typed) {
+        Some(written) => written,
+        None => {
+            let filled = if typed.contains('{') { scope.fill(typed, &[]) } else { Ok(typed.to_owned()) };
+            filled.and_then(|text| evaluate(&text, &mut |name| scope.number(name)))
+        }
+    };
+    match result {
+        Ok(number) => Some(number),
+        Err(mut why) => {
+            let levels = if amount(typed).is_some() { String::new() } else { scope.levels() };
+            if is_name(typed) && scope.find(typed).is_none() {
+                why.message = format!(
+                    "`{}` does not fit here: it is neither a number nor a factor or parameter",
+                    crate::diagnostic::printable(typed, 40)
+                );
+            }
+            let diagnostic = problems.add(node.span, format!("{}{levels}", why.message)).expected(expected);
+            diagnostic.did_you_mean = why.near;
+            diagnostic.help = why.help;
+            None
+        }
+    }
+}
+
+/// A whole number within a range.
+pub(crate) fn integer(
+    node: &Node,
+    range: RangeInclusive<u64>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
+    let expected = match (*range.start(), *range.end()) {
+        (low, u64::MAX) => format!("a whole number, {low} or more"),
+        (low, high) => format!("a whole number from {low} to {high}"),
+    };
+    let value = number(node, &expected, scope, problems)?;
+    let fits =
+        value.whole().and_then(|whole| u64::try_from(whole).ok()).filter(|whole| range.contains(whole));
+    if fits.is_none() {
+        complain(node, &format!("{value}"), value, &expected, scope, problems);
+    }
+    fits
+}
+
+/// A number of bytes, at least 1.
+pub(crate) fn size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    const EXPECTED: &str = "a size in bytes, with fio's suffixes k, m, g, t (powers of 1024), e.g. `16k`";
+    let value = number(node, EXPECTED, scope, problems)?;
+    let fits = value
+        .whole()
+        .and_then(|whole| u64::try_from(whole).ok())
+        .filter(|bytes| (1..=1 << 60).contains(bytes));
+    if fits.is_none() {
+        let shown = match value.whole().and_then(|whole| u64::try_from(whole).ok()) {
+            Some(bytes) if bytes > 1 << 60 => Bytes(bytes).to_string(),
+            _ => value.to_string(),
+        };
+        complain(node, &shown, value, EXPECTED, scope, problems);
+    }
+    fits
+}
+
+fn complain(
+    node: &Node,
+    shown: &str,
+    value: Number,
+    expected: &str,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) {
+    let literal = matches!(&node.value, Value::Text(text) if amount(text).is_some());
+    let levels = if literal { String::new() } else { scope.levels() };
+    let why = if value.is_negative() {
+        "is negative"
+    } else if value.is_zero() {
+        "is zero"
+    } else if value.whole().is_none() {
+        "is not whole"
+    } else {
+        "is out of range"
+    };
+    let typed = match &node.value {
+        Value::Text(text) if text != shown => {
+            format!("`{}` = {shown}", crate::diagnostic::printable(text, 40))
+        }
+        _ => format!("`{shown}`"),
+    };
+    problems.add(node.span, format!("{typed} {why}{levels}")).expected(expected);
+}
+
+/// A time in seconds.
+pub(crate) fn seconds(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    measure(node, "a time with its unit, e.g. `20s`, `500ms`, `1h`", duration, scope, problems)
+}
+
+/// A percentage as a ratio.
+pub(crate) fn ratio(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    measure(node, "a percentage, e.g. `5%`", percent, scope, problems)
+}
+
+fn measure(
+    node: &Node,
+    expected: &str,
+    parse: impl Fn(&str) -> Result<Number, Wrong>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<f64> {
+    let typed = text(node, expected, scope, problems)?;
+    match parse(&typed) {
+        Ok(value) => Some(value.to_f64()),
+        Err(why) => {
+            let diagnostic = problems.add(node.span, why.message).expected(expected);
+            diagnostic.help = why.help;
+            None
+        }
+    }
+}
+
+/// On or off: fio's 1 and 0, or true and false.
+pub(crate) fn switch(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<bool> {
+    const EXPECTED: &str = "1 or 0 (or true or false)";
+    let typed = text(node, EXPECTED, scope, problems)?;
+    match typed.as_str() {
+        "1" | "true" => Some(true),
+        "0" | "false" => Some(false),
+        other => {
+            let shown = crate::diagnostic::printable(other, 40);
+            problems.add(node.span, format!("`{shown}` is neither on nor off")).expected(EXPECTED);
+            None
+        }
+    }
+}
+
+/// One of a few words.
+pub(crate) fn choice(
+    node: &Node,
+    words: &'static [&'static str],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<&'static str> {
+    let expected = format!("one of {}", words.join(", "));
+    let typed = text(node, &expected, scope, problems)?;
+    let found = words.iter().find(|word| **word == typed);
+    if found.is_none() {
+        let mut near: Vec<&str> = words.to_vec();
+        near.extend(scope.known());
+        let shown = crate::diagnostic::printable(&typed, 40);
+        let levels =
+            if scope.find(&typed).is_none() && matches!(&node.value, Value::Text(raw) if *raw == typed) {
+                String::new()
+            } else {
+                scope.levels()
+            };
+        problems
+            .add(node.span, format!("`{shown}` is not known here{levels}"))
+            .suggest(&typed, near)
+            .expected(expected);
+    }
+    found.copied()
+}

@@ -1,0 +1,454 @@
+//! Every key an experiment file may hold, with its meaning: the reader, the "did you mean" and the JSON Schema all come
+//! from these tables, so they can't disagree.
+
+/// One key of a map.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) required: bool,
+    /// One line for editors and docs.
+    pub(crate) help: &'static str,
+}
+
+/// The keys of one kind of map.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// With its article, for messages: `a workload`.
+    pub(crate) what: &'static str,
+    pub(crate) keys: &'static [Key],
+    /// Words that people try, and what to write instead.
+    pub(crate) instead: &'static [(&'static str, &'static str)],
+}
+
+/// What a value may look like.
+#[derive(Debug)]
+pub(crate) enum Shape {
+    /// Any text.
+    Text,
+    /// A whole number or an expression.
+    Integer,
+    /// A size or an expression.
+    Size,
+    /// A time with its unit.
+    Duration,
+    /// A percentage.
+    Percent,
+    /// 0 or 1.
+    Switch,
+    /// One of these words, or a factor.
+    Choice(&'static [&'static str]),
+    /// One text or a list of them.
+    Texts,
+    /// A list of argument vectors, or one of them.
+    Commands,
+    /// A map with these keys.
+    Map(&'static Table),
+    /// A map with any safe names as keys.
+    MapOf(&'static Shape),
+    /// A list.
+    ListOf(&'static Shape),
+    /// One of several shapes.
+    Either(&'static [Shape]),
+    /// A single value or a list of single values.
+    Levels,
+    /// May be left empty.
+    Empty,
+}
+
+const fn key(name: &'static str, shape: Shape, help: &'static str) -> Key {
+    Key { name, shape, required: false, help }
+}
+
+const fn needed(name: &'static str, shape: Shape, help: &'static str) -> Key {
+    Key { name, shape, required: true, help }
+}
+
+/// The whole file.
+pub(crate) static EXPERIMENT: Table = Table {
+    what: "an experiment",
+    keys: &[
+        needed("experiment", Shape::Text, "Name of the experiment: a-z 0-9 . _ -"),
+        key("question", Shape::Text, "What the experiment is to find out, in a sentence"),
+        key(
+            "parameters",
+            Shape::MapOf(&Shape::Map(&PARAMETER)),
+            "Values that may be given with --set name=value",
+        ),
+        key("seed", Shape::Integer, "Seed of the order of the cells and of all random offsets and data"),
+        needed("volumes", Shape::MapOf(&Shape::Map(&VOLUME)), "Where data may live"),
+        needed(
+            "stacks",
+            Shape::MapOf(&Shape::Map(&STACK)),
+            "What is built on the volumes; {factor} in a name is filled in",
+        ),
+        needed(
+            "workloads",
+            Shape::MapOf(&Shape::Map(&WORKLOAD)),
+            "What is asked of every stack; {factor} in a name is filled in",
+        ),
+        key(
+            "only",
+            Shape::ListOf(&Shape::MapOf(&Shape::Levels)),
+            "Keep only the cells that match one of these",
+        ),
+        key(
+            "exclude",
+            Shape::ListOf(&Shape::MapOf(&Shape::Levels)),
+            "Leave out the cells that match one of these",
+        ),
+        key("measure", Shape::Map(&MEASURE), "How long, how often, how sure"),
+        key("expect", Shape::ListOf(&Shape::Map(&EXPECTATION)), "What the results should be"),
+    ],
+    instead: &[
+        ("name", "write `experiment: NAME`"),
+        ("title", "write `experiment: NAME` and `question: ...`"),
+        ("description", "write `question: ...`"),
+        ("jobs", "write `workloads:`"),
+        ("disks", "disks belong to a volume: `volumes: { vol: { disks: [...] } }`"),
+        ("rounds", "write `measure: { rounds: ... }`"),
+        ("include", "write `only:`"),
+        ("targets", "experiments run on this machine for now"),
+    ],
+};
+
+/// One parameter.
+pub(crate) static PARAMETER: Table = Table {
+    what: "a parameter",
+    keys: &[
+        key(
+            "default",
+            Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Text)]),
+            "Value when --set does not give one; may refer to other parameters. Without it the parameter is required",
+        ),
+        key("help", Shape::Text, "One line that is shown when the value is asked for"),
+        key("type", Shape::Choice(PARAMETER_TYPES), "What the value must be; text if not said"),
+    ],
+    instead: &[
+        ("value", "write `default`"),
+        ("description", "write `help`"),
+        ("required", "a parameter without `default` is required"),
+    ],
+};
+
+/// Types of parameters.
+pub(crate) static PARAMETER_TYPES: &[&str] =
+    &["text", "int", "number", "size", "duration", "percent", "list"];
+
+/// One volume, or several alike.
+pub(crate) static VOLUME: Table = Table {
+    what: "a volume",
+    keys: &[
+        key("count", Shape::Integer, "How many of them: vol[0], vol[1], ... (emulated volumes only)"),
+        key("emulate", Shape::Map(&EMULATE), "Loop devices on fully written files, limited by a cgroup"),
+        key("directory", Shape::Text, "A directory that is lent; nothing outside it is touched"),
+        key(
+            "disks",
+            Shape::ListOf(&Shape::Text),
+            "Real disks, by their name in /dev/disk/by-id, claimed beforehand. Their content is lost",
+        ),
+    ],
+    instead: &[
+        (
+            "device",
+            "write `disks: [ID]` with the disk's name in /dev/disk/by-id (`diskproof devices` lists them)",
+        ),
+        ("disk", "write `disks: [ID]`"),
+        ("dir", "write `directory`"),
+        ("path", "write `directory`"),
+        ("loop", "write `emulate: { size: ... }`"),
+        ("size", "write `emulate: { size: ... }`"),
+    ],
+};
+
+/// An emulated volume.
+pub(crate) static EMULATE: Table = Table {
+    what: "`emulate`",
+    keys: &[
+        needed("size", Shape::Size, "Size of the volume; that much is written to the backing file"),
+        key("iops", Shape::Integer, "Reads per second and writes per second, each limited to this"),
+        key("read_iops", Shape::Integer, "Reads per second"),
+        key("write_iops", Shape::Integer, "Writes per second"),
+        key("bps", Shape::Size, "Bytes per second read and written, each limited to this"),
+        key("read_bps", Shape::Size, "Bytes read per second"),
+        key("write_bps", Shape::Size, "Bytes written per second"),
+    ],
+    instead: &[
+        ("bw", "write `bps`"),
+        ("bandwidth", "write `bps`"),
+        ("throughput", "write `bps`"),
+        ("riops", "write `read_iops`"),
+        ("wiops", "write `write_iops`"),
+        ("rbps", "write `read_bps`"),
+        ("wbps", "write `write_bps`"),
+        ("count", "`count` stands beside `emulate`, not in it"),
+    ],
+};
+
+/// One stack.
+pub(crate) static STACK: Table = Table {
+    what: "a stack",
+    keys: &[
+        key("with", Shape::MapOf(&Shape::Levels), "Factors and their levels"),
+        key("on", Shape::Texts, "Volumes under the first layer: vol, vol[0], vol[0..3], vol[..n]"),
+        key(
+            "layers",
+            Shape::ListOf(&Shape::Either(&[Shape::Choice(LAYERS), Shape::Map(&LAYER)])),
+            "Layers from the bottom up; empty: the raw device or the lent directory itself",
+        ),
+    ],
+    instead: &[
+        ("volumes", "write `on`"),
+        ("volume", "write `on`"),
+        ("layer", "write `layers: [...]`"),
+        ("factors", "write `with`"),
+        ("matrix", "write `with`"),
+    ],
+};
+
+/// Names of layers.
+pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "command"];
+
+/// One layer: a map with one of these keys.
+pub(crate) static LAYER: Table = Table {
+    what: "a layer",
+    keys: &[
+        key(
+            "raw",
+            Shape::Either(&[Shape::Map(&RAW), Shape::Empty]),
+            "Nothing: the block device itself, or the lent directory",
+        ),
+        key("ext3", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "ext3"),
+        key("ext4", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "ext4"),
+        key("xfs", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "XFS"),
+        key("btrfs", Shape::Either(&[Shape::Map(&BTRFS), Shape::Empty]), "btrfs over one or more devices"),
+        key("command", Shape::Map(&COMMAND), "Your own programs"),
+    ],
+    instead: &[
+        ("lvm", "not built in yet; use `command` with lvm's programs"),
+        ("md", "not built in yet; use `command` with mdadm"),
+        ("mdadm", "not built in yet; use `command` with mdadm"),
+        ("zfs", "not built in yet; use `command` with zpool"),
+        ("ext2", "not built in; use `command` with mkfs.ext2 and mount"),
+        ("filesystem", "name it: `ext4`, `xfs`, `btrfs`"),
+        ("mount", "a file-system layer mounts itself; options go into `mount_options`"),
+    ],
+};
+
+/// The raw layer.
+pub(crate) static RAW: Table =
+    Table { what: "`raw`", keys: &[key("on", Shape::Texts, "The volume")], instead: &[] };
+
+/// ext3, ext4, xfs.
+pub(crate) static FILESYSTEM: Table = Table {
+    what: "a file system",
+    keys: &[
+        key("on", Shape::Texts, "The volume; only in the first layer"),
+        key("mkfs_options", Shape::Texts, "Extra arguments for mkfs, one per element"),
+        key("mount_options", Shape::Texts, "Mount options, e.g. [noatime]"),
+        key("stripe", Shape::Map(&STRIPE), "Geometry of the RAID below, for mkfs's stripe options"),
+    ],
+    instead: &[
+        ("options", "write `mount_options` or `mkfs_options`"),
+        ("mount", "write `mount_options`"),
+        ("mkfs", "write `mkfs_options`"),
+    ],
+};
+
+/// Stripe geometry.
+pub(crate) static STRIPE: Table = Table {
+    what: "`stripe`",
+    keys: &[
+        needed("chunk", Shape::Size, "Bytes on one member before the next is used"),
+        needed("width", Shape::Integer, "Number of data members"),
+    ],
+    instead: &[("size", "write `chunk`"), ("members", "write `width`")],
+};
+
+/// btrfs.
+pub(crate) static BTRFS: Table = Table {
+    what: "`btrfs`",
+    keys: &[
+        key("on", Shape::Texts, "The volumes; only in the first layer"),
+        key("data", Shape::Choice(PROFILES), "Data profile; single if not said"),
+        key("metadata", Shape::Choice(PROFILES), "Metadata profile; mkfs.btrfs decides if not said"),
+        key("compress", Shape::Text, "zlib[:1-9], lzo, zstd[:1-15], or none"),
+        key("compress_force", Shape::Text, "Like compress, also for data that looks incompressible"),
+        key("mkfs_options", Shape::Texts, "Extra arguments for mkfs.btrfs, one per element"),
+        key("mount_options", Shape::Texts, "Mount options beside compression, e.g. [noatime]"),
+    ],
+    instead: &[
+        ("raid", "write `data`"),
+        ("profile", "write `data`"),
+        ("compression", "write `compress` or `compress_force`"),
+        ("compress-force", "write `compress_force`"),
+        ("options", "write `mount_options` or `mkfs_options`"),
+    ],
+};
+
+/// btrfs profiles.
+pub(crate) static PROFILES: &[&str] = &["single", "dup", "raid0", "raid1", "raid10"];
+
+/// A command layer.
+pub(crate) static COMMAND: Table = Table {
+    what: "`command`",
+    keys: &[
+        key("on", Shape::Texts, "The volumes; only in the first layer"),
+        needed(
+            "up",
+            Shape::Commands,
+            "Programs that build it, each an argument vector; {device}, {devices}, {mount}, {name} are filled in",
+        ),
+        needed(
+            "down",
+            Shape::Commands,
+            "Programs that take it down; must succeed also when `up` ran only in part",
+        ),
+        needed(
+            "provides",
+            Shape::Either(&[Shape::Choice(&["mount"]), Shape::Map(&PROVIDES)]),
+            "What it hands upward: `mount`, or { device: /dev/... }",
+        ),
+    ],
+    instead: &[("start", "write `up`"), ("stop", "write `down`"), ("run", "write `up`")],
+};
+
+/// What a command layer provides.
+pub(crate) static PROVIDES: Table = Table {
+    what: "`provides`",
+    keys: &[needed("device", Shape::Text, "Path of the block device; may hold {name}")],
+    instead: &[],
+};
+
+/// A workload.
+pub(crate) static WORKLOAD: Table = Table {
+    what: "a workload",
+    keys: &[
+        key("with", Shape::MapOf(&Shape::Levels), "Factors and their levels"),
+        key("engine", Shape::Choice(&["fio"]), "Which engine performs it"),
+        key("rw", Shape::Choice(RW), "Access pattern"),
+        key("rwmixread", Shape::Integer, "Percentage of reads in a mix; 50 if not said"),
+        key("bs", Shape::Size, "Block size; 4k if not said"),
+        key("size", Shape::Size, "Size of each job's file or region; with `fio`, of all its jobs together"),
+        key("iodepth", Shape::Integer, "I/Os in flight per job; 1 if not said"),
+        key("numjobs", Shape::Integer, "Identical jobs, each with its own file or region; 1 if not said"),
+        key("direct", Shape::Switch, "1: O_DIRECT, past the page cache; 0 if not said, as in fio"),
+        key("ioengine", Shape::Choice(IOENGINES), "fio's I/O engine; libaio when iodepth > 1, else psync"),
+        key("fsync", Shape::Integer, "fsync after this many writes; 0: never"),
+        key("fdatasync", Shape::Integer, "fdatasync after this many writes; 0: never"),
+        key(
+            "end_fsync",
+            Shape::Switch,
+            "fsync at the end, inside the measured time; 1 for buffered writes if not said",
+        ),
+        key(
+            "buffer_compress_percentage",
+            Shape::Integer,
+            "How compressible the data is, percent; 0 if not said",
+        ),
+        key("dedupe_percentage", Shape::Integer, "Duplicate blocks in the data, percent; 0 if not said"),
+        key("rate_iops", Shape::Integer, "I/Os per second each job is held to"),
+        key("random_distribution", Shape::Text, "Distribution of random offsets, e.g. random, zipf:1.1"),
+        key("norandommap", Shape::Switch, "1: blocks may be hit again before all have been hit"),
+        key("fio_options", Shape::MapOf(&Shape::Text), "Any other fio option, handed over as it is"),
+        key("fio", Shape::Text, "Your own fio job file instead of the options above, relative to this file"),
+        key(
+            "layout",
+            Shape::Choice(LAYOUTS),
+            "How the data is laid out before the trial; written if not said",
+        ),
+        key(
+            "cache",
+            Shape::Choice(CACHES),
+            "What the page cache holds when the trial begins; cold if not said",
+        ),
+    ],
+    instead: &[
+        ("readwrite", "write `rw`"),
+        ("blocksize", "write `bs`"),
+        ("block_size", "write `bs`"),
+        ("qd", "write `iodepth`"),
+        ("queue_depth", "write `iodepth`"),
+        ("io_depth", "write `iodepth`"),
+        ("threads", "write `numjobs`"),
+        ("rwmixwrite", "write `rwmixread`: 100 minus it"),
+        ("runtime", "the time of a trial is the same for all: `measure: { trial: ... }`"),
+        ("time_based", "trials are always time-based: `measure: { trial: ... }`"),
+        ("ramp_time", "write `measure: { ramp: ... }`"),
+        ("filename", "diskproof places the data itself"),
+        ("directory", "diskproof places the data itself; lend a directory as a volume"),
+        ("buffered", "write `direct`: 1 minus it"),
+        ("loops", "rounds repeat: `measure: { rounds: ... }`"),
+        ("refill_buffers", "always on"),
+        ("randrepeat", "always off: every trial has its own seed"),
+    ],
+};
+
+/// fio's `rw`.
+pub(crate) static RW: &[&str] = &["read", "write", "randread", "randwrite", "rw", "randrw"];
+/// fio's I/O engines that do storage I/O through files and block devices on this machine.
+pub(crate) static IOENGINES: &[&str] =
+    &["psync", "libaio", "io_uring", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"];
+/// Layouts.
+pub(crate) static LAYOUTS: &[&str] = &["written", "unwritten", "hole"];
+/// Cache states.
+pub(crate) static CACHES: &[&str] = &["cold", "warm", "keep"];
+
+/// How to measure.
+pub(crate) static MEASURE: Table = Table {
+    what: "`measure`",
+    keys: &[
+        key("trial", Shape::Duration, "Measured time of one trial; 10s if not said"),
+        key("ramp", Shape::Duration, "Load before measuring begins; 2s if not said"),
+        key("rounds", Shape::Integer, "Passes over all cells; 3 if not said"),
+        key("interval", Shape::Percent, "Relative half-width wanted of every interval"),
+        key("confidence", Shape::Percent, "Confidence of every interval; 95% if not said"),
+        key("budget", Shape::Map(&BUDGET), "What the whole run may cost"),
+        key("sample_hz", Shape::Text, "Samples of the kernel's counters per second; 10 if not said"),
+    ],
+    instead: &[
+        ("time", "write `trial`"),
+        ("runtime", "write `trial`"),
+        ("duration", "write `trial`"),
+        ("warmup", "write `ramp`"),
+        ("repeat", "write `rounds`"),
+        ("repetitions", "write `rounds`"),
+        ("until", "write `interval` and `confidence` directly under `measure`"),
+    ],
+};
+
+/// The budget.
+pub(crate) static BUDGET: Table = Table {
+    what: "`budget`",
+    keys: &[
+        key(
+            "time",
+            Shape::Duration,
+            "Wall-clock time of the whole run; it ends after the trial in which it is spent",
+        ),
+        key("rounds", Shape::Integer, "Most rounds"),
+    ],
+    instead: &[],
+};
+
+/// An expectation.
+pub(crate) static EXPECTATION: Table = Table {
+    what: "an expectation",
+    keys: &[
+        needed("of", Shape::Text, "Metric, e.g. iops, read_iops, write_iops"),
+        needed("is", Shape::Text, "Expected value: an expression over factors and parameters, e.g. 80 * n"),
+        needed("within", Shape::Percent, "Allowed deviation, e.g. 5%"),
+        key(
+            "for",
+            Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
+            "Which cells: { stack: pattern, workload: pattern, factor: level }",
+        ),
+    ],
+    instead: &[
+        ("metric", "write `of`"),
+        ("value", "write `is`"),
+        ("equals", "write `is`"),
+        ("tolerance", "write `within`"),
+        ("where", "write `for`"),
+    ],
+};

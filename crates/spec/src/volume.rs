@@ -1,0 +1,208 @@
+//! Volumes as declared, resolved to single ones.
+
+use crate::diagnostic::printable;
+use crate::fields::{Fields, list, named};
+use crate::limits::MAX_VOLUMES;
+use crate::problems::Problems;
+use crate::scope::Scope;
+use crate::source::Span;
+use crate::tree::{Key, Node};
+use crate::value;
+use crate::vocabulary::{EMULATE, VOLUME};
+use record::quantity::Bytes;
+use record::volume::{Limits, Volume, VolumeKind};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Smallest emulated volume: less cannot hold any file system worth measuring.
+const SMALLEST: u64 = 16 << 20;
+
+/// One entry of `volumes`.
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) volumes: Vec<Volume>,
+}
+
+/// Reads `volumes`.
+pub(crate) fn read(
+    node: &Node,
+    base_dir: &Path,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<Entry> {
+    let Some(entries) = named(node, "a map: NAME: { emulate | directory | disks }", problems) else {
+        return Vec::new();
+    };
+    if entries.is_empty() {
+        problems
+            .add(node.span, "there are no volumes")
+            .expected("at least one, e.g. `vol: { emulate: { size: 1g } }`");
+    }
+    let mut found = Vec::new();
+    let mut total = 0_usize;
+    let mut disks = BTreeMap::new();
+    for (key, node) in entries {
+        if problems.full() {
+            break;
+        }
+        let Some(entry) = entry(key, node, base_dir, &mut disks, scope, problems) else { continue };
+        total = total.saturating_add(entry.volumes.len());
+        if total > MAX_VOLUMES {
+            problems.add(key.span, format!("more than {MAX_VOLUMES} volumes")).help("split the experiment");
+            break;
+        }
+        found.push(entry);
+    }
+    found
+}
+
+fn entry(
+    key: &Key,
+    node: &Node,
+    base_dir: &Path,
+    disks: &mut BTreeMap<String, Span>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Entry> {
+    crate::name::check_plain(key, "volume", problems)?;
+    let fields = Fields::open(node, &VOLUME, problems)?;
+    let kinds: Vec<&str> =
+        ["emulate", "directory", "disks"].into_iter().filter(|kind| fields.get(kind).is_some()).collect();
+    let name = key.text.clone();
+    let [kind] = kinds.as_slice() else {
+        let message = if kinds.is_empty() {
+            format!("volume `{name}` does not say what it is")
+        } else {
+            format!("volume `{name}` cannot be {} at once", kinds.join(" and "))
+        };
+        problems.add_missing(key.span, message).expected("exactly one of `emulate`, `directory`, `disks`");
+        return None;
+    };
+    if let (Some(count), true) = (fields.key("count"), *kind != "emulate") {
+        problems.add(count.span, format!("`count` does not go with `{kind}`")).help(if *kind == "disks" {
+            "the list of disks is the count"
+        } else {
+            "lend one directory per volume"
+        });
+    }
+    let inner = fields.get(kind)?;
+    let volumes = match *kind {
+        "emulate" => emulated(&name, inner, fields.get("count"), scope, problems)?,
+        "directory" => {
+            vec![Volume { kind: directory(inner, base_dir, scope, problems)?, name: name.clone() }]
+        }
+        _ => real(&name, inner, disks, scope, problems)?,
+    };
+    Some(Entry { name, volumes })
+}
+
+fn emulated(
+    name: &str,
+    node: &Node,
+    count: Option<&Node>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Volume>> {
+    let fields = Fields::open(node, &EMULATE, problems)?;
+    let limits = limits(&fields, scope, problems);
+    let size_bytes = value::size(fields.get("size")?, scope, problems)?;
+    if size_bytes < SMALLEST || size_bytes % 4096 != 0 {
+        let span = fields.get("size")?.span;
+        problems
+            .add(span, format!("a volume of {} cannot be emulated", Bytes(size_bytes)))
+            .expected(format!("at least {}, a multiple of 4 KiB", Bytes(SMALLEST)));
+        return None;
+    }
+    let kind = VolumeKind::Emulate { size_bytes, limits: limits? };
+    let Some(count) = count else { return Some(vec![Volume { name: name.to_owned(), kind }]) };
+    let count = value::integer(count, 1..=MAX_VOLUMES as u64, scope, problems)?;
+    Some((0..count).map(|i| Volume { name: format!("{name}[{i}]"), kind: kind.clone() }).collect())
+}
+
+fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Limits> {
+    let mut limits = Limits::default();
+    let mut sound = true;
+    let mut read = |both: &str, one: &str, as_size: bool| -> Option<u64> {
+        if let (Some(_), Some(key)) = (fields.get(both), fields.key(one)) {
+            problems
+                .add(key.span, format!("`{one}` and `{both}` contradict each other"))
+                .expected(format!("`{both}` for both directions, or `read_{both}` and `write_{both}`"));
+            sound = false;
+            return None;
+        }
+        let node = fields.get(both).or_else(|| fields.get(one))?;
+        let value = if as_size {
+            value::size(node, scope, problems)
+        } else {
+            value::integer(node, 1..=100_000_000, scope, problems)
+        };
+        sound &= value.is_some();
+        value
+    };
+    limits.read_iops = read("iops", "read_iops", false);
+    limits.write_iops = read("iops", "write_iops", false);
+    limits.read_bps = read("bps", "read_bps", true);
+    limits.write_bps = read("bps", "write_bps", true);
+    sound.then_some(limits)
+}
+
+fn directory(
+    node: &Node,
+    base_dir: &Path,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<VolumeKind> {
+    let text = value::text(node, "a path of a directory that exists", scope, problems)?;
+    if text.is_empty() || text.contains('\0') || text.starts_with('~') {
+        problems
+            .add(node.span, format!("`{}` is no path of a directory", printable(&text, 60)))
+            .expected("an absolute path, or one relative to the experiment file");
+        return None;
+    }
+    let path = base_dir.join(&text);
+    let path = std::path::absolute(&path).unwrap_or(path);
+    if path.parent().is_none() {
+        problems.add(node.span, "the root directory cannot be lent").help("lend a directory below it");
+        return None;
+    }
+    Some(VolumeKind::Directory { path })
+}
+
+fn real(
+    name: &str,
+    node: &Node,
+    disks: &mut BTreeMap<String, Span>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Volume>> {
+    let mut volumes = Vec::new();
+    for (i, item) in list(node).iter().enumerate() {
+        let id = value::text(item, "a disk's name in /dev/disk/by-id", scope, problems)?;
+        let id = id.strip_prefix("/dev/disk/by-id/").unwrap_or(&id).to_owned();
+        let shown = printable(&id, 80);
+        if id.is_empty()
+            || id.contains(['/', '\0'])
+            || id == "."
+            || id == ".."
+            || id.chars().any(char::is_control)
+        {
+            problems
+                .add(item.span, format!("`{shown}` is no disk's id"))
+                .expected("the name of a link in /dev/disk/by-id")
+                .help("names like /dev/sda move between boots; `diskproof devices` lists every disk with its id");
+            return None;
+        }
+        if disks.insert(id.clone(), item.span).is_some() {
+            problems
+                .add(item.span, format!("disk `{shown}` is named twice"))
+                .help("every disk can serve once");
+            return None;
+        }
+        volumes.push(Volume { name: format!("{name}[{i}]"), kind: VolumeKind::Disk { id } });
+    }
+    if volumes.is_empty() {
+        problems.add(node.span, "the list of disks is empty").expected("at least one id");
+        return None;
+    }
+    Some(volumes)
+}

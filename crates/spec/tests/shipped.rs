@@ -1,0 +1,60 @@
+//! The experiments that ship with diskproof: they load, and their plans are what their comments promise.
+
+use diskproof_spec::{Loaded, load};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn shipped(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(name)
+}
+
+fn loaded(name: &str) -> Loaded {
+    load(&shipped(name), &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn striped_volumes_has_eight_cells_and_their_expectations() {
+    let Loaded { plan, notes, .. } = loaded("striped-volumes.yaml");
+    let cells: Vec<(&str, &str, usize)> = plan
+        .cells
+        .iter()
+        .map(|cell| (cell.stack.name.as_str(), cell.workload.name.as_str(), cell.stack.volumes.len()))
+        .collect();
+    assert_eq!(
+        cells,
+        [
+            ("btrfs-raid0-1", "randread", 1),
+            ("btrfs-raid0-1", "mix", 1),
+            ("btrfs-raid0-2", "randread", 2),
+            ("btrfs-raid0-2", "mix", 2),
+            ("btrfs-raid0-3", "randread", 3),
+            ("btrfs-raid0-3", "mix", 3),
+            ("btrfs-raid0-4", "randread", 4),
+            ("btrfs-raid0-4", "mix", 4),
+        ]
+    );
+    let values = |i: usize| plan.expectations[i].values.values().copied().sum::<f64>();
+    assert_eq!([values(0), values(1), values(2)], [800.0; 3]);
+    assert_eq!(plan.expectations[0].values[&plan.cells[6].id], 320.0);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
+fn compression_trap_crosses_layout_pattern_and_direct() {
+    let Loaded { plan, notes, .. } = loaded("compression-trap.yaml");
+    let names: Vec<&str> = plan.cells.iter().map(|cell| cell.workload.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "read-unwritten-direct0",
+            "read-unwritten-direct1",
+            "read-written-direct0",
+            "read-written-direct1",
+            "randread-unwritten-direct0",
+            "randread-unwritten-direct1",
+            "randread-written-direct0",
+            "randread-written-direct1",
+        ]
+    );
+    assert_eq!(notes, Vec::<String>::new());
+}
