@@ -1,1 +1,35 @@
-//! stub
+//! The guard: which disks exist, whose they are, and what may be touched.
+//!
+//! A device becomes usable only by passing through types whose constructors are private: [`Candidate`] (it exists),
+//! [`Cleared`] (no witness of the kernel's objects; locked and held open), [`Claimed`] (its owner's word is there too).
+//! Engines take only a [`Ground`], and that is made only from what is [`Claimed`] or from a [`LentDir`]. docs/safety.md says
+//! which loss each witness prevents.
+
+mod block;
+mod btrfs_members;
+mod candidate;
+mod claims;
+mod devno;
+pub mod extents;
+mod family;
+mod ground;
+mod guard;
+mod identity;
+mod inventory;
+mod lend;
+pub mod loop_control;
+mod loops;
+mod mountinfo;
+mod refusal;
+mod roots;
+mod witness;
+
+pub use candidate::{Candidate, Claimed, Cleared};
+pub use claims::{BookError, Claim, ClaimBook};
+pub use ground::{Ground, GroundError, Place};
+pub use guard::{PREFIX, disk, emulated};
+pub use identity::{Identity, Strength};
+pub use inventory::{DiskReport, inventory};
+pub use lend::{LendError, LentDir, free_bytes, lend, remove_lent};
+pub use refusal::{Dissent, Refusal, Witness};
+pub use roots::Roots;

@@ -1,0 +1,133 @@
+//! Block devices as sysfs shows them.
+
+use crate::devno::DevNo;
+use crate::roots::Roots;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The kernel counts sizes in these, whatever the device's own sector size is.
+const SECTOR_BYTES: u64 = 512;
+
+/// One block device: a whole disk, a partition, or something stacked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Kernel name, e.g. `sda1`.
+    pub(crate) name: String,
+    pub(crate) devno: DevNo,
+    /// Its directory in sysfs, links resolved.
+    pub(crate) dir: PathBuf,
+}
+
+impl Block {
+    fn at(dir: &Path) -> io::Result<Self> {
+        let dir = fs::canonicalize(dir)?;
+        let text = fs::read_to_string(dir.join("dev"))?;
+        let devno = DevNo::parse(text.trim())
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a device number"))?;
+        let name = dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { name, devno, dir })
+    }
+
+    pub(crate) fn by_devno(roots: &Roots, devno: DevNo) -> io::Result<Self> {
+        Self::at(&roots.sys.join("dev/block").join(devno.to_string()))
+    }
+
+    pub(crate) fn by_name(roots: &Roots, name: &str) -> io::Result<Self> {
+        Self::at(&roots.sys.join("class/block").join(name))
+    }
+
+    /// All of them, partitions too, by name. Those that vanish while we look are left out.
+    pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Self>> {
+        let mut all: Vec<_> = names_in(&roots.sys.join("class/block"))?
+            .iter()
+            .filter_map(|name| Self::by_name(roots, name).ok())
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(all)
+    }
+
+    /// The text of one attribute, trimmed; `None` if it isn't there or empty.
+    pub(crate) fn text(&self, attribute: &str) -> Option<String> {
+        let bytes = fs::read(self.dir.join(attribute)).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    pub(crate) fn size_bytes(&self) -> Option<u64> {
+        self.text("size")?.parse::<u64>().ok()?.checked_mul(SECTOR_BYTES)
+    }
+
+    /// `None`: the kernel doesn't say.
+    pub(crate) fn is_read_only(&self) -> Option<bool> {
+        Some(self.text("ro")? != "0")
+    }
+
+    /// Grows with every disk the kernel meets, so a disk pulled and replaced under the same name shows (Linux 5.15).
+    pub(crate) fn sequence(&self) -> Option<u64> {
+        self.text("diskseq")?.parse().ok()
+    }
+
+    pub(crate) fn is_partition(&self) -> bool {
+        self.dir.join("partition").exists()
+    }
+
+    /// The disk a partition is on; itself when it is none.
+    pub(crate) fn whole(&self) -> io::Result<Self> {
+        match self.dir.parent() {
+            Some(parent) if self.is_partition() => Self::at(parent),
+            _ => Ok(self.clone()),
+        }
+    }
+
+    pub(crate) fn partitions(&self) -> io::Result<Vec<Self>> {
+        let mut found = Vec::new();
+        for name in names_in(&self.dir)? {
+            let dir = self.dir.join(&name);
+            if dir.join("partition").exists() {
+                found.push(Self::at(&dir)?);
+            }
+        }
+        found.sort_by_key(|p| p.devno);
+        Ok(found)
+    }
+
+    /// Kernel names of what is stacked on it directly.
+    pub(crate) fn holders(&self) -> io::Result<Vec<String>> {
+        names_in(&self.dir.join("holders"))
+    }
+
+    /// Kernel names of what it is directly stacked on.
+    pub(crate) fn slaves(&self) -> io::Result<Vec<String>> {
+        // Partitions have no such directory.
+        match names_in(&self.dir.join("slaves")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    /// The device node the kernel made for it.
+    pub(crate) fn node(&self, roots: &Roots) -> PathBuf {
+        let uevent = fs::read_to_string(self.dir.join("uevent")).unwrap_or_default();
+        let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+        // sysfs writes `!` where a device's name has `/` (cciss!c0d0).
+        roots.dev.join(name.map_or_else(|| self.name.replace('!', "/"), str::to_owned))
+    }
+
+    /// Name and number, for people.
+    pub(crate) fn label(&self) -> String {
+        format!("{} ({})", self.name, self.devno)
+    }
+}
+
+/// Names in a directory, sorted.
+pub(crate) fn names_in(dir: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,405 @@
+//! A block device on its way to being touched: [`Candidate`] exists, [`Cleared`] nobody but the owner could object to,
+//! [`Claimed`] is ours for now. There is no other way to get the next one.
+
+use crate::block::Block;
+use crate::claims::{Claim, ClaimBook};
+use crate::devno::DevNo;
+use crate::identity::{Identity, ids_of};
+use crate::refusal::{Dissent, Refusal, Witness};
+use crate::roots::Roots;
+use crate::witness::users::Sight;
+use crate::witness::{claim, exclusive, plain, root, signature, swap, users};
+use host::Runner;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A block device that exists.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    block: Block,
+    node: PathBuf,
+    /// How it was asked for: a link below by-id, or a path.
+    link: PathBuf,
+    by_id: Option<String>,
+    identity: Identity,
+    ids: Vec<String>,
+    sequence: Option<u64>,
+}
+
+/// A block device that no witness of the kernel's objects to. It is locked and held open.
+#[derive(Debug)]
+pub struct Cleared {
+    candidate: Candidate,
+    min_size_bytes: u64,
+    lock: File,
+    hold: File,
+}
+
+/// A block device that we may write to: cleared, and its owner's (or our own) word is there.
+///
+/// While it lives the device node is locked against every other diskproof, and, until [`Claimed::hand_over`], held open so
+/// that the kernel lets nobody else mount it or open it exclusively. Drop it before detaching a loop device.
+#[derive(Debug)]
+pub struct Claimed {
+    candidate: Candidate,
+    owner: Owner,
+    min_size_bytes: u64,
+    _lock: File,
+    hold: Mutex<Option<File>>,
+}
+
+/// Whose word it is that a device may be erased.
+#[derive(Debug, Clone)]
+pub(crate) enum Owner {
+    /// The owner of a real disk.
+    Claim {
+        /// Where it is written down.
+        book: PathBuf,
+        /// What it says.
+        claim: Claim,
+    },
+    /// We made it: a loop device over a file of ours.
+    OurLoop {
+        /// The file.
+        backing: PathBuf,
+    },
+}
+
+impl Candidate {
+    /// The disk behind a link in `/dev/disk/by-id`, or, when `id` begins with `/`, behind a device node.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn by_id(roots: &Roots, id: &str) -> Result<Self, Refusal> {
+        if id.starts_with('/') {
+            return Self::at(roots, roots.relocate(Path::new(id)), None);
+        }
+        if id.is_empty() || id.contains('/') || id == "." || id == ".." {
+            let saw = format!("{id:?} is no name of a link in /dev/disk/by-id");
+            let remedy = "diskproof devices lists the names";
+            return Err(Refusal::of(id, vec![Dissent::new(Witness::Identity, saw, remedy)]));
+        }
+        Self::at(roots, roots.dev.join("disk/by-id").join(id), Some(id.to_owned()))
+    }
+
+    /// A loop device, by its path.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn loop_device(roots: &Roots, path: &Path) -> Result<Self, Refusal> {
+        Self::at(roots, roots.relocate(path), None)
+    }
+
+    fn at(roots: &Roots, link: PathBuf, by_id: Option<String>) -> Result<Self, Refusal> {
+        let shown = by_id.clone().unwrap_or_else(|| link.display().to_string());
+        let refuse = |error: std::io::Error| {
+            let saw = format!("{}: {error}", link.display());
+            let remedy = "see that the disk is plugged in; diskproof devices lists what is there";
+            Refusal::of(shown.clone(), vec![Dissent::new(Witness::Identity, saw, remedy)])
+        };
+        let devno = roots.block_at(&link).map_err(refuse)?;
+        let block = Block::by_devno(roots, devno).map_err(refuse)?;
+        // From here on only the kernel's own node counts, whatever alias was given.
+        let node = block.node(roots);
+        if roots.block_at(&node).map_err(refuse)? != devno {
+            let saw = format!("{} is not {}", node.display(), block.label());
+            let dissent = Dissent::new(Witness::Identity, saw, "see who changed the device nodes");
+            return Err(Refusal::of(shown, vec![dissent]));
+        }
+        let identity = Identity::of(roots, &block);
+        let ids = ids_of(roots, &block);
+        let sequence = block.sequence();
+        Ok(Self { block, node, link, by_id, identity, ids, sequence })
+    }
+
+    pub(crate) fn of_block(roots: &Roots, block: &Block) -> Result<Self, Refusal> {
+        Self::at(roots, block.node(roots), None)
+    }
+
+    /// The kernel's node for it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.node
+    }
+
+    /// Major and minor number.
+    #[must_use]
+    pub fn devno(&self) -> (u32, u32) {
+        (self.block.devno.major, self.block.devno.minor)
+    }
+
+    /// What it says it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// All its names in `/dev/disk/by-id`.
+    #[must_use]
+    pub fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.identity.size_bytes
+    }
+
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// The name it was asked for by, if it was a name.
+    pub(crate) fn asked_by(&self) -> Option<&str> {
+        self.by_id.as_deref()
+    }
+
+    /// A name to type.
+    pub(crate) fn short(&self) -> String {
+        let name = self.by_id.as_ref().or_else(|| self.ids.first());
+        name.cloned().unwrap_or_else(|| self.node.display().to_string())
+    }
+
+    /// Asks every witness but the owner. All are asked, even when the first objects.
+    ///
+    /// # Errors
+    /// Everyone who objects, and everyone who couldn't be heard.
+    pub fn cleared(
+        self,
+        roots: &Roots,
+        runner: &dyn Runner,
+        min_size_bytes: u64,
+    ) -> Result<Cleared, Refusal> {
+        let scope = Scope { min_size_bytes, foreign: true };
+        self.cleared_within(roots, runner, scope)
+    }
+
+    pub(crate) fn cleared_within(
+        self,
+        roots: &Roots,
+        runner: &dyn Runner,
+        scope: Scope,
+    ) -> Result<Cleared, Refusal> {
+        let mut dissent = Vec::new();
+        // Held first, asked then: what they see can't change between the question and the use.
+        let lock = exclusive::lock(roots, &self.node).map_err(|d| dissent.push(d)).ok();
+        let hold = exclusive::hold(roots, &self.block, &self.node).map_err(|d| dissent.push(d)).ok();
+        dissent.extend(self.hear(roots, runner, scope));
+        match (lock, hold) {
+            (Some(lock), Some(hold)) if dissent.is_empty() => {
+                Ok(Cleared { candidate: self, min_size_bytes: scope.min_size_bytes, lock, hold })
+            }
+            _ => Err(Refusal::of(self.to_string(), sorted(dissent))),
+        }
+    }
+
+    /// Asks the witnesses that need nothing held.
+    pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope) -> Vec<Dissent> {
+        let mut dissent = Vec::new();
+        match Sight::of(roots, &self.block) {
+            Ok(sight) => {
+                dissent.extend(users::mounts(roots, &sight));
+                dissent.extend(users::holders(&sight));
+                dissent.extend(swap::testify(roots, &sight));
+            }
+            Err(unheard) => dissent.extend(unheard),
+        }
+        dissent.extend(root::testify(roots, &self.block));
+        dissent.extend(plain::partitions(&self.block));
+        dissent.extend(plain::read_only(&self.block));
+        dissent.extend(plain::size(&self.block, scope.min_size_bytes));
+        if scope.foreign {
+            dissent.extend(plain::identity(roots, &self.block, &self.identity));
+            dissent.extend(signature::testify(runner, &self.block, &self.node));
+        }
+        dissent
+    }
+
+    /// Whether the name still leads to the same disk.
+    fn unchanged(&self, roots: &Roots) -> Result<(), Dissent> {
+        let now = match Self::at(roots, self.link.clone(), self.by_id.clone()) {
+            Ok(now) => now,
+            Err(refusal) => {
+                let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
+                return Err(Dissent::new(
+                    Witness::Identity,
+                    format!("it is gone: {saw}"),
+                    "plug it in again",
+                ));
+            }
+        };
+        let same = now.block.devno == self.block.devno
+            && now.sequence == self.sequence
+            && now.identity == self.identity;
+        if same {
+            return Ok(());
+        }
+        let saw = format!(
+            "{} was {} ({}) and is now {} ({})",
+            self.link.display(),
+            self.block.label(),
+            self.identity,
+            now.block.label(),
+            now.identity
+        );
+        Err(Dissent::new(Witness::Identity, saw, "start again; somebody exchanged the disk or its name"))
+    }
+}
+
+/// What is asked, by what it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope {
+    pub(crate) min_size_bytes: u64,
+    /// Not made by us: who it is and what is on it matter too.
+    pub(crate) foreign: bool,
+}
+
+fn sorted(mut dissent: Vec<Dissent>) -> Vec<Dissent> {
+    dissent.sort_by_key(|d| d.witness);
+    dissent
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.by_id {
+            Some(id) => write!(f, "{id} ({})", self.node.display()),
+            None if self.link == self.node => write!(f, "{}", self.node.display()),
+            None => write!(f, "{} ({})", self.link.display(), self.node.display()),
+        }
+    }
+}
+
+impl Cleared {
+    pub(crate) fn claimed(self, owner: Owner) -> Claimed {
+        Claimed {
+            candidate: self.candidate,
+            owner,
+            min_size_bytes: self.min_size_bytes,
+            _lock: self.lock,
+            hold: Mutex::new(Some(self.hold)),
+        }
+    }
+}
+
+impl Claimed {
+    /// The kernel's node for it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.candidate.node
+    }
+
+    /// Major and minor number.
+    #[must_use]
+    pub fn devno(&self) -> (u32, u32) {
+        self.candidate.devno()
+    }
+
+    pub(crate) fn number(&self) -> DevNo {
+        self.candidate.block.devno
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.candidate.size_bytes()
+    }
+
+    /// The name below by-id that it was asked for by; `None` for our own loop devices and disks without one.
+    #[must_use]
+    pub fn by_id(&self) -> Option<&str> {
+        self.candidate.asked_by()
+    }
+
+    /// Model, serial number and WWN in words; `None` for our own loop devices.
+    #[must_use]
+    pub fn identity(&self) -> Option<String> {
+        match self.owner {
+            Owner::Claim { .. } => Some(self.candidate.identity.to_string()),
+            Owner::OurLoop { .. } => None,
+        }
+    }
+
+    /// The file under one of our own loop devices.
+    #[must_use]
+    pub fn backing(&self) -> Option<&Path> {
+        match &self.owner {
+            Owner::OurLoop { backing } => Some(backing),
+            Owner::Claim { .. } => None,
+        }
+    }
+
+    /// Asks every witness again: call it at the moment of use. It takes the exclusive hold back if that was handed over.
+    ///
+    /// # Errors
+    /// Everyone who objects now.
+    pub fn recheck(&self, roots: &Roots, runner: &dyn Runner) -> Result<(), Refusal> {
+        let mut dissent = Vec::new();
+        dissent.extend(self.candidate.unchanged(roots).err());
+        dissent.extend(self.retake(roots).err());
+        dissent.extend(self.owner.recheck(roots, &self.candidate).err());
+        let foreign = matches!(self.owner, Owner::Claim { .. });
+        let scope = Scope { min_size_bytes: self.min_size_bytes, foreign };
+        dissent.extend(self.candidate.hear(roots, runner, scope));
+        if dissent.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::of(self.candidate.to_string(), sorted(dissent)))
+    }
+
+    /// Lets go of the exclusive open, so that mkfs, mount or wipefs can have theirs at once. The lock stays.
+    pub fn hand_over(&self) {
+        *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Takes the exclusive open back.
+    ///
+    /// # Errors
+    /// Somebody uses the device.
+    pub fn hold(&self, roots: &Roots) -> Result<(), Refusal> {
+        self.retake(roots).map_err(|d| Refusal::of(self.candidate.to_string(), vec![d]))
+    }
+
+    /// Whether the exclusive open is held now.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.hold.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn retake(&self, roots: &Roots) -> Result<(), Dissent> {
+        let mut hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        if hold.is_none() {
+            *hold = Some(exclusive::hold(roots, &self.candidate.block, &self.candidate.node)?);
+        }
+        Ok(())
+    }
+}
+
+impl Owner {
+    fn recheck(&self, roots: &Roots, disk: &Candidate) -> Result<(), Dissent> {
+        match self {
+            Self::Claim { book, claim: then } => {
+                let book = ClaimBook::read(book.clone()).map_err(|error| unreadable(&error))?;
+                let now = claim::testify(disk, &book)?;
+                if now.identity == then.identity {
+                    return Ok(());
+                }
+                let saw = format!("the claim was on {} and is now on {}", then.identity, now.identity);
+                Err(Dissent::new(Witness::Claim, saw, "start again"))
+            }
+            Self::OurLoop { backing } => crate::guard::backing_is(roots, disk.block(), backing),
+        }
+    }
+}
+
+pub(crate) fn unreadable(error: &crate::claims::BookError) -> Dissent {
+    let mut why = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        why = format!("{why}: {cause}");
+        source = cause.source();
+    }
+    Dissent::unheard(Witness::Claim, why, "put the book of claims in order")
+}

@@ -1,0 +1,157 @@
+//! What a file's data takes on the device under btrfs: its EXTENT_DATA items (btrfs on-disk format,
+//! `struct btrfs_file_extent_item`), read with BTRFS_IOC_TREE_SEARCH_V2. Needs root.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
+
+/// `_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2)`: the head's size without the buffer.
+const BTRFS_IOC_TREE_SEARCH_V2: libc::c_ulong = 0xC070_9411;
+const EXTENT_DATA_KEY: u32 = 108;
+const BUFFER_BYTES: usize = 64 << 10;
+/// `struct btrfs_ioctl_search_header`: transid, objectid, offset (u64 each), type, len (u32 each).
+const HEADER_BYTES: usize = 32;
+/// Bytes of an item before an inline extent's data.
+const INLINE_DATA_AT: usize = 21;
+const INLINE: u8 = 0;
+const REGULAR: u8 = 1;
+
+/// `struct btrfs_ioctl_search_args_v2`, with room for items.
+#[repr(C)]
+struct Search {
+    tree_id: u64,
+    min_objectid: u64,
+    max_objectid: u64,
+    min_offset: u64,
+    max_offset: u64,
+    min_transid: u64,
+    max_transid: u64,
+    min_type: u32,
+    max_type: u32,
+    nr_items: u32,
+    unused: u32,
+    unused_u64: [u64; 4],
+    buf_size: u64,
+    buf: [u8; BUFFER_BYTES],
+}
+
+/// Bytes on the device (before RAID copies) for the data the file refers to. An extent that only part of is referred to
+/// counts in proportion. Reserved, unwritten extents hold no data and don't count.
+pub(crate) fn disk_bytes(file: &File) -> io::Result<u64> {
+    let inode = file.metadata()?.ino();
+    let mut total = 0_u64;
+    let mut offset = 0;
+    loop {
+        let search = ask(file, inode, offset)?;
+        let items = Items { bytes: &search.buf, left: search.nr_items };
+        let mut next = None;
+        for (item_offset, item) in items {
+            total = total.saturating_add(item_disk_bytes(item).unwrap_or(0));
+            next = item_offset.checked_add(1);
+        }
+        match next {
+            Some(next) => offset = next,
+            None => return Ok(total),
+        }
+    }
+}
+
+fn ask(file: &File, inode: u64, offset: u64) -> io::Result<Box<Search>> {
+    let mut search = Box::new(Search {
+        tree_id: 0,
+        min_objectid: inode,
+        max_objectid: inode,
+        min_offset: offset,
+        max_offset: u64::MAX,
+        min_transid: 0,
+        max_transid: u64::MAX,
+        min_type: EXTENT_DATA_KEY,
+        max_type: EXTENT_DATA_KEY,
+        nr_items: u32::MAX,
+        unused: 0,
+        unused_u64: [0; 4],
+        buf_size: BUFFER_BYTES as u64,
+        buf: [0; BUFFER_BYTES],
+    });
+    // SAFETY: the descriptor is open, and the kernel writes at most `buf_size` bytes behind the head, for which `search` has
+    // room.
+    #[expect(unsafe_code, reason = "no safe wrapper for this ioctl exists")]
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BTRFS_IOC_TREE_SEARCH_V2 as _, &raw mut *search) };
+    if result == 0 { Ok(search) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Found items: their key's offset (the offset in the file) and their bytes.
+struct Items<'a> {
+    bytes: &'a [u8],
+    left: u32,
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = (u64, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let header = self.bytes.get(..HEADER_BYTES)?;
+        // The header is in the machine's own byte order, items are little endian.
+        let offset = u64::from_ne_bytes(header[16..24].try_into().ok()?);
+        let length = u32::from_ne_bytes(header[28..32].try_into().ok()?);
+        let end = HEADER_BYTES.checked_add(usize::try_from(length).ok()?)?;
+        let item = self.bytes.get(HEADER_BYTES..end)?;
+        self.bytes = &self.bytes[end..];
+        Some((offset, item))
+    }
+}
+
+fn item_disk_bytes(item: &[u8]) -> Option<u64> {
+    let word = |at: usize| Some(u64::from_le_bytes(item.get(at..at + 8)?.try_into().ok()?));
+    match *item.get(20)? {
+        INLINE => Some((item.len() - INLINE_DATA_AT) as u64),
+        REGULAR => {
+            let (ram_bytes, disk_start, disk_bytes) = (word(8)?, word(21)?, word(29)?);
+            let referred = word(45)?;
+            if disk_start == 0 || ram_bytes == 0 {
+                return Some(0);
+            }
+            let share = u128::from(disk_bytes) * u128::from(referred) / u128::from(ram_bytes);
+            u64::try_from(share).ok()
+        }
+        _ => Some(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Search, item_disk_bytes};
+
+    fn regular(kind: u8, ram: u64, start: u64, disk: u64, referred: u64) -> Vec<u8> {
+        let mut item = vec![0; 53];
+        item[8..16].copy_from_slice(&ram.to_le_bytes());
+        item[20] = kind;
+        for (at, value) in [(21, start), (29, disk), (37, 0), (45, referred)] {
+            item[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        item
+    }
+
+    #[test]
+    fn structures_are_the_kernels() {
+        assert_eq!(std::mem::offset_of!(Search, buf), 112);
+        assert_eq!(std::mem::offset_of!(Search, buf_size), 104);
+    }
+
+    #[test]
+    fn parts_of_extents_count_in_proportion() {
+        assert_eq!(item_disk_bytes(&regular(1, 131_072, 1 << 20, 8192, 131_072)), Some(8192));
+        assert_eq!(item_disk_bytes(&regular(1, 131_072, 1 << 20, 8192, 65_536)), Some(4096));
+        assert_eq!(item_disk_bytes(&regular(1, 4096, 1 << 20, 4096, 4096)), Some(4096));
+    }
+
+    #[test]
+    fn holes_and_reservations_hold_no_data() {
+        assert_eq!(item_disk_bytes(&regular(1, 4096, 0, 0, 4096)), Some(0));
+        assert_eq!(item_disk_bytes(&regular(2, 1 << 20, 1 << 20, 1 << 20, 1 << 20)), Some(0));
+        assert_eq!(item_disk_bytes(&[0; 21 + 100]), Some(100), "inline");
+        assert_eq!(item_disk_bytes(&[0; 5]), None);
+    }
+}

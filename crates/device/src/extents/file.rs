@@ -1,0 +1,152 @@
+//! A file's extents, summed by class.
+
+use crate::extents::btrfs;
+use crate::extents::fiemap::{self, Class, Extent};
+use record::extents::FileExtents;
+use rustix::fs::{SeekFrom, seek};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// `statfs.f_type` of tmpfs and of btrfs (linux/magic.h).
+const TMPFS: u64 = 0x0102_1994;
+const BTRFS: u64 = 0x9123_683E;
+
+/// What a file's bytes are can't be told.
+#[derive(Debug, Error)]
+#[error("cannot tell what the bytes of {} are", .path.display())]
+pub struct ExtentsError {
+    /// Which file.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// A file's bytes by class, in the logical bytes of the file; bytes beyond its end (preallocated) don't count. Nothing is
+/// flushed for it, so sync the file first if it should have no delayed allocation.
+///
+/// # Errors
+/// It can't be opened, or its file system tells nothing of extents.
+pub fn of_file(path: &Path) -> Result<FileExtents, ExtentsError> {
+    let failed = |source| ExtentsError { path: path.to_path_buf(), source };
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
+    let about = file.metadata().map_err(failed)?;
+    if !about.is_file() {
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
+    let kind = rustix::fs::fstatfs(&file).map(|s| s.f_type.cast_unsigned()).map_err(|e| failed(e.into()))?;
+    let size_bytes = about.len();
+    let extents = match fiemap::extents(&file) {
+        Ok(extents) => extents,
+        // tmpfs has no extents, but knows its holes. Where neither is known, guessing would be a lie.
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) && kind == TMPFS => {
+            seek_data(&file, size_bytes).map_err(failed)?
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut sum = summed(&extents, size_bytes);
+    sum.path = path.to_path_buf();
+    sum.disk_bytes = if kind == BTRFS { btrfs::disk_bytes(&file).ok() } else { None };
+    Ok(sum)
+}
+
+fn summed(extents: &[Extent], size_bytes: u64) -> FileExtents {
+    let mut sum = FileExtents { size_bytes, ..FileExtents::default() };
+    // Where one ends before the next begins, nothing can be counted twice.
+    let mut counted_to = 0;
+    for extent in extents {
+        let start = extent.start.clamp(counted_to, size_bytes.max(counted_to));
+        let end = extent.start.saturating_add(extent.length).clamp(start, size_bytes.max(start));
+        counted_to = end;
+        if start == end {
+            continue;
+        }
+        sum.extents += 1;
+        *match extent.class {
+            Class::Written => &mut sum.written_bytes,
+            Class::Unwritten => &mut sum.unwritten_bytes,
+            Class::Encoded => &mut sum.encoded_bytes,
+            Class::Inline => &mut sum.inline_bytes,
+            Class::Delalloc => &mut sum.delalloc_bytes,
+        } += end - start;
+    }
+    let placed =
+        sum.written_bytes + sum.unwritten_bytes + sum.encoded_bytes + sum.inline_bytes + sum.delalloc_bytes;
+    sum.hole_bytes = size_bytes.saturating_sub(placed);
+    sum
+}
+
+/// Data and holes as SEEK_DATA and SEEK_HOLE tell them.
+fn seek_data(file: &File, size_bytes: u64) -> io::Result<Vec<Extent>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < size_bytes {
+        let start = match seek(file, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let end = seek(file, SeekFrom::Hole(start))?;
+        found.push(Extent { start, length: end.saturating_sub(start), class: Class::Written });
+        at = end.max(at + 1);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_file, summed};
+    use crate::extents::fiemap::{Class, Extent};
+    use std::io::{Seek as _, SeekFrom, Write as _};
+    use std::path::Path;
+
+    fn extent(start: u64, length: u64, class: Class) -> Extent {
+        Extent { start, length, class }
+    }
+
+    #[test]
+    fn classes_add_up_to_the_size() {
+        let all = [
+            extent(0, 4096, Class::Written),
+            extent(8192, 4096, Class::Unwritten),
+            extent(12288, 8192, Class::Encoded),
+        ];
+        let sum = summed(&all, 16000);
+        assert_eq!((sum.written_bytes, sum.unwritten_bytes, sum.encoded_bytes), (4096, 4096, 16000 - 12288));
+        assert_eq!((sum.hole_bytes, sum.extents), (4096, 3));
+    }
+
+    #[test]
+    fn bytes_beyond_the_end_and_twice_told_ones_do_not_count() {
+        let all = [
+            extent(0, 8192, Class::Written),
+            extent(4096, 8192, Class::Written),
+            extent(1 << 20, 4096, Class::Unwritten),
+        ];
+        let sum = summed(&all, 10000);
+        assert_eq!((sum.written_bytes, sum.unwritten_bytes, sum.hole_bytes, sum.extents), (10000, 0, 0, 2));
+        assert_eq!(summed(&[], 0).hole_bytes, 0);
+    }
+
+    #[test]
+    fn tmpfs_knows_its_holes() {
+        let mut file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        file.as_file_mut().set_len(1 << 20).unwrap();
+        file.seek(SeekFrom::Start(512 << 10)).unwrap();
+        file.write_all(&vec![1; 64 << 10]).unwrap();
+        let sum = of_file(file.path()).unwrap();
+        assert_eq!(sum.size_bytes, 1 << 20);
+        assert_eq!(sum.written_bytes + sum.hole_bytes, 1 << 20);
+        assert!((64 << 10..1 << 20).contains(&sum.written_bytes), "{sum:?}");
+    }
+
+    #[test]
+    fn what_is_no_file_is_an_error() {
+        assert!(of_file(Path::new("/dev/null")).is_err());
+        assert!(of_file(Path::new("/")).is_err());
+        let text = of_file(Path::new("/no/such/file")).unwrap_err().to_string();
+        assert_eq!(text, "cannot tell what the bytes of /no/such/file are");
+    }
+}

@@ -1,0 +1,9 @@
+//! What a file's bytes are, and how much of it the page cache holds.
+
+mod btrfs;
+mod fiemap;
+mod file;
+mod residency;
+
+pub use file::{ExtentsError, of_file};
+pub use residency::{drop_file_cache, residency};

@@ -1,0 +1,170 @@
+//! What a built stack hands to an engine. No engine takes anything else, and a [`Ground`] is only made from devices that
+//! passed the guard, or from a lent directory.
+
+use crate::block::Block;
+use crate::candidate::Claimed;
+use crate::devno::DevNo;
+use crate::family::{below, mount_of, sources};
+use crate::lend::LentDir;
+use crate::loops;
+use crate::mountinfo::{self, Mount};
+use crate::roots::Roots;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Where load goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A block device, written to from end to end.
+    Block(PathBuf),
+    /// A directory: files are made in it.
+    Directory(PathBuf),
+}
+
+/// What is safe to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ground {
+    place: Place,
+    devices: Vec<PathBuf>,
+}
+
+/// A place that is no safe ground.
+#[derive(Debug, Error)]
+pub enum GroundError {
+    /// It can't be looked at.
+    #[error("cannot tell what {} rests on", .path.display())]
+    Look {
+        /// Which place.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Nothing is mounted there.
+    #[error("nothing is mounted at {}; a load there would hit the file system around it", .path.display())]
+    NotMounted {
+        /// Which place.
+        path: PathBuf,
+    },
+    /// It rests on devices that were not given over.
+    #[error("{} rests on {}, which is none of this stack's volumes", .path.display(), .on)]
+    Elsewhere {
+        /// Which place.
+        path: PathBuf,
+        /// What it rests on.
+        on: String,
+    },
+}
+
+impl Ground {
+    /// A claimed device itself.
+    #[must_use]
+    pub fn block(device: &Claimed) -> Self {
+        let path = device.path().to_path_buf();
+        Self { place: Place::Block(path.clone()), devices: vec![path] }
+    }
+
+    /// A directory at which a file system is mounted that rests on nothing but these devices.
+    ///
+    /// # Errors
+    /// Nothing is mounted there, or something that rests on other devices.
+    pub fn directory_on(devices: &[&Claimed], mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
+        let (entry, mounts) = mounted_at(roots, mount)?;
+        let under = sources(roots, &entry);
+        if under.is_empty() {
+            let on = format!("{} {}", entry.kind, entry.source.display());
+            return Err(GroundError::Elsewhere { path: mount.to_path_buf(), on });
+        }
+        only_on(devices, mount, roots, &under, &mounts)?;
+        Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: paths(devices) })
+    }
+
+    /// What a user's own programs built: a block device that rests on nothing but these devices, or a directory at which
+    /// something is mounted that does. Of file systems that don't tell what they rest on (zfs, nfs, overlay...) only the
+    /// mount itself is checked: files in it can't hurt what is not in it.
+    ///
+    /// # Errors
+    /// It isn't there, or rests on other devices.
+    pub fn provided_by_command(
+        devices: &[&Claimed],
+        place: Place,
+        roots: &Roots,
+    ) -> Result<Self, GroundError> {
+        match &place {
+            Place::Block(path) => {
+                let look = |source| GroundError::Look { path: path.clone(), source };
+                let devno = roots.block_at(path).map_err(look)?;
+                let mounts = mountinfo::own(roots).map_err(look)?;
+                only_on(devices, path, roots, &[devno], &mounts)?;
+            }
+            Place::Directory(path) => {
+                let (entry, mounts) = mounted_at(roots, path)?;
+                let under = sources(roots, &entry);
+                if !under.is_empty() {
+                    only_on(devices, path, roots, &under, &mounts)?;
+                }
+            }
+        }
+        Ok(Self { place, devices: paths(devices) })
+    }
+
+    /// A lent directory.
+    #[must_use]
+    pub fn lent(directory: &LentDir) -> Self {
+        Self { place: Place::Directory(directory.path().to_path_buf()), devices: Vec::new() }
+    }
+
+    /// Where load goes.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The devices it rests on, as far as they are ours to know; empty for a lent directory.
+    #[must_use]
+    pub fn devices(&self) -> &[PathBuf] {
+        &self.devices
+    }
+}
+
+fn paths(devices: &[&Claimed]) -> Vec<PathBuf> {
+    devices.iter().map(|d| d.path().to_path_buf()).collect()
+}
+
+/// The mount whose root is this very directory, and all others.
+fn mounted_at(roots: &Roots, path: &Path) -> Result<(Mount, Vec<Mount>), GroundError> {
+    let look = |source| GroundError::Look { path: path.to_path_buf(), source };
+    let canonical = std::fs::canonicalize(path).map_err(look)?;
+    let mounts = mountinfo::own(roots).map_err(look)?;
+    match mount_of(&mounts, &canonical) {
+        Some(entry) if entry.target == canonical => Ok((entry.clone(), mounts.clone())),
+        _ => Err(GroundError::NotMounted { path: path.to_path_buf() }),
+    }
+}
+
+/// Everything under `start` must end in the claimed devices, and in nothing else.
+fn only_on(
+    devices: &[&Claimed],
+    path: &Path,
+    roots: &Roots,
+    start: &[DevNo],
+    mounts: &[Mount],
+) -> Result<(), GroundError> {
+    let look = |source| GroundError::Look { path: path.to_path_buf(), source };
+    let elsewhere = |on: String| Err(GroundError::Elsewhere { path: path.to_path_buf(), on });
+    let ours: BTreeSet<DevNo> = devices.iter().map(|d| d.number()).collect();
+    let beneath = below(roots, start, mounts, &ours).map_err(look)?;
+    for devno in beneath.difference(&ours) {
+        let block = Block::by_devno(roots, *devno).map_err(look)?;
+        let stacked = block.is_partition() || !block.slaves().map_err(look)?.is_empty();
+        if !stacked && loops::of(roots, block.clone()).is_none() {
+            return elsewhere(block.label());
+        }
+    }
+    if beneath.is_disjoint(&ours) {
+        let names: Vec<_> = start.iter().map(ToString::to_string).collect();
+        return elsewhere(names.join(", "));
+    }
+    Ok(())
+}

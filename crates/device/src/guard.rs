@@ -1,0 +1,110 @@
+//! The guard: the only two ways to a [`Claimed`] device.
+
+use crate::block::Block;
+use crate::candidate::{Candidate, Claimed, Owner, Scope};
+use crate::claims::ClaimBook;
+use crate::loops;
+use crate::refusal::{Dissent, Refusal, Witness};
+use crate::roots::Roots;
+use crate::witness::claim;
+use host::Runner;
+use std::path::{Path, PathBuf};
+
+/// What the name of every file and directory that we make begins with.
+pub const PREFIX: &str = "diskproof-";
+
+/// A real disk, by its name in `/dev/disk/by-id` (or, where it has none, by the path of its node): its owner has claimed it,
+/// and every witness agrees that it is free.
+///
+/// # Errors
+/// Everyone who objects, and everyone who couldn't be heard. Nothing was written.
+pub fn disk(
+    roots: &Roots,
+    runner: &dyn Runner,
+    book: &ClaimBook,
+    id: &str,
+    min_size_bytes: u64,
+) -> Result<Claimed, Refusal> {
+    let candidate = Candidate::by_id(roots, id)?;
+    let owner = claim::testify(&candidate, book);
+    let shown = candidate.to_string();
+    match (candidate.cleared(roots, runner, min_size_bytes), owner) {
+        (Ok(cleared), Ok(claim)) => {
+            Ok(cleared.claimed(Owner::Claim { book: book.path().to_path_buf(), claim }))
+        }
+        (Ok(_), Err(objection)) => Err(Refusal::of(shown, vec![objection])),
+        (Err(refusal), Ok(_)) => Err(refusal),
+        (Err(mut refusal), Err(objection)) => {
+            refusal.dissent.insert(0, objection);
+            Err(refusal)
+        }
+    }
+}
+
+/// A loop device of our own, over the file `backing`, whose name must begin with [`PREFIX`]. What is written on it doesn't
+/// matter; who uses it does.
+///
+/// # Errors
+/// Everyone who objects, and everyone who couldn't be heard. Nothing was written.
+pub fn emulated(roots: &Roots, runner: &dyn Runner, dev: &Path, backing: &Path) -> Result<Claimed, Refusal> {
+    let candidate = Candidate::loop_device(roots, dev)?;
+    let ours = backing_is(roots, candidate.block(), backing);
+    let shown = candidate.to_string();
+    let scope = Scope { min_size_bytes: 0, foreign: false };
+    match (candidate.cleared_within(roots, runner, scope), ours) {
+        (Ok(cleared), Ok(())) => Ok(cleared.claimed(Owner::OurLoop { backing: backing.to_path_buf() })),
+        (Ok(_), Err(objection)) => Err(Refusal::of(shown, vec![objection])),
+        (Err(refusal), Ok(())) => Err(refusal),
+        (Err(mut refusal), Err(objection)) => {
+            refusal.dissent.push(objection);
+            Err(refusal)
+        }
+    }
+}
+
+/// Whether a loop device shows exactly the whole of a file of ours: by name, by what the kernel prints, and by inode.
+pub(crate) fn backing_is(roots: &Roots, block: &Block, backing: &Path) -> Result<(), Dissent> {
+    let object = |saw: String| {
+        let remedy = "detach it (losetup -d) and let diskproof make its own";
+        Err(Dissent::new(Witness::Backing, saw, remedy))
+    };
+    let name = backing.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if !name.starts_with(PREFIX) {
+        return object(format!(
+            "{} isn't a file of ours: its name doesn't begin with {PREFIX}",
+            backing.display()
+        ));
+    }
+    let Some(found) = loops::of(roots, block.clone()) else {
+        return object(format!("{} is no loop device, or not attached", block.label()));
+    };
+    let canonical = std::fs::canonicalize(backing).unwrap_or_else(|_| PathBuf::from(backing));
+    if found.backing != canonical {
+        return object(format!(
+            "{} rests on {}, not on {}",
+            block.label(),
+            found.backing.display(),
+            canonical.display()
+        ));
+    }
+    let file = match loops::file_at(&canonical) {
+        Ok(file) => file,
+        Err(error) => return object(format!("{}: {error}", canonical.display())),
+    };
+    if found.device.is_some() || found.file != Some(file) {
+        return object(format!(
+            "{} rests on another file that was called {}",
+            block.label(),
+            canonical.display()
+        ));
+    }
+    match found.span {
+        Some((0, 0)) => Ok(()),
+        Some(_) => object(format!("{} shows only a part of {}", block.label(), canonical.display())),
+        None => Err(Dissent::unheard(
+            Witness::Backing,
+            format!("{} can't be asked what it rests on", block.label()),
+            "ask again as root",
+        )),
+    }
+}

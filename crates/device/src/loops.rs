@@ -1,0 +1,112 @@
+//! Loop devices and what they rest on.
+
+use crate::block::{Block, names_in};
+use crate::devno::DevNo;
+use crate::roots::Roots;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// LOOP_GET_STATUS64 of linux/loop.h.
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+
+/// A loop device that is in use.
+#[derive(Debug, Clone)]
+pub(crate) struct Loop {
+    pub(crate) block: Block,
+    /// As sysfs prints it; ` (deleted)` at the end when it has no name any more.
+    pub(crate) backing: PathBuf,
+    /// The file under it: the device number of its file system, and its inode. `None`: can't be told.
+    pub(crate) file: Option<(DevNo, u64)>,
+    /// The block device under it, if it is one.
+    pub(crate) device: Option<DevNo>,
+    /// Where in the file it begins and how much of it it shows (0: all); `None`: can't be told.
+    pub(crate) span: Option<(u64, u64)>,
+}
+
+/// `struct loop_info64` of linux/loop.h.
+#[repr(C)]
+struct LoopInfo64 {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    sizelimit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// Every loop device that is in use.
+pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Loop>> {
+    let mut found = Vec::new();
+    for name in names_in(&roots.sys("block"))?.into_iter().filter(|n| n.starts_with("loop")) {
+        let Ok(block) = Block::by_name(roots, &name) else { continue };
+        if let Some(one) = of(roots, block) {
+            found.push(one);
+        }
+    }
+    Ok(found)
+}
+
+/// What a block device rests on, if it is a loop device in use.
+pub(crate) fn of(roots: &Roots, block: Block) -> Option<Loop> {
+    // Not `Block::text`: names may hold anything.
+    let backing = std::fs::read_to_string(block.dir.join("loop/backing_file")).ok()?;
+    let backing = PathBuf::from(backing.strip_suffix('\n').unwrap_or(&backing));
+    if let Some(info) = status(roots, &block) {
+        let device = (info.rdevice != 0).then(|| DevNo::from_raw(info.rdevice));
+        let file = Some((DevNo::from_raw(info.device), info.inode));
+        return Some(Loop { block, backing, file, device, span: Some((info.offset, info.sizelimit)) });
+    }
+    // Without root only the printed name is left, as it looks from here.
+    let device = roots.block_at(&roots.relocate(&backing)).ok();
+    let about = std::fs::metadata(&backing).ok();
+    let file = about.map(|a| (DevNo::from_raw(a.dev()), a.ino()));
+    Some(Loop { block, backing, file, device, span: None })
+}
+
+fn status(roots: &Roots, block: &Block) -> Option<LoopInfo64> {
+    let node = block.node(roots);
+    if roots.block_at(&node).ok()? != block.devno {
+        return None;
+    }
+    let file: File = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(node).ok()?;
+    loop_info(&file)
+}
+
+fn loop_info(file: &File) -> Option<LoopInfo64> {
+    let mut info = LoopInfo64 {
+        device: 0,
+        inode: 0,
+        rdevice: 0,
+        offset: 0,
+        sizelimit: 0,
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags: 0,
+        file_name: [0; 64],
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    };
+    // SAFETY: the descriptor is open, and the kernel fills exactly one `struct loop_info64`, which `info` lays out as
+    // linux/loop.h does. On a device that is no loop device the call fails and writes nothing.
+    #[expect(unsafe_code, reason = "no safe wrapper for this ioctl exists")]
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) };
+    (result == 0).then_some(info)
+}
+
+/// The device number of the file system a path is on, and its inode.
+pub(crate) fn file_at(path: &Path) -> io::Result<(DevNo, u64)> {
+    let about = std::fs::metadata(path)?;
+    Ok((DevNo::from_raw(about.dev()), about.ino()))
+}

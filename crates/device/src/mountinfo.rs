@@ -1,0 +1,110 @@
+//! Mount tables of every mount namespace that can be seen (proc_pid_mountinfo(5)).
+
+use crate::block::names_in;
+use crate::devno::DevNo;
+use crate::roots::{Roots, unescape};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// One mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    pub(crate) devno: DevNo,
+    pub(crate) target: PathBuf,
+    pub(crate) kind: String,
+    /// As the kernel prints it; for a block device its path, at the time and in the namespace of mounting.
+    pub(crate) source: PathBuf,
+}
+
+/// The mounts of one namespace.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    /// A process that lives in it.
+    pub(crate) pid: String,
+    /// Whether it is the namespace we live in.
+    pub(crate) own: bool,
+    pub(crate) mounts: Vec<Mount>,
+}
+
+/// What could be seen, and what could not.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) tables: Vec<Table>,
+    /// Processes whose tables could not be read although they live.
+    pub(crate) hidden: usize,
+}
+
+pub(crate) fn parse(text: &str) -> Vec<Mount> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Mount> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ');
+    let devno = DevNo::parse(left.nth(2)?)?;
+    let target = unescape(left.nth(1)?);
+    let mut right = right.split(' ');
+    let kind = right.next()?.to_owned();
+    Some(Mount { devno, target, kind, source: unescape(right.next()?) })
+}
+
+/// Our own namespace's mounts.
+pub(crate) fn own(roots: &Roots) -> io::Result<Vec<Mount>> {
+    Ok(parse(&fs::read_to_string(roots.proc("self/mountinfo"))?))
+}
+
+/// Every namespace's, once each, our own first.
+pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
+    let own_namespace = fs::read_link(roots.proc("self/ns/mnt")).ok();
+    let mut seen: BTreeSet<PathBuf> = own_namespace.into_iter().collect();
+    let mut found = Tables::default();
+    found.tables.push(Table { pid: "self".into(), own: true, mounts: own(roots)? });
+    for pid in names_in(&roots.proc)?.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+        let namespace = match fs::read_link(roots.proc.join(&pid).join("ns/mnt")) {
+            Ok(namespace) => namespace,
+            Err(error) if gone(&error) => continue,
+            Err(_) => {
+                found.hidden += 1;
+                continue;
+            }
+        };
+        if seen.contains(&namespace) {
+            continue;
+        }
+        match fs::read_to_string(roots.proc.join(&pid).join("mountinfo")) {
+            Ok(text) => {
+                seen.insert(namespace);
+                found.tables.push(Table { pid, own: false, mounts: parse(&text) });
+            }
+            Err(error) if gone(&error) => {}
+            Err(_) => found.hidden += 1,
+        }
+    }
+    Ok(found)
+}
+
+/// The process ended while we looked, or is a zombie: it has no mounts.
+fn gone(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    error.kind() == io::ErrorKind::NotFound || code == Some(libc::ESRCH) || code == Some(libc::EINVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use std::path::Path;
+
+    #[test]
+    fn optional_fields_and_escapes_are_understood() {
+        let text = "36 35 98:0 /mnt1 /mnt/two\\040words rw,noatime master:1 shared:7 - ext3 /dev/root rw\n\
+                    22 1 0:21 / /proc rw - proc proc rw\nnonsense\n";
+        let mounts = parse(text);
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0].devno.to_string(), "98:0");
+        assert_eq!(mounts[0].target, Path::new("/mnt/two words"));
+        assert_eq!((mounts[0].kind.as_str(), mounts[0].source.as_path()), ("ext3", Path::new("/dev/root")));
+        assert!(mounts[1].devno.is_anonymous());
+    }
+}

@@ -1,0 +1,127 @@
+//! The kernel's exclusive open, and the lock against another diskproof.
+
+use crate::block::{Block, names_in};
+use crate::devno::DevNo;
+use crate::refusal::{Dissent, Witness};
+use crate::roots::Roots;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+/// Opens a block device so that nobody else can mount it, swap on it, stack on it or open it exclusively.
+pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dissent> {
+    let file = match open(node, libc::O_EXCL | libc::O_NONBLOCK) {
+        Ok(file) => file,
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+            let saw = format!("the kernel says {} is in use{}", node.display(), users(roots, disk.devno));
+            let remedy =
+                "see lsblk, fuser -v, zpool status, and containers' mounts; end that use, if nobody needs it";
+            return Err(Dissent::new(Witness::Exclusive, saw, remedy));
+        }
+        Err(error) => {
+            let why = format!("{}: {error}", node.display());
+            return Err(Dissent::unheard(Witness::Exclusive, why, "ask again as root"));
+        }
+    };
+    check(disk, node, file)
+}
+
+/// What was opened must be what was looked at.
+fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
+    let number = file.metadata().map(|about| DevNo::from_raw(about.rdev()));
+    let size = file.seek(SeekFrom::End(0));
+    let again = "start again; somebody exchanges disks or device nodes";
+    match (number, size) {
+        (Ok(number), _) if number != disk.devno => {
+            let saw = format!("{} is {number} now, not {}", node.display(), disk.devno);
+            Err(Dissent::new(Witness::Identity, saw, again))
+        }
+        (Ok(_), Ok(size)) if Some(size) != disk.size_bytes() => {
+            let told = disk.size_bytes().unwrap_or(0);
+            let saw = format!("{} opens with {size} bytes, sysfs says {told}", node.display());
+            Err(Dissent::new(Witness::Size, saw, again))
+        }
+        (Ok(_), Ok(_)) => Ok(file),
+        (Err(error), _) | (_, Err(error)) => {
+            let why = format!("{}: {error}", node.display());
+            Err(Dissent::unheard(Witness::Exclusive, why, "see whether the disk can be read at all"))
+        }
+    }
+}
+
+/// Locks a device node against another diskproof (and, by systemd's convention, against udev's probing).
+pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
+    let file = open(node, libc::O_NONBLOCK);
+    let file = file.map_err(|error| {
+        Dissent::unheard(Witness::Lock, format!("{}: {error}", node.display()), "ask again as root")
+    })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let (saw, remedy) = locked_by(roots, &file, &node.display().to_string());
+            Err(Dissent::new(Witness::Lock, saw, remedy))
+        }
+        Err(TryLockError::Error(error)) => {
+            let why = format!("{}: {error}", node.display());
+            Err(Dissent::unheard(Witness::Lock, why, "see whether locks work here"))
+        }
+    }
+}
+
+/// Who holds the lock on a file, in words, and what to do about it.
+pub(crate) fn locked_by(roots: &Roots, file: &File, name: &str) -> (String, String) {
+    match lock_owner(roots, file) {
+        Some(pid) if pid == std::process::id() => (
+            format!("this run (process {pid}) already uses {name} under another name"),
+            "name every disk only once".to_owned(),
+        ),
+        Some(pid) => (
+            format!("process {pid} ({}) has locked {name}", comm(roots, &pid.to_string())),
+            format!("wait for process {pid} to end, or end it"),
+        ),
+        None => (
+            format!("a process that can't be seen has locked {name}"),
+            "wait for it to end; fuser -v says more".to_owned(),
+        ),
+    }
+}
+
+/// From /proc/locks: `1: FLOCK  ADVISORY  WRITE 1234 fd:01:131 0 EOF` (proc_locks(5)).
+fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
+    let about = file.metadata().ok()?;
+    let dev = DevNo::from_raw(about.dev());
+    let wanted = format!("{:02x}:{:02x}:{}", dev.major, dev.minor, about.ino());
+    let text = fs::read_to_string(roots.proc("locks")).ok()?;
+    text.lines().find_map(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let at = fields.iter().position(|f| *f == wanted)?;
+        (fields.contains(&"FLOCK") && !fields.contains(&"->")).then(|| fields.get(at - 1)?.parse().ok())?
+    })
+}
+
+/// Processes that have a device open, in words.
+fn users(roots: &Roots, devno: DevNo) -> String {
+    let mut found = Vec::new();
+    for pid in names_in(&roots.proc).unwrap_or_default() {
+        if pid.bytes().all(|b| b.is_ascii_digit()) && has_open(roots, &pid, devno) {
+            found.push(format!("process {pid} ({})", comm(roots, &pid)));
+        }
+    }
+    if found.is_empty() { String::new() } else { format!("; it is open in {}", found.join(", ")) }
+}
+
+fn has_open(roots: &Roots, pid: &str, devno: DevNo) -> bool {
+    let dir = roots.proc.join(pid).join("fd");
+    let fds = names_in(&dir).unwrap_or_default();
+    fds.iter().any(|fd| roots.block_at(&dir.join(fd)).ok() == Some(devno))
+}
+
+fn comm(roots: &Roots, pid: &str) -> String {
+    let text = fs::read_to_string(roots.proc.join(pid).join("comm")).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+fn open(node: &Path, flags: i32) -> io::Result<File> {
+    File::options().read(true).custom_flags(flags).open(node)
+}

@@ -1,0 +1,169 @@
+//! A look of our own at the places where file systems, volume managers and partition tables sign.
+//!
+//! libblkid knows more and checks better. This look is there because libblkid may be old, missing, or told to skip what
+//! it finds contradictory, and because some signatures sit in copies at the end of the disk that it doesn't always ask for.
+//! It objects too often rather than too rarely.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Where a signature is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// Bytes from the start.
+    Start(u64),
+    /// Bytes before the end.
+    End(u64),
+}
+
+use At::{End, Start};
+
+/// Name, place, bytes.
+type Magic = (&'static str, At, &'static [u8]);
+
+const MAGICS: &[Magic] = &[
+    ("ext2/3/4", Start(1024 + 56), &[0x53, 0xEF]),
+    ("xfs", Start(0), b"XFSB"),
+    ("btrfs", Start(0x1_0040), b"_BHRfS_M"),
+    ("btrfs (second copy)", Start(0x400_0040), b"_BHRfS_M"),
+    ("btrfs (third copy)", Start(0x40_0000_0040), b"_BHRfS_M"),
+    ("bcache or bcachefs", Start(4096 + 24), b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
+    ("bcachefs", Start(4096 + 24), b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),
+    ("f2fs", Start(1024), &[0x10, 0x20, 0xF5, 0xF2]),
+    ("erofs", Start(1024), &[0xE2, 0xE1, 0xF5, 0xE0]),
+    ("squashfs", Start(0), b"hsqs"),
+    ("jfs", Start(32768), b"JFS1"),
+    ("reiserfs", Start(65536 + 52), b"ReIsEr"),
+    ("nilfs2", Start(1024 + 6), &[0x34, 0x34]),
+    ("gfs2", Start(65536), &[0x01, 0x16, 0x19, 0x70]),
+    ("ocfs2", Start(8192), b"OCFSV2"),
+    ("iso9660", Start(32769), b"CD001"),
+    ("udf", Start(32769), b"BEA01"),
+    ("ntfs", Start(3), b"NTFS    "),
+    ("exfat", Start(3), b"EXFAT   "),
+    ("fat", Start(54), b"FAT1"),
+    ("fat32", Start(82), b"FAT32"),
+    ("BitLocker", Start(3), b"-FVE-FS-"),
+    ("apfs", Start(32), b"NXSB"),
+    ("hfs+", Start(1024), b"H+\0\x04"),
+    ("hfsx", Start(1024), b"HX\0\x05"),
+    ("vmfs", Start(0x20_0000), &[0x5E, 0xF1, 0xAB, 0x2F]),
+    ("vmfs volume", Start(0x10_0000), &[0x0D, 0xD0, 0x01, 0xC0]),
+    ("LUKS", Start(0), b"LUKS\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x4000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x8000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x1_0000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x2_0000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x4_0000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x8_0000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x10_0000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x20_0000), b"SKUL\xba\xbe"),
+    ("LUKS2 (second header)", Start(0x40_0000), b"SKUL\xba\xbe"),
+    ("LVM physical volume", Start(0), b"LABELONE"),
+    ("LVM physical volume", Start(512), b"LABELONE"),
+    ("LVM physical volume", Start(1024), b"LABELONE"),
+    ("LVM physical volume", Start(1536), b"LABELONE"),
+    ("md member (1.1)", Start(0), &[0xFC, 0x4E, 0x2B, 0xA9]),
+    ("md member (1.2)", Start(4096), &[0xFC, 0x4E, 0x2B, 0xA9]),
+    ("stratis", Start(512 + 4), b"!Stra0tis\x86\xff\x02^\x41rh"),
+    ("dm-integrity", Start(0), b"integrt\0"),
+    ("dm-verity", Start(0), b"verity\0\0"),
+    ("VDO", Start(0), b"dmvdo001"),
+    ("Ceph BlueStore", Start(0), b"bluestore block device"),
+    ("Oracle ASM", Start(32), b"ORCLDISK"),
+    ("DDF RAID", End(512), &[0xDE, 0x11, 0xDE, 0x11]),
+    ("Intel RAID", End(1024), b"Intel Raid ISM Cfg Sig. "),
+    ("GPT", Start(512), b"EFI PART"),
+    ("GPT (4 KiB sectors)", Start(4096), b"EFI PART"),
+    ("GPT (second copy)", End(512), b"EFI PART"),
+    ("GPT (second copy, 4 KiB sectors)", End(4096), b"EFI PART"),
+    ("MBR or boot sector", Start(510), &[0x55, 0xAA]),
+];
+
+/// Little endian on every machine that made one in the last decade; the other order is looked for as well.
+const MD_MAGIC: u32 = 0xA92B_4EFC;
+const ZFS_UBERBLOCK: u64 = 0x00BA_B10C;
+const ZFS_LABEL_BYTES: u64 = 256 << 10;
+/// Uberblocks fill the second half of a label, in slots of at least 1 KiB.
+const ZFS_RING: std::ops::Range<usize> = (128 << 10)..(256 << 10);
+const SWAP_PAGES: [u64; 5] = [4096, 8192, 16384, 32768, 65536];
+const SWAP_MAGICS: [&[u8; 10]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
+
+/// Names of everything found, without repetition.
+///
+/// # Errors
+/// The disk can't be read where it should be readable.
+pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<&'static str>> {
+    let mut found = Vec::new();
+    for (name, at, bytes) in MAGICS {
+        let offset = match at {
+            Start(offset) => Some(*offset),
+            End(before) => size_bytes.checked_sub(*before),
+        };
+        if let Some(offset) = offset
+            && read(disk, size_bytes, offset, bytes.len())?.as_deref() == Some(*bytes)
+        {
+            found.push(*name);
+        }
+    }
+    found.extend(swap(disk, size_bytes)?);
+    found.extend(old_md(disk, size_bytes)?);
+    found.extend(zfs(disk, size_bytes)?);
+    found.dedup();
+    Ok(found)
+}
+
+/// Bytes at a place; `None` where the disk is too small to have that place.
+fn read(disk: &dyn FileExt, size_bytes: u64, offset: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+    let end = offset.checked_add(length as u64);
+    if end.is_none_or(|end| end > size_bytes) {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; length];
+    disk.read_exact_at(&mut bytes, offset)?;
+    Ok(Some(bytes))
+}
+
+fn swap(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    for page in SWAP_PAGES {
+        let bytes = read(disk, size_bytes, page - 10, 10)?;
+        if bytes.is_some_and(|b| SWAP_MAGICS.iter().any(|m| b == *m)) {
+            return Ok(Some("swap"));
+        }
+    }
+    Ok(None)
+}
+
+/// md superblocks at the end: 0.90 in the last whole 64 KiB, 1.0 at least 8 KiB before the end (md(4)).
+fn old_md(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    let v090 = (size_bytes & !0xFFFF).checked_sub(0x1_0000);
+    let v10 = (size_bytes / 512).checked_sub(16).map(|sector| (sector & !7) * 512);
+    for (name, offset) in [("md member (0.90)", v090), ("md member (1.0)", v10)] {
+        let bytes = offset.map(|o| read(disk, size_bytes, o, 4)).transpose()?.flatten();
+        let little = bytes.as_deref() == Some(&MD_MAGIC.to_le_bytes());
+        if little || bytes.as_deref() == Some(&MD_MAGIC.to_be_bytes()) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// ZFS writes four labels, two at each end, each with a ring of uberblocks (ZFS On-Disk Specification, 1.2.1).
+fn zfs(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    let whole = size_bytes & !(ZFS_LABEL_BYTES - 1);
+    let labels = [
+        Some(0),
+        Some(ZFS_LABEL_BYTES),
+        whole.checked_sub(2 * ZFS_LABEL_BYTES),
+        whole.checked_sub(ZFS_LABEL_BYTES),
+    ];
+    let label_bytes = ZFS_RING.end;
+    for label in labels.into_iter().flatten() {
+        let Some(bytes) = read(disk, size_bytes, label, label_bytes)? else { continue };
+        let mut slots = bytes[ZFS_RING].chunks_exact(1024).map(|slot| &slot[..8]);
+        if slots.any(|s| s == ZFS_UBERBLOCK.to_le_bytes() || s == ZFS_UBERBLOCK.to_be_bytes()) {
+            return Ok(Some("zfs"));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,11 @@
+//! The witnesses, each for itself. A witness that can't be heard counts as objecting.
+
+pub(crate) mod claim;
+pub(crate) mod exclusive;
+pub(crate) mod magic;
+pub(crate) mod plain;
+pub(crate) mod probe;
+pub(crate) mod root;
+pub(crate) mod signature;
+pub(crate) mod swap;
+pub(crate) mod users;

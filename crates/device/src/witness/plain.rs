@@ -1,0 +1,108 @@
+//! Witnesses that need no more than a look at sysfs: partitions, read-only flag, size, identity.
+
+use crate::block::Block;
+use crate::identity::{Identity, Strength};
+use crate::refusal::{Dissent, Witness};
+use crate::roots::Roots;
+
+/// The kernel's partitions.
+pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
+    if disk.is_partition() {
+        let whole = disk.whole().map_or_else(|_| "a disk".to_owned(), |w| w.name);
+        let saw = format!("{} is a partition of {whole}", disk.label());
+        let remedy = "claim a whole disk; diskproof doesn't share one";
+        return vec![Dissent::new(Witness::Partitions, saw, remedy)];
+    }
+    match disk.partitions() {
+        Ok(found) if found.is_empty() => Vec::new(),
+        Ok(found) => {
+            let names: Vec<_> = found.iter().map(Block::label).collect();
+            let saw = format!("{} has partitions: {}", disk.name, names.join(", "));
+            vec![Dissent::new(Witness::Partitions, saw, wipe(disk))]
+        }
+        Err(error) => {
+            let why = format!("{}: {error}", disk.dir.display());
+            vec![Dissent::unheard(Witness::Partitions, why, "see that /sys is mounted")]
+        }
+    }
+}
+
+/// What the owner does with a disk that holds something nobody needs.
+pub(crate) fn wipe(disk: &Block) -> String {
+    format!(
+        "if nobody needs what is on it: save it, then wipefs -a on its partitions and on /dev/{}, by hand",
+        disk.name.replace('!', "/")
+    )
+}
+
+/// The kernel's read-only flag.
+pub(crate) fn read_only(disk: &Block) -> Vec<Dissent> {
+    match disk.is_read_only() {
+        Some(false) => Vec::new(),
+        Some(true) => vec![Dissent::new(
+            Witness::ReadOnly,
+            format!("{} is read-only", disk.label()),
+            format!("find out why; then blockdev --setrw /dev/{}, or its write-protect switch", disk.name),
+        )],
+        None => vec![Dissent::unheard(
+            Witness::ReadOnly,
+            format!("{} doesn't say", disk.dir.join("ro").display()),
+            "see that /sys is mounted",
+        )],
+    }
+}
+
+/// Its size.
+pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
+    match disk.size_bytes() {
+        Some(0) => {
+            let saw = format!("{} has no size: no medium, or not attached", disk.label());
+            vec![Dissent::new(Witness::Size, saw, "insert a medium, or choose another disk")]
+        }
+        Some(size) if size >= min_bytes => Vec::new(),
+        Some(size) => vec![Dissent::new(
+            Witness::Size,
+            format!("{} has {size} bytes; the experiment needs {min_bytes}", disk.label()),
+            "choose a larger disk, or a smaller size in the experiment",
+        )],
+        None => vec![Dissent::unheard(
+            Witness::Size,
+            format!("{} doesn't say", disk.dir.join("size").display()),
+            "see that /sys is mounted",
+        )],
+    }
+}
+
+/// Whether the disk can be told from every other one.
+pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<Dissent> {
+    match identity.strength() {
+        Strength::None => {
+            let saw = format!("{} has no serial number, no WWN and no place it is plugged in", disk.label());
+            return vec![Dissent::new(
+                Witness::Identity,
+                saw,
+                "claim the disks it is made of; for a loop volume use `emulate`",
+            )];
+        }
+        Strength::Weak => return Vec::new(),
+        Strength::Strong => {}
+    }
+    let all = match Block::all(roots) {
+        Ok(all) => all,
+        Err(error) => {
+            let why = format!("{}: {error}", roots.sys("class/block").display());
+            return vec![Dissent::unheard(Witness::Identity, why, "see that /sys is mounted")];
+        }
+    };
+    let others = all.iter().filter(|b| b.devno != disk.devno && !b.is_partition());
+    let twins: Vec<_> =
+        others.filter(|b| identity.same_name(&Identity::of(roots, b))).map(Block::label).collect();
+    if twins.is_empty() {
+        return Vec::new();
+    }
+    vec![Dissent::new(
+        Witness::Identity,
+        format!("{} and {} call themselves the same: {identity}", disk.label(), twins.join(", ")),
+        "if these are two paths to one disk, claim it without multipath; if clones, give each a serial number of its own",
+    )]
+}

@@ -1,0 +1,50 @@
+//! The file system this machine runs from.
+
+use crate::block::Block;
+use crate::family::{below, sources};
+use crate::mountinfo::{Mount, parse};
+use crate::refusal::{Dissent, Witness};
+use crate::roots::Roots;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Whether the root file system, ours or process 1's, rests on the disk, on whatever detours.
+///
+/// A root that won't say what it rests on (zfs, overlay, nfs, tmpfs) is no objection of this witness: the mount tables,
+/// the kernel's partitions and the exclusive open are asked as well.
+pub(crate) fn testify(roots: &Roots, disk: &Block) -> Vec<Dissent> {
+    let mut heard = false;
+    for process in ["self", "1"] {
+        let Ok(text) = fs::read_to_string(roots.proc(process).join("mountinfo")) else { continue };
+        let mounts = parse(&text);
+        for mount in mounts.iter().filter(|m| m.target == Path::new("/")) {
+            heard = true;
+            if let Some(dissent) = judge(roots, disk, mount, &mounts) {
+                return vec![dissent];
+            }
+        }
+    }
+    if heard {
+        return Vec::new();
+    }
+    let why = format!("{} names no root file system", roots.proc("self/mountinfo").display());
+    vec![Dissent::unheard(Witness::Root, why, "see that /proc is mounted")]
+}
+
+fn judge(roots: &Roots, disk: &Block, mount: &Mount, mounts: &[Mount]) -> Option<Dissent> {
+    let start = sources(roots, mount);
+    match below(roots, &start, mounts, &BTreeSet::new()) {
+        Ok(all) if all.contains(&disk.devno) => Some(Dissent::new(
+            Witness::Root,
+            format!("this machine's root file system ({}) rests on {}", mount.kind, disk.label()),
+            "choose another disk",
+        )),
+        Ok(_) => None,
+        Err(error) => Some(Dissent::unheard(
+            Witness::Root,
+            format!("nobody says what the root file system ({}) rests on: {error}", mount.kind),
+            "see that /sys is mounted",
+        )),
+    }
+}

@@ -1,0 +1,70 @@
+//! Active swap.
+
+use crate::block::Block;
+use crate::devno::DevNo;
+use crate::loops::file_at;
+use crate::refusal::{Dissent, Witness};
+use crate::roots::{Roots, unescape};
+use crate::witness::users::Sight;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Swap on the disk, its partitions, anything stacked on them, or in a file on them.
+pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
+    let text = match fs::read_to_string(roots.proc("swaps")) {
+        Ok(text) => text,
+        // A kernel without swap has no such file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc("self").exists() => String::new(),
+        Err(error) => {
+            let why = format!("{}: {error}", roots.proc("swaps").display());
+            return vec![Dissent::unheard(Witness::Swap, why, "see that /proc is mounted")];
+        }
+    };
+    parse(&text).iter().filter_map(|path| judge(roots, sight, path)).collect()
+}
+
+fn judge(roots: &Roots, sight: &Sight, path: &Path) -> Option<Dissent> {
+    let shown = path.display();
+    let remedy = format!("swapoff {shown}, if this machine can spare it");
+    let Some(devno) = place(roots, path) else {
+        let why = format!("nobody says where the active swap {shown} is");
+        return Some(Dissent::unheard(Witness::Swap, why, remedy));
+    };
+    let member = sight.family.member(devno)?;
+    let saw = format!("{} holds active swap ({shown})", member.block.label());
+    Some(Dissent::new(Witness::Swap, saw, remedy))
+}
+
+/// The block device that swap is on: itself, or the one its file's file system is on. The name is tried as it looks from
+/// here, as it looks to process 1, and as a kernel name.
+fn place(roots: &Roots, path: &Path) -> Option<DevNo> {
+    let inside = roots.proc("1/root").join(path.strip_prefix("/").unwrap_or(path));
+    for candidate in [roots.relocate(path), inside] {
+        if let Ok(devno) = roots.block_at(&candidate) {
+            return Some(devno);
+        }
+        if let Ok((file_system, _)) = file_at(&candidate) {
+            return Some(file_system);
+        }
+    }
+    let name = path.strip_prefix("/dev").ok()?.to_string_lossy().replace('/', "!");
+    Some(Block::by_name(roots, &name).ok()?.devno)
+}
+
+fn parse(text: &str) -> Vec<PathBuf> {
+    text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).map(unescape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use std::path::Path;
+
+    #[test]
+    fn the_header_is_skipped_and_escapes_are_undone() {
+        let text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+                    /dev/sda2   partition\t8388604\t0\t-2\n/swap\\040file file 1 0 -3\n";
+        assert_eq!(parse(text), [Path::new("/dev/sda2"), Path::new("/swap file")]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Mounts and holders: who uses the disk, its partitions, or anything stacked on them.
+
+use crate::block::Block;
+use crate::btrfs_members::open_file_systems;
+use crate::family::{Family, Link, Member, sources};
+use crate::mountinfo::{self, Mount, Table, Tables};
+use crate::refusal::{Dissent, Witness};
+use crate::roots::Roots;
+use rustix::process::geteuid;
+
+const AS_ROOT: &str = "ask again as root";
+
+/// What both witnesses and the others need to have seen.
+pub(crate) struct Sight {
+    pub(crate) family: Family,
+    pub(crate) tables: Tables,
+}
+
+impl Sight {
+    /// Looks at the machine once.
+    pub(crate) fn of(roots: &Roots, disk: &Block) -> Result<Self, Vec<Dissent>> {
+        let tables =
+            mountinfo::all(roots).map_err(|e| unheard(Witness::Mounts, &e, roots.proc("*/mountinfo")))?;
+        let mounts = tables.tables.first().map(|t| t.mounts.as_slice()).unwrap_or_default();
+        let family = Family::of(roots, disk, mounts).map_err(|e| unheard(Witness::Holders, &e, &disk.dir))?;
+        Ok(Self { family, tables })
+    }
+}
+
+fn unheard(witness: Witness, error: &std::io::Error, path: impl AsRef<std::path::Path>) -> Vec<Dissent> {
+    vec![Dissent::unheard(witness, format!("{}: {error}", path.as_ref().display()), AS_ROOT)]
+}
+
+/// The mount tables, and btrfs.
+pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
+    let mut dissent = Vec::new();
+    let mut told = std::collections::BTreeSet::new();
+    for table in &sight.tables.tables {
+        for mount in &table.mounts {
+            let source = sources_seen_by(roots, table, mount);
+            let Some(member) = source.iter().find_map(|d| sight.family.member(*d)) else { continue };
+            if told.insert((table.pid.clone(), mount.target.clone())) {
+                dissent.push(mounted(table, mount, member));
+            }
+        }
+    }
+    dissent.extend(btrfs(roots, sight, dissent.is_empty()));
+    dissent.extend(hidden(roots, &sight.tables));
+    dissent
+}
+
+fn mounted(table: &Table, mount: &Mount, member: &Member) -> Dissent {
+    let target = mount.target.display();
+    let what = format!("{}{} is mounted at {target} ({})", member.block.label(), how(member), mount.kind);
+    if table.own {
+        Dissent::new(Witness::Mounts, what, format!("umount {target}, if nobody needs it"))
+    } else {
+        let pid = &table.pid;
+        let remedy = format!("nsenter -t {pid} -m umount {target}, or end process {pid}, if nobody needs it");
+        Dissent::new(Witness::Mounts, format!("{what} in the mount namespace of process {pid}"), remedy)
+    }
+}
+
+fn how(member: &Member) -> String {
+    match &member.link {
+        Link::Itself => String::new(),
+        Link::Partition => ", a partition of it,".to_owned(),
+        Link::Holds(below) => format!(", stacked on {below},"),
+        Link::Loops(below) => format!(", a loop device over {below},"),
+    }
+}
+
+fn sources_seen_by(roots: &Roots, table: &Table, mount: &Mount) -> Vec<crate::devno::DevNo> {
+    let mut found = sources(roots, mount);
+    if found.is_empty() && !table.own && mount.source.is_absolute() {
+        // The name may mean something in that namespace only.
+        let inside = mount.source.strip_prefix("/").unwrap_or(&mount.source);
+        let inside = roots.proc.join(&table.pid).join("root").join(inside);
+        found.extend(roots.block_at(&inside));
+    }
+    found
+}
+
+/// btrfs opens all members of a mounted file system, and keeps them even when the mount is out of everybody's sight.
+fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
+    let open = match open_file_systems(roots) {
+        Ok(open) => open,
+        Err(error) => return unheard(Witness::Mounts, &error, roots.sys("fs/btrfs")),
+    };
+    let mut dissent = Vec::new();
+    for (uuid, members) in open.iter().filter(|_| silent) {
+        if let Some(member) = members.iter().find_map(|d| sight.family.member(*d)) {
+            dissent.push(Dissent::new(
+                Witness::Mounts,
+                format!("{}{} belongs to the mounted btrfs {uuid}", member.block.label(), how(member)),
+                "unmount that file system, or take the device out of it, if nobody needs it",
+            ));
+        }
+    }
+    dissent
+}
+
+fn hidden(roots: &Roots, tables: &Tables) -> Option<Dissent> {
+    let blind = roots.is_real() && !geteuid().is_root();
+    if tables.hidden == 0 && !blind {
+        return None;
+    }
+    let why = if tables.hidden == 0 {
+        "mounts of other users' processes can't be seen".to_owned()
+    } else {
+        format!("mounts of {} processes can't be seen", tables.hidden)
+    };
+    Some(Dissent::unheard(Witness::Mounts, why, AS_ROOT))
+}
+
+/// Everything stacked on the disk or its partitions.
+pub(crate) fn holders(sight: &Sight) -> Vec<Dissent> {
+    let mut dissent = Vec::new();
+    for member in &sight.family.members {
+        let name = &member.block.name;
+        match &member.link {
+            Link::Itself | Link::Partition => {}
+            Link::Holds(below) => dissent.push(Dissent::new(
+                Witness::Holders,
+                format!("{below} is in use by {}{}", member.block.label(), named(&member.block)),
+                format!("take {name} down (lvchange -an, mdadm --stop, cryptsetup close, multipath -f...), if nobody needs it"),
+            )),
+            Link::Loops(below) => dissent.push(Dissent::new(
+                Witness::Holders,
+                format!("loop device {} rests on {below} or on a file on it", member.block.label()),
+                format!("losetup -d /dev/{name}, if nobody needs it"),
+            )),
+        }
+    }
+    for stranger in &sight.family.strangers {
+        dissent.push(Dissent::new(
+            Witness::Holders,
+            format!("in use by {stranger}"),
+            "take it down, if nobody needs it",
+        ));
+    }
+    if !sight.family.unplaced.is_empty() {
+        let names = sight.family.unplaced.join(", ");
+        dissent.push(Dissent::unheard(
+            Witness::Holders,
+            format!("nobody says what {names} rests on"),
+            AS_ROOT,
+        ));
+    }
+    dissent
+}
+
+/// The name that device mapper or md knows a device by.
+fn named(block: &Block) -> String {
+    let name = block.text("dm/name").or_else(|| block.text("md/array_state").map(|s| format!("md, {s}")));
+    name.map(|n| format!(", {n}")).unwrap_or_default()
+}
