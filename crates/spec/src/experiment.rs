@@ -51,7 +51,7 @@ pub(crate) fn read(
     let experiment = name(&fields, problems);
     let question = fields.get("question").and_then(|node| value::raw(node, "a sentence", problems));
     let question = question.map(|text| printable(text.trim(), 1000));
-    let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=u64::MAX, &scope, problems));
+    let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=(1 << 53) - 1, &scope, problems));
     let measure = measure::read(fields.get("measure"), &scope, problems);
     let Some((cells, factors)) = cells(&fields, base_dir, &scope, problems) else { return Outcome::Wrong };
     let expectations = expect::read(fields.get("expect"), &cells, &factors, &scope, problems);

@@ -11,6 +11,9 @@ use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
 use record::volume::{Volume, VolumeKind};
 
+/// Most layers of one stack.
+const MAX_LAYERS: usize = 16;
+
 /// What the layers below hand upward.
 pub(crate) enum Given {
     /// Block devices.
@@ -44,50 +47,64 @@ impl<'n> Frame<'n> {
     }
 }
 
-/// Reads the names of a stack's layers.
-pub(crate) fn frames<'n>(nodes: &'n [Node], problems: &mut Problems<'_>) -> Option<Vec<Frame<'n>>> {
-    const EXPECTED: &str =
-        "a layer: one of raw, ext3, ext4, xfs, btrfs, command, e.g. `- ext4: { mount_options: [noatime] }`";
-    if let Some(node) = nodes.get(16) {
-        problems.add(node.span, format!("{} layers; at most 16 are allowed", nodes.len()));
+/// Reads the names of a stack's layers. A name may be a factor: `layers: [fs]` with `fs: [ext4, xfs]`.
+pub(crate) fn frames<'n>(
+    nodes: &'n [Node],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Frame<'n>>> {
+    if let Some(node) = nodes.get(MAX_LAYERS) {
+        problems.add(node.span, format!("{} layers; at most {MAX_LAYERS} are allowed", nodes.len()));
         return None;
     }
-    let mut frames = Vec::new();
-    for node in nodes {
-        let (name, span, inner) = match &node.value {
-            Value::Text(name) => (name, node.span, node),
-            Value::Map(entries) => {
-                Fields::open(node, &LAYER, problems)?;
-                match entries.as_slice() {
-                    [(key, inner)] => (&key.text, key.span, inner),
-                    [] => {
-                        problems.add(node.span, "an empty layer").expected(EXPECTED);
-                        return None;
-                    }
-                    [_, (second, _), ..] => {
-                        problems
-                            .add(second.span, format!("a second layer `{}` in the same list item", printable(&second.text, 40)))
-                            .expected("one layer per list item")
-                            .help("begin it with a `-` of its own; options stand one level deeper, under the layer's name");
-                        return None;
-                    }
-                }
-            }
-            Value::Null | Value::List(_) => {
-                problems.add(node.span, format!("{} does not fit here", node.kind())).expected(EXPECTED);
+    nodes.iter().map(|node| frame(node, scope, problems)).collect()
+}
+
+fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
+    const EXPECTED: &str =
+        "a layer: one of raw, ext3, ext4, xfs, btrfs, command, e.g. `- ext4: { mount_options: [noatime] }`";
+    let (typed, span, inner) = match &node.value {
+        Value::Text(name) => (name, node.span, node),
+        Value::Map(entries) => match entries.as_slice() {
+            [(key, inner)] => (&key.text, key.span, inner),
+            [] => {
+                problems.add(node.span, "an empty layer").expected(EXPECTED);
                 return None;
             }
-        };
-        let Some(kind) = LAYERS.iter().find(|known| *known == name) else {
-            problems
-                .add(span, format!("unknown layer `{}`", printable(name, 40)))
-                .suggest(name, LAYERS.iter().copied())
-                .expected(EXPECTED);
+            [_, (second, _), ..] => {
+                let shown = printable(&second.text, 40);
+                problems
+                    .add(second.span, format!("a second layer `{shown}` in the same list item"))
+                    .expected("one layer per list item")
+                    .help("begin it with a `-` of its own; a layer's options stand one level deeper, under its name");
+                return None;
+            }
+        },
+        Value::Null | Value::List(_) => {
+            problems.add(node.span, format!("{} does not fit here", node.kind())).expected(EXPECTED);
             return None;
-        };
-        frames.push(Frame { kind, node: inner, key_span: span });
+        }
+    };
+    let name = match scope.find(typed) {
+        Some(level) => level.text(),
+        None => scope.fill(typed, &[]).unwrap_or_else(|_| typed.clone()),
+    };
+    if let Some(kind) = LAYERS.iter().find(|known| **known == name) {
+        return Some(Frame { kind, node: inner, key_span: span });
     }
-    Some(frames)
+    let diagnostic =
+        problems.add(span, format!("unknown layer `{}`{}", printable(&name, 40), used(typed, &name, scope)));
+    match LAYER.instead.iter().find(|(word, _)| *word == name) {
+        Some((_, instead)) => diagnostic.help(*instead),
+        None => diagnostic.suggest(&name, LAYERS.iter().copied().chain(scope.known())),
+    };
+    diagnostic.expected(EXPECTED);
+    None
+}
+
+/// The levels in force, if the name came from one.
+fn used(typed: &str, name: &str, scope: &Scope<'_>) -> String {
+    if typed == name { String::new() } else { scope.levels() }
 }
 
 /// Reads one layer and moves `given` to what it hands upward. `raw` is no layer of its own.

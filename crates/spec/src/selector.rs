@@ -30,6 +30,10 @@ pub(crate) fn select(
     let mut chosen: Vec<Volume> = Vec::new();
     let mut seen = BTreeSet::new();
     for text in &raw {
+        let name = text.split('[').next().unwrap_or("").trim();
+        if entries.iter().any(|entry| entry.name == name && entry.volumes.is_empty()) {
+            return None;
+        }
         match one(text, entries, scope) {
             Ok(volumes) => {
                 for volume in volumes {

@@ -48,7 +48,7 @@ pub(crate) fn instance(
     let scope = Scope { parent: Some(parameters), names: levels };
     let name = fill_name(template.key, &template.factors, &scope, "stack", problems);
     let nodes = template.fields.get("layers").map_or(&[][..], list);
-    let frames = layer::frames(nodes, problems)?;
+    let frames = layer::frames(nodes, &scope, problems)?;
     let on = base(template, &frames, problems)?;
     let volumes = match on {
         Some(node) => crate::selector::select(node, entries, &scope, problems)?,
@@ -118,10 +118,11 @@ fn only_volume(
     entries: &[Entry],
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Volume>> {
-    if let [entry] = entries {
-        if entry.volumes.len() == 1 {
-            return Some(entry.volumes.clone());
-        }
+    match entries {
+        [] => return None,
+        [entry] if entry.volumes.is_empty() => return None,
+        [entry] if entry.volumes.len() == 1 => return Some(entry.volumes.clone()),
+        _ => {}
     }
     let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     problems

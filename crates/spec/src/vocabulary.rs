@@ -75,7 +75,11 @@ pub(crate) static EXPERIMENT: Table = Table {
             Shape::MapOf(&Shape::Map(&PARAMETER)),
             "Values that may be given with --set name=value",
         ),
-        key("seed", Shape::Integer, "Seed of the order of the cells and of all random offsets and data"),
+        key(
+            "seed",
+            Shape::Integer,
+            "Seed of the order of the cells and of all random offsets and data; drawn from the clock if 0 or not said",
+        ),
         needed("volumes", Shape::MapOf(&Shape::Map(&VOLUME)), "Where data may live"),
         needed(
             "stacks",

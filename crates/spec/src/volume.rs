@@ -20,6 +20,7 @@ const SMALLEST: u64 = 16 << 20;
 /// One entry of `volumes`.
 pub(crate) struct Entry {
     pub(crate) name: String,
+    /// Empty when the entry is wrong, which was reported.
     pub(crate) volumes: Vec<Volume>,
 }
 
@@ -45,7 +46,9 @@ pub(crate) fn read(
         if problems.full() {
             break;
         }
-        let Some(entry) = entry(key, node, base_dir, &mut disks, scope, problems) else { continue };
+        // One that is wrong stays known by its name, so that stacks on it are not wrong as well.
+        let wrong = Entry { name: key.text.clone(), volumes: Vec::new() };
+        let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
         if total > MAX_VOLUMES {
             problems.add(key.span, format!("more than {MAX_VOLUMES} volumes")).help("split the experiment");
@@ -175,9 +178,14 @@ fn real(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Volume>> {
+    const EXPECTED: &str = "a list of disks by their names in /dev/disk/by-id";
+    let mut ids = Vec::new();
+    for item in list(node) {
+        // A parameter of type list may stand for several disks.
+        ids.extend(value::texts(item, EXPECTED, &[], scope, problems)?.into_iter().map(|id| (id, item.span)));
+    }
     let mut volumes = Vec::new();
-    for (i, item) in list(node).iter().enumerate() {
-        let id = value::text(item, "a disk's name in /dev/disk/by-id", scope, problems)?;
+    for (i, (id, span)) in ids.into_iter().enumerate() {
         let id = id.strip_prefix("/dev/disk/by-id/").unwrap_or(&id).to_owned();
         let shown = printable(&id, 80);
         if id.is_empty()
@@ -187,21 +195,19 @@ fn real(
             || id.chars().any(char::is_control)
         {
             problems
-                .add(item.span, format!("`{shown}` is no disk's id"))
+                .add(span, format!("`{shown}` is no disk's id"))
                 .expected("the name of a link in /dev/disk/by-id")
                 .help("names like /dev/sda move between boots; `diskproof devices` lists every disk with its id");
             return None;
         }
-        if disks.insert(id.clone(), item.span).is_some() {
-            problems
-                .add(item.span, format!("disk `{shown}` is named twice"))
-                .help("every disk can serve once");
+        if disks.insert(id.clone(), span).is_some() {
+            problems.add(span, format!("disk `{shown}` is named twice")).help("every disk can serve once");
             return None;
         }
         volumes.push(Volume { name: format!("{name}[{i}]"), kind: VolumeKind::Disk { id } });
     }
     if volumes.is_empty() {
-        problems.add(node.span, "the list of disks is empty").expected("at least one id");
+        problems.add(node.span, "the list of disks is empty").expected(EXPECTED);
         return None;
     }
     Some(volumes)
