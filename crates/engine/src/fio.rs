@@ -11,6 +11,7 @@ mod output;
 mod perform;
 mod process;
 mod regions;
+mod userfile;
 mod version;
 
 pub use perform::FioEngine;

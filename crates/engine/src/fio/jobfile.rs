@@ -2,13 +2,17 @@
 
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
+use super::output::Asked;
 use super::regions::{Region, assign};
 use crate::contract::Job;
-use record::workload::{CacheStart, Layout, Options};
+use record::workload::{CacheStart, Options};
 use std::time::Duration;
 
 /// fio takes seeds below 2^63; this keeps clear of it.
 const SEED_MASK: u64 = (1 << 62) - 1;
+
+/// Keeps the layout's data different from what the trial itself writes.
+pub(super) const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 
 /// fio's default size of the piece that is filled part random, part zero.
 const COMPRESS_CHUNK_BYTES: u32 = 512;
@@ -50,6 +54,16 @@ const OWN: &[&str] = &[
     "size",
     "time_based",
 ];
+
+/// What the job file asks of each job, as far as it decides what fio's counts mean.
+pub(super) fn asked(job: &Job<'_>, options: &Options) -> Asked {
+    let on = |name: &str| options.other.get(name).is_some_and(|v| v != "0");
+    Asked {
+        seconds: Some(job.trial_seconds),
+        ramp: job.ramp_seconds > 0.0,
+        final_flush: options.rw.writes() && (options.end_fsync || on("fsync_on_close") || on("end_syncfs")),
+    }
+}
 
 /// The regions of a workload's identical jobs.
 pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Region>, String> {
@@ -166,9 +180,13 @@ pub(super) fn place(section: &mut Section, region: &Region) {
     section.set("size", region.size_bytes);
 }
 
-/// A seed fio takes: below 2^63, never 0 (all of fio's generators would then start alike).
+/// A seed fio takes: below 2^63, never 0 (all of fio's generators would then start alike), and with its bits mixed
+/// (splitmix64's finalizer), since fio multiplies seeds with job numbers.
 pub(super) fn fio_seed(seed: u64) -> u64 {
-    (seed & SEED_MASK).max(1)
+    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) & SEED_MASK).max(1)
 }
 
 /// A time as fio takes it; with its unit, since fio's bare numbers are seconds here and microseconds elsewhere.
@@ -180,9 +198,4 @@ pub(super) fn milliseconds(seconds: f64) -> String {
 /// The bytes a layout must have, whatever the block size: fio leaves out a last block that is cut off.
 pub(super) fn whole_blocks(size_bytes: u64, block_bytes: u64) -> u64 {
     size_bytes.checked_next_multiple_of(block_bytes.max(1)).unwrap_or(size_bytes)
-}
-
-/// Whether a layout leaves data to be written by the trial itself.
-pub(super) fn is_written(layout: Layout) -> bool {
-    layout == Layout::Written
 }

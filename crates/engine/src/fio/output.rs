@@ -5,13 +5,28 @@ use super::json::{Direction, JobReport, Report};
 use record::trial::{ErrorCount, Totals};
 use std::collections::BTreeMap;
 
+/// What was asked of one job, as far as it decides what its counts mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Asked {
+    /// Measured time asked for; `None` when the job runs until its data is through.
+    pub(super) seconds: Option<f64>,
+    /// Whether load ran before the measured time.
+    pub(super) ramp: bool,
+    /// Whether what was written is flushed at the end, inside the measured time.
+    pub(super) final_flush: bool,
+}
+
 /// Totals of one direction over all jobs; `None` when no job did any.
-pub(super) fn totals(report: &Report, of: impl Fn(&JobReport) -> Option<&Direction>) -> Option<Totals> {
+pub(super) fn totals(
+    report: &Report,
+    asked: &dyn Fn(&JobReport) -> Asked,
+    of: impl Fn(&JobReport) -> Option<&Direction>,
+) -> Option<Totals> {
     let mut sum: Option<Totals> = None;
     let mut mean_weight = (0.0, 0.0);
-    for direction in report.jobs.iter().filter_map(of) {
+    for (job, direction) in report.jobs.iter().filter_map(|job| Some((job, of(job)?))) {
         let total = sum.get_or_insert_default();
-        let one = single(direction);
+        let one = single(direction, asked(job));
         total.ios = total.ios.saturating_add(one.ios);
         total.bytes = total.bytes.saturating_add(one.bytes);
         total.seconds = total.seconds.max(one.seconds);
@@ -19,7 +34,7 @@ pub(super) fn totals(report: &Report, of: impl Fn(&JobReport) -> Option<&Directi
         total.bytes_per_second += one.bytes_per_second;
         total.latency.merge(&one.latency);
         if let Some(mean) = one.latency_mean_ns {
-            let weight = float(one.ios);
+            let weight = float(one.latency.count());
             mean_weight = (mean_weight.0 + mean * weight, mean_weight.1 + weight);
         }
     }
@@ -29,12 +44,19 @@ pub(super) fn totals(report: &Report, of: impl Fn(&JobReport) -> Option<&Directi
     sum
 }
 
-/// One job's direction. I/Os are those completed: fio's `total_ios` are those issued, which leaves out what was in flight
-/// when the ramp ended and is completed, and counted in bytes, afterwards.
-fn single(direction: &Direction) -> Totals {
-    let ios = direction.completed.filter(|n| *n > 0).or(direction.issued).unwrap_or(0);
+/// One job's direction.
+///
+/// When its time is up, fio waits for what is in flight and counts that wait as runtime. With a full queue at both ends of
+/// the time asked for, as many I/Os complete in it as are issued in it, so after a ramp the count is those issued, over the
+/// time asked for, and bytes in proportion (docs/decisions/0001). Without a ramp the wait at the end pays for the burst
+/// at the start, and with a flush at the end the wait is part of the work: then the count is those completed, over all of it.
+fn single(direction: &Direction, asked: Asked) -> Totals {
+    let completed = direction.completed.filter(|n| *n > 0).or(direction.issued).unwrap_or(0);
     let bytes = direction.bytes.unwrap_or(0);
-    let seconds = float(direction.runtime_ms.unwrap_or(0)) / 1e3;
+    let (seconds, waited) = own_seconds(direction, asked);
+    let issued = direction.issued.filter(|n| *n > 0 && waited);
+    let ios = issued.unwrap_or(completed);
+    let bytes = if ios == completed { bytes } else { proportion(bytes, ios, completed) };
     let rate = |n: u64| if seconds > 0.0 { float(n) / seconds } else { 0.0 };
     Totals {
         ios,
@@ -47,15 +69,43 @@ fn single(direction: &Direction) -> Totals {
     }
 }
 
-/// How long load was measured: within a group the longest job, groups one after the other.
-pub(super) fn measured_seconds(report: &Report) -> f64 {
-    let mut groups: BTreeMap<Option<u64>, u64> = BTreeMap::new();
-    for job in &report.jobs {
-        let longest = [&job.read, &job.write].into_iter().flatten().filter_map(|d| d.runtime_ms).max();
-        let group = groups.entry(job.group).or_default();
-        *group = (*group).max(longest.unwrap_or(0));
+/// The time a direction's count belongs to, and whether fio's runtime went on beyond it.
+fn own_seconds(direction: &Direction, asked: Asked) -> (f64, bool) {
+    let runtime = float(direction.runtime_ms.unwrap_or(0)) / 1e3;
+    match asked.seconds {
+        Some(seconds) if asked.ramp && !asked.final_flush && seconds < runtime => (seconds, true),
+        _ => (runtime, false),
     }
-    float(groups.values().fold(0, |sum: u64, ms| sum.saturating_add(*ms))) / 1e3
+}
+
+fn proportion(bytes: u64, part: u64, whole: u64) -> u64 {
+    let scaled = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Where the measured time lies before the end of I/O.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Span {
+    /// From its begin to the end of I/O.
+    pub(super) begin_before_end_seconds: f64,
+    /// Its length; the rest is fio waiting for what was in flight.
+    pub(super) length_seconds: f64,
+}
+
+/// The measured time: within a group the longest job, groups one after the other.
+pub(super) fn span(report: &Report, asked: &dyn Fn(&JobReport) -> Asked) -> Span {
+    let mut groups: BTreeMap<Option<u64>, (f64, f64)> = BTreeMap::new();
+    for job in &report.jobs {
+        let group = groups.entry(job.group).or_default();
+        for direction in [&job.read, &job.write].into_iter().flatten() {
+            let runtime = float(direction.runtime_ms.unwrap_or(0)) / 1e3;
+            let (own, _) = own_seconds(direction, asked(job));
+            *group = (group.0.max(runtime), group.1.max(own));
+        }
+    }
+    let all: f64 = groups.values().map(|g| g.0).sum();
+    let last_wait = groups.values().next_back().map_or(0.0, |g| g.0 - g.1);
+    Span { begin_before_end_seconds: all, length_seconds: all - last_wait }
 }
 
 /// Errors by job: what ended it, and what it survived.
@@ -87,82 +137,4 @@ fn float(n: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{cpu_share, errors, measured_seconds, totals};
-    use crate::fio::json::{Direction, JobReport, Report};
-    use record::latency::LatencyHistogram;
-
-    fn reads(issued: u64, completed: u64, ms: u64, bin_ns: u64) -> Direction {
-        Direction {
-            issued: Some(issued),
-            bytes: Some(completed * 4096),
-            runtime_ms: Some(ms),
-            completed: Some(completed),
-            latency_mean_ns: Some(bin_ns as f64),
-            latency: LatencyHistogram { bins_ns: [(bin_ns, completed)].into() },
-        }
-    }
-
-    fn report(jobs: Vec<JobReport>) -> Report {
-        Report { version: None, jobs }
-    }
-
-    #[test]
-    fn rates_are_summed_over_each_jobs_own_time() {
-        let job = |d| JobReport { read: Some(d), group: Some(0), ..JobReport::default() };
-        let r = report(vec![job(reads(90, 100, 1000, 10)), job(reads(300, 300, 2000, 30))]);
-        let t = totals(&r, |j| j.read.as_ref()).unwrap();
-        assert_eq!((t.ios, t.bytes), (400, 400 * 4096));
-        assert!((t.iops - (100.0 + 150.0)).abs() < 1e-9, "completed, not issued: {}", t.iops);
-        assert!((t.seconds - 2.0).abs() < 1e-9);
-        assert_eq!(t.latency.count(), 400);
-        assert!((t.latency_mean_ns.unwrap() - (10.0 * 100.0 + 30.0 * 300.0) / 400.0).abs() < 1e-9);
-        assert_eq!(totals(&r, |j| j.write.as_ref()), None);
-        assert!((measured_seconds(&r) - 2.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn groups_run_one_after_the_other() {
-        let job = |group, ms| JobReport {
-            read: Some(reads(1, 1, ms, 1)),
-            group: Some(group),
-            ..JobReport::default()
-        };
-        let r = report(vec![job(0, 1000), job(0, 1500), job(1, 2000)]);
-        assert!((measured_seconds(&r) - 3.5).abs() < 1e-9);
-    }
-
-    #[test]
-    fn without_latencies_the_issued_count_is_all_there_is() {
-        let d = Direction { completed: Some(0), ..reads(7, 7, 1000, 1) };
-        let r = report(vec![JobReport { read: Some(d), ..JobReport::default() }]);
-        assert_eq!(totals(&r, |j| j.read.as_ref()).unwrap().ios, 7);
-    }
-
-    #[test]
-    fn errors_are_named_and_placed() {
-        let fatal = JobReport { name: Some("job0".into()), error: Some(28), ..JobReport::default() };
-        let survived = JobReport {
-            name: Some("job1".into()),
-            error: Some(0),
-            total_errors: Some(3),
-            first_error: Some(5),
-            ..JobReport::default()
-        };
-        let fine =
-            JobReport { error: Some(0), total_errors: Some(0), first_error: Some(0), ..JobReport::default() };
-        let e = errors(&report(vec![fatal, survived, fine]));
-        assert_eq!(e.len(), 2);
-        assert_eq!((e[0].errno.as_str(), e[0].count, e[0].place.as_deref()), ("ENOSPC", 1, Some("job0")));
-        assert_eq!((e[1].errno.as_str(), e[1].count, e[1].place.as_deref()), ("EIO", 3, Some("job1")));
-    }
-
-    #[test]
-    fn cpu_is_summed() {
-        let job = |cpu| JobReport { user_cpu_percent: cpu, ..JobReport::default() };
-        let share =
-            cpu_share(&report(vec![job(Some(50.0)), job(Some(75.0)), job(None)]), |j| j.user_cpu_percent);
-        assert!((share.unwrap() - 1.25).abs() < 1e-9);
-        assert_eq!(cpu_share(&report(vec![job(None)]), |j| j.user_cpu_percent), None);
-    }
-}
+mod tests;

@@ -1,14 +1,16 @@
 //! fio behind the engine's seam.
 
 use super::ini::Ini;
-use super::json::{self, Reading};
-use super::process::{self, Ended, Order, Why};
-use super::{jobfile, layout, output, version};
+use super::json::{self, JobReport, Reading};
+use super::output::{Asked, Span};
+use super::process::{self, Ended, GRACE, Order, Why};
+use super::{jobfile, layout, output, userfile, version};
 use crate::contract::{Engine, Job};
 use crate::error::EngineError;
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::trial::{EngineOutput, ErrorCount, Window};
 use record::workload::Ask;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,10 +19,28 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FioEngine;
 
+/// What is asked of each job.
+pub(super) enum AskedOf {
+    /// The same of all.
+    All(Asked),
+    /// By the section's name.
+    Sections(BTreeMap<String, Asked>),
+}
+
+impl AskedOf {
+    fn of(&self, report: &JobReport) -> Asked {
+        match self {
+            Self::All(asked) => *asked,
+            Self::Sections(map) => report.name.as_ref().and_then(|n| map.get(n)).copied().unwrap_or_default(),
+        }
+    }
+}
+
 /// A workload made ready for fio.
 pub(super) struct Ready {
     pub(super) ini: Ini,
     pub(super) shared_files: bool,
+    pub(super) asked: AskedOf,
     pub(super) expected_seconds: f64,
     pub(super) patience_seconds: f64,
 }
@@ -49,15 +69,16 @@ impl Engine for FioEngine {
             cancel: job.cancel,
             expected: seconds(ready.expected_seconds),
             patience: seconds(ready.patience_seconds),
+            grace: GRACE,
             started: job.started,
             tick: &|_| {},
         })?;
         let reading = json::read(&ended.stdout);
         let messages = messages(&reading, &ended);
         check_end(&argv, &ready, &ended, &messages)?;
-        let shared = ready.shared_files;
+        let asked = |report: &JobReport| ready.asked.of(report);
         let output = reading.report.as_ref().map(|report| {
-            let window = window(ended.end_ns, output::measured_seconds(report));
+            let window = window(ended.end_ns, output::span(report, &asked));
             EngineOutput {
                 engine,
                 argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
@@ -65,12 +86,12 @@ impl Engine for FioEngine {
                 raw: ended.stdout.clone(),
                 messages: messages.clone(),
                 window,
-                read: output::totals(report, |j| j.read.as_ref()),
-                write: output::totals(report, |j| j.write.as_ref()),
+                read: output::totals(report, &asked, |j| j.read.as_ref()),
+                write: output::totals(report, &asked, |j| j.write.as_ref()),
                 errors: output::errors(report),
                 cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
                 cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
-                shared_files: shared,
+                shared_files: ready.shared_files,
             }
         });
         judge_end(&argv, &ended, &reading, messages, output)
@@ -87,6 +108,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
             Ok(Ready {
                 ini: jobfile::render(job, options, &regions).map_err(refused)?,
                 shared_files: false,
+                asked: AskedOf::All(jobfile::asked(job, options)),
                 expected_seconds: job.trial_seconds + job.ramp_seconds,
                 patience_seconds: patience_seconds(
                     job,
@@ -94,7 +116,17 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
                 ),
             })
         }
-        Ask::JobFile { .. } => Err(refused("job files are not yet run".to_owned())),
+        Ask::JobFile { text, size_bytes, .. } => {
+            let file = userfile::rewrite(job, text).map_err(refused)?;
+            layout::check_user_files(job, &file)?;
+            Ok(Ready {
+                ini: file.run,
+                shared_files: file.shared_files,
+                asked: AskedOf::Sections(file.asked),
+                expected_seconds: file.expected_seconds,
+                patience_seconds: file.expected_seconds + patience_seconds(job, *size_bytes),
+            })
+        }
     }
 }
 
@@ -178,11 +210,13 @@ fn judge_end(
     }
 }
 
-fn window(end_ns: u64, measured_seconds: f64) -> Window {
-    let length = u64::try_from(seconds(measured_seconds).as_nanos()).unwrap_or(u64::MAX);
-    Window { start_ns: end_ns.saturating_sub(length), end_ns }
+fn window(end_ns: u64, span: Span) -> Window {
+    let ns = |value| u64::try_from(seconds(value).as_nanos()).unwrap_or(u64::MAX);
+    let start_ns = end_ns.saturating_sub(ns(span.begin_before_end_seconds));
+    Window { start_ns, end_ns: start_ns.saturating_add(ns(span.length_seconds)).min(end_ns) }
 }
 
+/// A time span from seconds; nothing for what is negative or no number.
 pub(super) fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(Duration::MAX)
 }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(50);
 
 /// How long fio may take to stop by itself when interrupted, and how long we wait for a killed one.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// What we keep of fio's output.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
@@ -42,6 +42,8 @@ pub(super) struct Order<'a> {
     pub(super) expected: Duration,
     /// How much longer it may take.
     pub(super) patience: Duration,
+    /// How long it may take to stop when interrupted.
+    pub(super) grace: Duration,
     /// Told the process id once.
     pub(super) started: &'a dyn Fn(u32),
     /// Told the process ids of fio and its jobs again and again.
@@ -223,11 +225,11 @@ impl Watch {
                         let _ = kill_process(self.pid, Signal::INT);
                     }
                 }
-                (Some(at), None) if at.elapsed() > GRACE => {
+                (Some(at), None) if at.elapsed() > order.grace => {
                     killed = Some(Instant::now());
                     self.kill_all();
                 }
-                (_, Some(at)) if at.elapsed() > GRACE => return why,
+                (_, Some(at)) if at.elapsed() > order.grace => return why,
                 _ => {}
             }
         }
@@ -300,3 +302,6 @@ pub(super) fn describe(status: Option<ExitStatus>) -> String {
         _ => "did not end even when killed".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! A user's own job file, run by fio with only the places replaced: every file becomes one of ours inside the ground, every
+//! file of a block ground a span of the device. Time is the file's own; the trial's where the file says nothing.
+
+use super::forbidden;
+use super::ini::{self, Ini, Section, escape};
+use super::jobfile;
+use super::output::Asked;
+use super::regions::{DATA_PREFIX, writable};
+use crate::contract::Job;
+use device::Place;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+mod block;
+mod value;
+
+/// Options we set for all jobs; what the file says of them is dropped. They change how fio reports and lays out, not the load.
+const OVERRIDDEN: &[&str] = &[
+    "allow_file_create",
+    "clat_percentiles",
+    "create_fsync",
+    "create_on_open",
+    "create_only",
+    "create_serialize",
+    "exitall_on_error",
+    "fallocate",
+    "group_reporting",
+    "stats",
+    "thread",
+    "unified_rw_reporting",
+    "unlink",
+];
+
+/// Options that say where; replaced.
+const PLACES: &[&str] = &["directory", "filename", "filename_format", "name", "unique_filename"];
+
+/// A job file made ready.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    /// What the trial runs.
+    pub(super) run: Ini,
+    /// What lays the data out beforehand.
+    pub(super) layout: Ini,
+    /// Whether several jobs use the same file or span.
+    pub(super) shared_files: bool,
+    /// When the trial should have ended, if its jobs ran one after the other.
+    pub(super) expected_seconds: f64,
+    /// What is asked of each section.
+    pub(super) asked: BTreeMap<String, Asked>,
+    /// For block grounds: bytes needed from the start of the device.
+    pub(super) block_end_bytes: Option<u64>,
+}
+
+/// One job section with everything that holds for it.
+struct UserJob {
+    section: Section,
+    effective: Section,
+    clones: u64,
+}
+
+/// Rewrites a job file for a ground.
+///
+/// # Errors
+/// In words: what can't be read, or what would lead fio elsewhere.
+pub(super) fn rewrite(job: &Job<'_>, text: &str) -> Result<Rewritten, String> {
+    let ini = ini::parse(text)?;
+    for section in &ini.sections {
+        check(section)?;
+    }
+    let jobs = flatten(&ini)?;
+    if jobs.is_empty() {
+        return Err("the job file has no job section".to_owned());
+    }
+    let mut rewritten = match job.ground.place() {
+        Place::Directory(directory) => in_directory(&jobs, directory)?,
+        Place::Block(device) => block::on_device(&jobs, device, job.seed)?,
+    };
+    for (user, section) in jobs.iter().zip(rewritten.run.sections.iter_mut()) {
+        time(job, user, section, &mut rewritten.asked, &mut rewritten.expected_seconds);
+        seed(job, user, section);
+    }
+    rewritten.run.sections.insert(0, head(false));
+    Ok(rewritten)
+}
+
+/// Options for all jobs, before everything else.
+fn head(layout: bool) -> Section {
+    let mut head = Section::new("global");
+    jobfile::reporting(&mut head);
+    if layout {
+        head.set("fallocate", "none");
+        head.flag("create_only", true);
+        head.flag("create_fsync", true);
+        head.flag("create_serialize", true);
+    } else {
+        jobfile::nothing_laid_out_by_fio(&mut head);
+    }
+    head
+}
+
+/// Refuses what would lead fio elsewhere.
+fn check(section: &Section) -> Result<(), String> {
+    if let Some(c) = forbidden::unsafe_text(&section.name) {
+        return Err(format!("the section name {:?} can't hold {c:?}", section.name));
+    }
+    for (name, value) in &section.options {
+        let value = value.as_deref().unwrap_or_default();
+        if OVERRIDDEN.contains(&name.as_str()) || PLACES.contains(&name.as_str()) {
+            continue;
+        }
+        if name.starts_with("include") {
+            return Err("the job file can't include another file; put its text in".to_owned());
+        }
+        if let Some(why) = forbidden::reason(name, value) {
+            return Err(format!("section [{}]: {why}", section.name));
+        }
+    }
+    Ok(())
+}
+
+/// Every job section with the global sections before it folded in, without what we set ourselves.
+fn flatten(ini: &Ini) -> Result<Vec<UserJob>, String> {
+    let mut defaults = Section::new("defaults");
+    let mut jobs = Vec::new();
+    for section in &ini.sections {
+        let mut effective = defaults.clone();
+        for (name, value) in &section.options {
+            effective.remove(name);
+            effective.options.push((name.clone(), value.clone()));
+        }
+        if section.is_global() {
+            defaults.options = effective.options;
+            continue;
+        }
+        effective.name.clone_from(&section.name);
+        let clones = match effective.get("numjobs") {
+            None => 1,
+            Some(text) => text.parse::<u64>().ok().filter(|n| (1..=4096).contains(n)).ok_or_else(|| {
+                format!("section [{}]: numjobs={text} isn't a number from 1 to 4096", section.name)
+            })?,
+        };
+        let mut own = effective.clone();
+        own.options.retain(|(n, _)| !OVERRIDDEN.contains(&n.as_str()) && !PLACES.contains(&n.as_str()));
+        jobs.push(UserJob { section: own, effective, clones });
+    }
+    distinct_names(&mut jobs);
+    Ok(jobs)
+}
+
+/// fio's report knows jobs by their section's name only.
+fn distinct_names(jobs: &mut [UserJob]) {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for job in jobs {
+        let count = seen.entry(job.section.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            job.section.name = format!("{}-{count}", job.section.name);
+        }
+    }
+}
+
+fn in_directory(jobs: &[UserJob], directory: &Path) -> Result<Rewritten, String> {
+    writable(directory)?;
+    let mut names = Names::default();
+    let mut users: BTreeMap<String, u64> = BTreeMap::new();
+    let mut run = Ini::default();
+    for job in jobs {
+        let mut section = job.section.clone();
+        section.set("directory", escape(&directory.to_string_lossy()));
+        if let Some(listed) = job.effective.get("filename") {
+            let files: Vec<_> = files(listed).iter().map(|f| names.of(f)).collect();
+            for file in &files {
+                *users.entry(file.clone()).or_default() += job.clones;
+            }
+            section.set("filename", files.join(":"));
+        } else {
+            let format = format(job, &mut names)?;
+            let by_clone = format.contains("$jobnum");
+            *users.entry(format.clone()).or_default() += if by_clone { 1 } else { job.clones };
+            section.set("filename_format", format);
+        }
+        run.sections.push(section);
+    }
+    let mut layout = run.clone();
+    for section in &mut layout.sections {
+        section.flag("overwrite", true);
+        for waits in ["stonewall", "startdelay", "wait_for"] {
+            section.remove(waits);
+        }
+    }
+    layout.sections.insert(0, head(true));
+    Ok(Rewritten {
+        run,
+        layout,
+        shared_files: users.values().any(|n| *n > 1),
+        expected_seconds: 0.0,
+        asked: BTreeMap::new(),
+        block_end_bytes: None,
+    })
+}
+
+/// The names of files that fio makes up: fio's own scheme, behind our prefix.
+fn format(job: &UserJob, names: &mut Names) -> Result<String, String> {
+    let own = names.of(&job.section.name);
+    let Some(format) = job.effective.get("filename_format") else {
+        return Ok(format!("{own}.$jobnum.$filenum"));
+    };
+    let known = format.replace("$jobname", "J").replace("$jobnum", "N").replace("$filenum", "F");
+    if known.contains('$') {
+        return Err(format!("filename_format={format}: only $jobname, $jobnum and $filenum are known here"));
+    }
+    let tail: String = format.replace("$jobname", "").chars().map(plain_or_dollar).collect();
+    let head = if format.contains("$jobname") { own } else { names.of("") };
+    Ok(format!("{head}{tail}"))
+}
+
+fn plain_or_dollar(c: char) -> char {
+    if c == '$' { c } else { plain(c) }
+}
+
+fn plain(c: char) -> char {
+    if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' }
+}
+
+/// Our names for the user's files: the same for the same, different for different ones.
+#[derive(Default)]
+struct Names {
+    given: BTreeMap<String, String>,
+}
+
+impl Names {
+    fn of(&mut self, theirs: &str) -> String {
+        if let Some(ours) = self.given.get(theirs) {
+            return ours.clone();
+        }
+        let base: String = theirs.trim_start_matches('/').chars().map(plain).take(100).collect();
+        let mut ours = format!("{DATA_PREFIX}{base}");
+        let mut count = 1;
+        while self.given.values().any(|taken| *taken == ours) {
+            count += 1;
+            ours = format!("{DATA_PREFIX}{base}-{count}");
+        }
+        self.given.insert(theirs.to_owned(), ours.clone());
+        ours
+    }
+}
+
+/// The files of `filename=`: separated by `:`, where `\:` is none.
+fn files(listed: &str) -> Vec<String> {
+    let mut files = vec![String::new()];
+    let mut chars = listed.chars();
+    while let Some(c) = chars.next() {
+        match (c, files.last_mut()) {
+            ('\\', Some(last)) => last.extend(chars.next()),
+            (':', _) => files.push(String::new()),
+            (c, Some(last)) => last.push(c),
+            (_, None) => {}
+        }
+    }
+    files.retain(|f| !f.is_empty());
+    files
+}
+
+/// The file's own times, the trial's where it has none.
+fn time(
+    job: &Job<'_>,
+    user: &UserJob,
+    section: &mut Section,
+    asked: &mut BTreeMap<String, Asked>,
+    expected_seconds: &mut f64,
+) {
+    let said = |name: &str| user.effective.get(name).and_then(value::seconds);
+    let runtime = said("runtime").filter(|s| *s > 0.0);
+    let seconds = runtime.unwrap_or(job.trial_seconds);
+    let ramp = said("ramp_time").unwrap_or(job.ramp_seconds);
+    if runtime.is_none() {
+        section.flag("time_based", true);
+        section.set("runtime", jobfile::milliseconds(seconds));
+    }
+    if user.effective.get("ramp_time").is_none() {
+        section.set("ramp_time", jobfile::milliseconds(ramp));
+    }
+    let on = |name: &str| user.effective.get(name).is_some_and(|v| v != "0");
+    let final_flush = on("end_fsync") || on("fsync_on_close") || on("end_syncfs");
+    asked.insert(section.name.clone(), Asked { seconds: Some(seconds), ramp: ramp > 0.0, final_flush });
+    *expected_seconds += seconds + ramp + said("startdelay").unwrap_or(0.0);
+}
+
+/// A seed per trial, unless the file wants offsets of its own.
+fn seed(job: &Job<'_>, user: &UserJob, section: &mut Section) {
+    if ["randrepeat", "randseed", "allrandrepeat"].iter().all(|name| user.effective.get(name).is_none()) {
+        section.flag("randrepeat", false);
+        section.set("randseed", jobfile::fio_seed(job.seed));
+    }
+}
+
+#[cfg(test)]
+mod tests;

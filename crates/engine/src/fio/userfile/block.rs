@@ -1,0 +1,145 @@
+//! A job file on a block device: each file the user names, or that fio would make up, is a span of the device.
+
+use super::value::bytes;
+use super::{Rewritten, UserJob, files};
+use crate::fio::ini::{Ini, Section, escape};
+use crate::fio::jobfile;
+use crate::fio::regions::writable;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const ALIGN_BYTES: u64 = 1 << 20;
+
+/// What decides the content of written blocks; the layout takes it over.
+const CONTENT: &[&str] = &[
+    "buffer_compress_chunk",
+    "buffer_compress_percentage",
+    "buffer_pattern",
+    "dedupe_mode",
+    "dedupe_percentage",
+    "dedupe_working_set_percentage",
+    "zero_buffers",
+];
+
+/// Where a job works.
+struct Extent {
+    /// The span's key: the user's file name, or the job itself.
+    key: String,
+    /// Where in the span.
+    offset: u64,
+    /// How long one clone's piece is.
+    size: u64,
+    /// How far clones are apart.
+    step: u64,
+    /// Bytes the span needs.
+    needs: u64,
+}
+
+pub(super) fn on_device(jobs: &[UserJob], device: &Path, seed: u64) -> Result<Rewritten, String> {
+    writable(device)?;
+    let extents = jobs.iter().enumerate().map(|(i, job)| extent(i, job)).collect::<Result<Vec<_>, _>>()?;
+    let mut spans: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut users: BTreeMap<&str, u64> = BTreeMap::new();
+    for (job, extent) in jobs.iter().zip(&extents) {
+        let needs = spans.entry(&extent.key).or_default();
+        *needs = (*needs).max(extent.needs);
+        let shared_by = if extent.step < extent.size { job.clones } else { 1 };
+        *users.entry(&extent.key).or_default() += shared_by;
+    }
+    let (starts, end) = starts(&spans)?;
+    let mut run = Ini::default();
+    let mut layout = Ini { sections: vec![layout_head(seed)] };
+    for (job, extent) in jobs.iter().zip(&extents) {
+        let start = starts.get(extent.key.as_str()).copied().unwrap_or(0);
+        let mut section = job.section.clone();
+        section.set("filename", escape(&device.to_string_lossy()));
+        section.set("offset", start + extent.offset);
+        section.set("offset_increment", extent.step);
+        section.set("size", extent.size);
+        run.sections.push(section);
+        layout.sections.push(fill(job, device, start, extent));
+    }
+    Ok(Rewritten {
+        run,
+        layout,
+        shared_files: users.values().any(|n| *n > 1),
+        expected_seconds: 0.0,
+        asked: BTreeMap::new(),
+        block_end_bytes: Some(end),
+    })
+}
+
+fn extent(index: usize, job: &UserJob) -> Result<Extent, String> {
+    let refuse = |why: &str| format!("section [{}]: {why}", job.section.name);
+    let size_of = |name: &str| match job.effective.get(name) {
+        None => Ok(None),
+        Some(text) => bytes(text).map(Some).ok_or_else(|| {
+            refuse(&format!("{name}={text}: on a block device this must be a plain size, e.g. 256m"))
+        }),
+    };
+    let listed = job.effective.get("filename").map(files).unwrap_or_default();
+    let many = size_of("nrfiles")?.is_some_and(|n| n > 1) || job.effective.get("filesize").is_some();
+    if listed.len() > 1 || many {
+        return Err(refuse("several files per job, or a filesize, need a file system in the stack"));
+    }
+    let size = size_of("size")?.filter(|s| *s > 0).ok_or_else(|| refuse("size= is missing"))?;
+    let offset = size_of("offset")?.unwrap_or(0);
+    let increment = size_of("offset_increment")?.unwrap_or(0);
+    let too_large = || refuse("its sizes add up to more than 2^64 bytes");
+    let (key, step) = match listed.into_iter().next() {
+        Some(file) => (format!("file {file}"), increment),
+        // Clones without a file name have each their own file in fio; here each its own piece.
+        None => {
+            let own = size.checked_next_multiple_of(ALIGN_BYTES).and_then(|s| s.checked_add(increment));
+            (format!("job {index}"), own.ok_or_else(too_large)?)
+        }
+    };
+    let last = step.checked_mul(job.clones - 1).and_then(|d| d.checked_add(offset)?.checked_add(size));
+    Ok(Extent { key, offset, size, step, needs: last.ok_or_else(too_large)? })
+}
+
+fn starts<'a>(spans: &BTreeMap<&'a str, u64>) -> Result<(BTreeMap<&'a str, u64>, u64), String> {
+    let mut starts = BTreeMap::new();
+    let mut next = 0_u64;
+    let mut end = 0;
+    for (key, needs) in spans {
+        starts.insert(*key, next);
+        let too_large = || "its sizes add up to more than 2^64 bytes".to_owned();
+        end = next.checked_add(*needs).ok_or_else(too_large)?;
+        next = end.checked_next_multiple_of(ALIGN_BYTES).ok_or_else(too_large)?;
+    }
+    Ok((starts, end))
+}
+
+fn layout_head(seed: u64) -> Section {
+    let mut head = Section::new("global");
+    head.set("ioengine", "libaio");
+    head.set("iodepth", 8);
+    head.flag("direct", true);
+    head.set("rw", "write");
+    head.flag("randrepeat", false);
+    head.set("randseed", jobfile::fio_seed(seed ^ jobfile::LAYOUT_SEED));
+    head.flag("refill_buffers", true);
+    head.flag("end_fsync", true);
+    jobfile::nothing_laid_out_by_fio(&mut head);
+    jobfile::reporting(&mut head);
+    head
+}
+
+/// Writes all pieces of one section.
+fn fill(job: &UserJob, device: &Path, start: u64, extent: &Extent) -> Section {
+    let mut section = Section::new(format!("layout-{}", job.section.name));
+    section.flag("stonewall", true);
+    section.set("filename", escape(&device.to_string_lossy()));
+    section.set("offset", start + extent.offset);
+    let length = extent.needs - extent.offset;
+    section.set("size", length);
+    let block = [1_u64 << 20, 65536, 4096].into_iter().find(|b| length % b == 0 && extent.offset % b == 0);
+    section.set("bs", block.unwrap_or(512));
+    for name in CONTENT {
+        if let Some(value) = job.effective.get(name) {
+            section.set(name, value);
+        }
+    }
+    section
+}

@@ -1,0 +1,231 @@
+//! A real fio on a scratch directory: workloads given as options. No root needed.
+
+mod support;
+
+use device::extents;
+use diskproof_engine::{Engine, EngineError, fio::FioEngine};
+use record::workload::{Layout, Rw};
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use support::{Bench, asked, gzip_share, options};
+
+#[test]
+fn fio_reads_what_was_laid_out() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-read");
+    let mut o = options(Rw::Randrw);
+    o.numjobs = 2;
+    let w = asked(o);
+    let mut job = bench.job(&w, 7, 0.5);
+    job.ramp_seconds = 0.3;
+    let pid = Cell::new(0);
+    let note = |p| pid.set(p);
+    job.started = &note;
+    let shares = RefCell::new(Vec::new());
+    let progress = |share| shares.borrow_mut().push(share);
+    job.progress = &progress;
+    let files = FioEngine.prepare(&job).unwrap();
+    assert_eq!(files.len(), 2);
+    assert_eq!(pid.get(), 0, "prepare announces no process to be sampled");
+    assert_eq!(shares.borrow().last(), Some(&1.0));
+    let out = FioEngine.run(&job).unwrap();
+    assert!(pid.get() > 1);
+    assert_eq!(out.engine, FioEngine.probe().unwrap());
+    let (r, w) = (out.read.unwrap(), out.write.unwrap());
+    for t in [&r, &w] {
+        assert!(t.ios > 0 && t.iops > 0.0);
+        assert!(t.latency.percentile_ns(0.5) > Some(0) && t.latency_mean_ns > Some(0.0));
+        // fio ends the ramp between two completions of a batch, so counts and bytes may differ by what was in flight.
+        assert!(t.bytes.abs_diff(t.ios * 4096) <= 2 * 4 * 4096, "{} bytes, {} I/Os", t.bytes, t.ios);
+        assert!(t.latency.count().abs_diff(t.ios) <= 2 * 4);
+        assert!((t.iops - t.ios as f64 / t.seconds).abs() / t.iops < 0.01);
+    }
+    assert!(out.errors.is_empty() && !out.shared_files);
+    assert!((out.window.seconds() - 0.5).abs() < 0.1, "{:?}", out.window);
+    assert!(out.cpu_user_share.is_some() && out.cpu_system_share.is_some());
+    for part in
+        ["refill_buffers=1", "randrepeat=0", "allow_file_create=0", "fallocate=none", "ramp_time=300ms"]
+    {
+        assert!(out.input.contains(part), "{part} is missing in\n{}", out.input);
+    }
+}
+
+#[test]
+fn fio_writes_data_as_compressible_as_declared() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-compress");
+    for (percent, low, high) in [(0, 0.98, 1.01), (50, 0.45, 0.55), (80, 0.17, 0.28)] {
+        let mut o = options(Rw::Randwrite);
+        o.buffer_compress_percentage = percent;
+        o.direct = false;
+        o.end_fsync = true;
+        let w = asked(o);
+        let job = bench.job(&w, 7, 0.3);
+        let file = FioEngine.prepare(&job).unwrap().remove(0);
+        let laid_out = gzip_share(&file);
+        assert!((low..high).contains(&laid_out), "laid out at {percent} %: {laid_out}");
+        FioEngine.run(&job).unwrap();
+        let written = gzip_share(&file);
+        assert!((low..high).contains(&written), "written at {percent} %: {written}");
+    }
+}
+
+#[test]
+fn fio_lays_out_duplicates_as_declared() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-dedupe");
+    let mut o = options(Rw::Read);
+    o.dedupe_percentage = 60;
+    let w = asked(o);
+    let file = FioEngine.prepare(&bench.job(&w, 7, 0.3)).unwrap().remove(0);
+    let data = fs::read(file).unwrap();
+    let blocks = data.chunks(4096).count() as f64;
+    let unique = data.chunks(4096).collect::<std::collections::BTreeSet<_>>().len() as f64;
+    assert!((0.3..0.5).contains(&(unique / blocks)), "{unique} of {blocks} blocks are unique");
+}
+
+#[test]
+fn fio_leaves_no_holes_in_written_data() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-holes");
+    for size_bytes in [4096, 1 << 20, (3 << 20) + 8192, 5_000_000] {
+        let mut o = options(Rw::Randread);
+        o.size_bytes = size_bytes;
+        let w = asked(o);
+        let file = FioEngine.prepare(&bench.job(&w, 7, 0.2)).unwrap().remove(0);
+        let found = extents::of_file(&file).unwrap();
+        assert!(found.size_bytes >= size_bytes && found.size_bytes < size_bytes + 4096);
+        assert_eq!((found.hole_bytes, found.unwritten_bytes), (0, 0), "{found:?}");
+        assert_eq!(found.written_bytes, found.size_bytes);
+    }
+}
+
+#[test]
+fn fio_gets_holes_and_reservations_where_asked() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-layouts");
+    let mut w = asked(options(Rw::Randread));
+    for layout in [Layout::Hole, Layout::Unwritten] {
+        w.layout = layout;
+        let job = bench.job(&w, 7, 0.2);
+        let file = FioEngine.prepare(&job).unwrap().remove(0);
+        let before = extents::of_file(&file).unwrap();
+        assert_eq!(before.written_bytes, 0);
+        let of_its_kind = if layout == Layout::Hole { before.hole_bytes } else { before.unwritten_bytes };
+        assert_eq!(of_its_kind, 8 << 20, "{layout:?}: {before:?}");
+        FioEngine.run(&job).unwrap();
+        let after = extents::of_file(&file).unwrap();
+        assert_eq!(after, before, "{layout:?}: fio laid out by itself");
+    }
+}
+
+#[test]
+fn fio_refuses_to_run_on_data_that_is_missing_or_short() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-short");
+    let w = asked(options(Rw::Randread));
+    let job = bench.job(&w, 7, 0.2);
+    assert!(matches!(FioEngine.run(&job), Err(EngineError::Io { .. })), "nothing laid out");
+    let file = FioEngine.prepare(&job).unwrap().remove(0);
+    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(4096).unwrap();
+    let error = FioEngine.run(&job).unwrap_err();
+    assert!(matches!(error, EngineError::LaidOutShort { found_bytes: 4096, .. }), "{error}");
+}
+
+#[test]
+fn fio_takes_other_offsets_in_every_trial() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-seeds");
+    let w = asked(options(Rw::Randread));
+    FioEngine.prepare(&bench.job(&w, 1, 0.1)).unwrap();
+    let of = |seed| offsets(&FioEngine.run(&bench.job(&w, seed, 0.1)).unwrap().input, &bench.scratch);
+    let (first, again, other) = (of(1), of(1), of(2));
+    assert!(first.len() >= 100);
+    assert_eq!(first[..100], again[..100], "the same seed asks for the same offsets");
+    let same = first[..100].iter().zip(&other[..100]).filter(|(a, b)| a == b).count();
+    assert!(same < 10, "{same} of 100 offsets are the same with another seed");
+    // The highest seeds must be taken too.
+    assert_ne!(of(u64::MAX)[..100], first[..100]);
+    assert_ne!(of(0)[..100], first[..100]);
+}
+
+/// The offsets a job file asks for, in order of issue, from fio's own log.
+fn offsets(input: &str, scratch: &Path) -> Vec<u64> {
+    let log = "write_lat_log=offsets\nlog_offset=1\niodepth=1\n";
+    let text = input.replacen("[job0]\n", &format!("[job0]\n{log}"), 1);
+    fs::write(scratch.join("offsets.fio"), text).unwrap();
+    let fio = Command::new("fio").arg("offsets.fio").current_dir(scratch).output().unwrap();
+    assert!(fio.status.success(), "{fio:?}");
+    let log = fs::read_to_string(scratch.join("offsets_clat.1.log")).unwrap();
+    log.lines().map(|l| l.split(", ").nth(4).unwrap().trim().parse().unwrap()).collect()
+}
+
+#[test]
+fn fio_stops_when_cancelled() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-cancel");
+    let w = asked(options(Rw::Randread));
+    let mut job = bench.job(&w, 7, 600.0);
+    let pid = Cell::new(0);
+    FioEngine.prepare(&job).unwrap();
+    let begun = Instant::now();
+    let note = |p| pid.set(p);
+    job.started = &note;
+    let cancel = &bench.cancel;
+    let result = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(400));
+            cancel.store(true, Ordering::SeqCst);
+        });
+        FioEngine.run(&job)
+    });
+    assert!(matches!(result, Err(EngineError::Cancelled)), "{result:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(!Path::new(&format!("/proc/{}", pid.get())).exists());
+    let commands =
+        fs::read_dir("/proc").unwrap().filter_map(|e| fs::read(e.ok()?.path().join("cmdline")).ok());
+    let ours = bench.scratch.to_string_lossy().into_owned();
+    assert_eq!(commands.filter(|c| String::from_utf8_lossy(c).contains(&ours)).count(), 0, "no job is left");
+    // Cancelled beforehand: nothing is laid out in full either.
+    assert!(matches!(FioEngine.prepare(&bench.job(&w, 7, 1.0)), Err(EngineError::Cancelled)));
+}
+
+#[test]
+fn fio_says_what_it_did_not_understand() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-option");
+    let mut o = options(Rw::Randread);
+    o.other.insert("no_such_option".into(), "1".into());
+    let w = asked(o);
+    let job = bench.job(&w, 7, 0.2);
+    FioEngine.prepare(&job).unwrap();
+    let text = FioEngine.run(&job).unwrap_err().to_string();
+    assert!(text.contains("Bad option <no_such_option=1>"), "{text}");
+}
+
+#[test]
+fn fio_is_not_led_elsewhere() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-elsewhere");
+    let victim = bench.dir.join("victim");
+    fs::write(&victim, "precious").unwrap();
+    let name = victim.to_string_lossy().into_owned();
+    for (option, value) in [
+        ("filename", name.as_str()),
+        ("exec_prerun", "touch victim"),
+        ("thinktime", "1\nfilename=victim"),
+        ("bs", "1k"),
+    ] {
+        let mut o = options(Rw::Write);
+        o.other.insert(option.into(), value.into());
+        let w = asked(o);
+        let job = bench.job(&w, 7, 0.2);
+        FioEngine.prepare(&job).unwrap();
+        assert!(matches!(FioEngine.run(&job), Err(EngineError::Refused { .. })), "{option}");
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+}

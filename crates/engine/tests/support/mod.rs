@@ -1,0 +1,107 @@
+//! Grounds and jobs for tests that run a real fio.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+
+use device::{Ground, LentDir};
+use diskproof_engine::Job;
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// A scratch directory and a ground, both gone when dropped.
+pub struct Bench {
+    pub dir: PathBuf,
+    pub scratch: PathBuf,
+    pub ground: Ground,
+    pub cancel: AtomicBool,
+    _lent: Option<LentDir>,
+}
+
+impl Bench {
+    /// A ground in a lent directory. Take `testkit::exclusive()` first.
+    pub fn lent(name: &str) -> Self {
+        let dir = testkit::fresh_dir(name);
+        let lent = device::lend(&dir, 0, "diskproof-test-lent").unwrap();
+        let mut bench = Self::on(dir, Ground::lent(&lent));
+        bench._lent = Some(lent);
+        bench
+    }
+
+    /// On any ground.
+    pub fn on(dir: PathBuf, ground: Ground) -> Self {
+        let scratch = dir.join("scratch");
+        std::fs::create_dir_all(&scratch).unwrap();
+        Self { dir, scratch, ground, cancel: AtomicBool::new(false), _lent: None }
+    }
+
+    pub fn job<'a>(&'a self, workload: &'a Workload, seed: u64, seconds: f64) -> Job<'a> {
+        Job {
+            ground: &self.ground,
+            workload,
+            seed,
+            trial_seconds: seconds,
+            ramp_seconds: 0.0,
+            cgroup_procs: None,
+            cancel: &self.cancel,
+            started: &|_| {},
+            progress: &|_| {},
+            scratch: &self.scratch,
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if !testkit::keep_wreck() {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+pub fn options(rw: Rw) -> Options {
+    Options {
+        rw,
+        rwmixread: 50,
+        bs_bytes: 4096,
+        size_bytes: 8 << 20,
+        iodepth: 4,
+        numjobs: 1,
+        direct: true,
+        ioengine: "libaio".into(),
+        fsync: 0,
+        fdatasync: 0,
+        end_fsync: false,
+        buffer_compress_percentage: 0,
+        dedupe_percentage: 0,
+        rate_iops: None,
+        random_distribution: "random".into(),
+        norandommap: false,
+        other: BTreeMap::new(),
+    }
+}
+
+pub fn workload(ask: Ask) -> Workload {
+    Workload {
+        name: "w".into(),
+        engine: EngineKind::Fio,
+        ask,
+        layout: Layout::Written,
+        cache: CacheStart::Cold,
+    }
+}
+
+pub fn asked(options: Options) -> Workload {
+    workload(Ask::Options(options))
+}
+
+/// A user's own job file.
+pub fn job_file(text: &str, size_bytes: u64) -> Workload {
+    workload(Ask::JobFile { path: "jobs/mine.fio".into(), text: text.into(), size_bytes })
+}
+
+/// What is left of `bytes` after gzip, as a share.
+pub fn gzip_share(path: &std::path::Path) -> f64 {
+    let out = std::process::Command::new("gzip").arg("-1c").arg(path).output().unwrap();
+    assert!(out.status.success());
+    out.stdout.len() as f64 / std::fs::metadata(path).unwrap().len() as f64
+}
