@@ -1,1 +1,29 @@
-//! stub
+//! Layers and the undo journal; the only room that changes a machine.
+//!
+//! Every change is an [`Act`]: its intent, with all that its undo needs, is durable in the run's [`Journal`] before it is
+//! done. [`Volumes::provide`] makes the volumes, [`build`] a stack on them, [`Built::undo`] takes the stack down, and
+//! [`Journal::undo_all`] everything; [`undo_run`] does the same for a process that is gone. docs/decisions/0003-journal.md
+//! says why.
+
+mod act;
+mod build;
+mod error;
+mod fill;
+mod holders;
+mod journal;
+mod layer;
+mod machine;
+mod mounts;
+mod names;
+pub mod settle;
+mod throttle;
+mod volumes;
+
+pub use act::Act;
+pub use build::{Built, build};
+pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
+pub use holders::Holder;
+pub use journal::{Journal, Leftover, Mark, Skipped, UndoReport, leftovers, undo_run};
+pub use machine::{Fill, Hooks, Injected, Machine, NoHooks, PREFIX, Phase, Point};
+pub use throttle::{Flavour, Throttle, detect};
+pub use volumes::{Provided, RESERVE_BYTES, Volumes};

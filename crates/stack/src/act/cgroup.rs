@@ -1,0 +1,210 @@
+//! The run's cgroup and its limits, in both flavours.
+
+use super::kind::{Act, Doing, Reversible, Undoing, Undone};
+use super::retry::{PATIENCE, until_ok};
+use crate::error::ActError;
+use crate::holders::Holder;
+use crate::journal::Entry;
+use crate::machine::Machine;
+use crate::names;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Makes a cgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeCgroup {
+    /// Its directory; its name carries our prefix.
+    pub path: PathBuf,
+}
+
+impl fmt::Display for MakeCgroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "make the cgroup {}", self.path.display())
+    }
+}
+
+impl Reversible for MakeCgroup {
+    fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
+        std::fs::create_dir(&self.path).map_err(ActError::io("make the cgroup", &self.path))
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if !names::carries_prefix(undoing.machine, &self.path) {
+            let saw = "it is not named like ours".to_owned();
+            return Err(ActError::NotOurs { what: self.path.display().to_string(), saw });
+        }
+        // a process that has just ended is counted for a moment longer
+        until_ok(PATIENCE, || match std::fs::remove_dir(&self.path) {
+            Ok(()) => Ok(Undone::Done),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Undone::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let holders = processes(undoing.machine, &self.path);
+                Err(ActError::Busy { what: self.path.display().to_string(), holders })
+            }
+            Err(error) => Err(ActError::io("remove the cgroup", &self.path)(error)),
+        })
+    }
+}
+
+fn processes(machine: &Machine<'_>, cgroup: &Path) -> Vec<Holder> {
+    pids(cgroup)
+        .into_iter()
+        .map(|pid| {
+            let comm = std::fs::read_to_string(machine.roots.proc.join(format!("{pid}/comm")));
+            Holder { pid, comm: comm.unwrap_or_default().trim_end().to_owned() }
+        })
+        .collect()
+}
+
+fn pids(cgroup: &Path) -> Vec<u32> {
+    let text = std::fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+/// Ends what still runs in these cgroups of ours: engines that outlived the node that started them, which would keep
+/// mounts and devices busy. Nobody else is in a cgroup that we made. Returns whom it ended.
+pub(crate) fn end_processes(machine: &Machine<'_>, entries: &[Entry]) -> Vec<u32> {
+    let mut ended = Vec::new();
+    for entry in entries {
+        let Act::MakeCgroup(made) = &entry.act else { continue };
+        if !names::carries_prefix(machine, &made.path) {
+            continue;
+        }
+        for pid in pids(&made.path) {
+            let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            if target.is_some_and(|target| kill_process(target, Signal::KILL).is_ok()) {
+                ended.push(pid);
+            }
+        }
+        let gone = || if pids(&made.path).is_empty() { Ok(()) } else { Err(()) };
+        let _ = until_ok(PATIENCE, gone);
+    }
+    ended
+}
+
+/// Hands a controller to a cgroup's children (v2: their limits exist only then). Only done, and only journalled, when
+/// it wasn't handed down before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnableController {
+    /// The parent's `cgroup.subtree_control`.
+    pub file: PathBuf,
+    /// e.g. `io`.
+    pub controller: String,
+}
+
+impl fmt::Display for EnableController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "enable {} in {}", self.controller, self.file.display())
+    }
+}
+
+impl EnableController {
+    fn is_enabled(&self) -> Result<bool, ActError> {
+        let text = std::fs::read_to_string(&self.file).map_err(ActError::io("read", &self.file))?;
+        Ok(text.split_whitespace().any(|word| word.trim_start_matches('+') == self.controller))
+    }
+}
+
+impl Reversible for EnableController {
+    fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
+        std::fs::write(&self.file, format!("+{}", self.controller)).map_err(ActError::io("write", &self.file))?;
+        if self.is_enabled()? {
+            return Ok(());
+        }
+        let saw = "it is not".to_owned();
+        Err(ActError::Unverified { what: self.file.display().to_string(), expected: self.controller.clone(), saw })
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if undoing.rebooted || !self.file.exists() || !self.is_enabled()? {
+            return Ok(Undone::Nothing);
+        }
+        let Some(parent) = self.file.parent() else { return Ok(Undone::Nothing) };
+        if let Some(user) = other_user(undoing.machine, parent) {
+            return Ok(Undone::Left(format!("{} uses it too", user.display())));
+        }
+        match std::fs::write(&self.file, format!("-{}", self.controller)) {
+            Ok(()) => Ok(Undone::Done),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                Ok(Undone::Left("another cgroup uses it since".to_owned()))
+            }
+            Err(error) => Err(ActError::io("write", &self.file)(error)),
+        }
+    }
+}
+
+/// Another run's cgroup beside ours, whose limits would vanish with the controller. Ours is gone by now.
+fn other_user(machine: &Machine<'_>, parent: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(parent).ok()?;
+    entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir() && names::carries_prefix(machine, path))
+}
+
+/// Limits one device in a cgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetThrottle {
+    /// The limits' file in our cgroup.
+    pub file: PathBuf,
+    /// Device, `major:minor`.
+    pub device: String,
+    /// The limit, in the file's own syntax, e.g. `80` or `riops=80 wiops=80`.
+    pub limit: String,
+    /// What takes it back, e.g. `0`.
+    pub none: String,
+}
+
+impl fmt::Display for SetThrottle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "write \"{} {}\" to {}", self.device, self.limit, self.file.display())
+    }
+}
+
+impl Reversible for SetThrottle {
+    fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
+        let line = format!("{} {}", self.device, self.limit);
+        std::fs::write(&self.file, line).map_err(ActError::io("write", &self.file))?;
+        let saw = std::fs::read_to_string(&self.file).map_err(ActError::io("read", &self.file))?;
+        if saw.lines().any(|line| self.is_shown_by(line)) {
+            return Ok(());
+        }
+        Err(ActError::Unverified {
+            what: self.file.display().to_string(),
+            expected: format!("{} {}", self.device, self.limit),
+            saw,
+        })
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let of_ours = self.file.parent().is_some_and(|group| names::carries_prefix(undoing.machine, group));
+        if !of_ours {
+            let saw = "its cgroup is not named like ours".to_owned();
+            return Err(ActError::NotOurs { what: self.file.display().to_string(), saw });
+        }
+        let shown = match std::fs::read_to_string(&self.file) {
+            Ok(shown) => shown,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Nothing),
+            Err(error) => return Err(ActError::io("read", &self.file)(error)),
+        };
+        if !shown.lines().any(|line| line.split(' ').next() == Some(&self.device)) {
+            return Ok(Undone::Nothing);
+        }
+        match std::fs::write(&self.file, format!("{} {}", self.device, self.none)) {
+            Ok(()) => Ok(Undone::Done),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(Undone::Nothing),
+            Err(error) => Err(ActError::io("write", &self.file)(error)),
+        }
+    }
+}
+
+impl SetThrottle {
+    /// The kernel shows all of a device's limits in one line, in its own order.
+    fn is_shown_by(&self, line: &str) -> bool {
+        let mut words = line.split_whitespace();
+        words.next() == Some(&self.device) && {
+            let words: Vec<&str> = words.collect();
+            self.limit.split(' ').all(|word| words.contains(&word))
+        }
+    }
+}

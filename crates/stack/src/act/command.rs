@@ -1,0 +1,66 @@
+//! A layer that the user's own programs build.
+
+use super::device_ref::{DeviceRef, Standing, Title};
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::wipe;
+use crate::error::ActError;
+use host::Invocation;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Runs the user's programs; the undo runs those that take the layer down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandUp {
+    /// What they work on.
+    pub devices: Vec<DeviceRef>,
+    /// Argument vectors, placeholders filled in.
+    pub up: Vec<Vec<String>>,
+    /// Likewise; each must succeed also when `up` was never or only partly run.
+    pub down: Vec<Vec<String>>,
+}
+
+impl fmt::Display for CommandUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.up.first().and_then(|argv| argv.first()).map_or("nothing", String::as_str);
+        write!(f, "run the layer's own programs ({first}...)")
+    }
+}
+
+impl Reversible for CommandUp {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        for argv in &self.up {
+            doing.check_cancel()?;
+            if let Some(program) = invocation(argv) {
+                doing.run("build the layer", &program)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        for device in &self.devices {
+            match device.standing(undoing) {
+                Standing::Ours(_) => {}
+                // the programs name devices by path: somebody else may have that path now
+                Standing::Gone => return Ok(Undone::Left(format!("{} is gone", device.path.display()))),
+                Standing::Foreign(saw) => return Ok(Undone::Left(saw)),
+            }
+        }
+        let mut failed = None;
+        for program in self.down.iter().filter_map(|argv| invocation(argv)) {
+            let result = undoing.machine.runner.run(&program).map_err(ActError::tool("take the layer down"));
+            failed = failed.or(result.err());
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let own = self.devices.iter().filter(|device| matches!(device.title, Title::Backing(_)));
+        let wiped = wipe::join(own.map(|device| wipe::wipe(undoing, device, None)))?;
+        Ok(if wiped == Undone::Nothing && !self.down.is_empty() { Undone::Done } else { wiped })
+    }
+}
+
+fn invocation(argv: &[String]) -> Option<Invocation> {
+    let (program, args) = argv.split_first()?;
+    Some(Invocation::program(program).args(args))
+}

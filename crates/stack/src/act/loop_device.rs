@@ -1,0 +1,195 @@
+//! A loop device of our own over a backing file.
+
+use super::device_ref::{backing_in, devno_of};
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::retry::{PATIENCE, until_ok};
+use crate::error::ActError;
+use crate::holders;
+use crate::machine::Machine;
+use device::loop_control;
+use host::{Invocation, Tool};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// First number we take: far above those that the machine makes by itself.
+pub(crate) const FIRST_NUMBER: u32 = 1000;
+/// Sector size to try when the backing file's device can't do direct I/O in 512-byte pieces.
+const LARGE_SECTOR: &str = "4096";
+
+/// Adds loop device `number`, bars it from punching holes, and attaches the file with direct I/O where that can be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachLoop {
+    /// The backing file, as the kernel will name it.
+    pub backing: PathBuf,
+    /// The device's number, of our own choice.
+    pub number: u32,
+}
+
+impl fmt::Display for AttachLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "attach {} to loop{}", self.backing.display(), self.number)
+    }
+}
+
+impl Reversible for AttachLoop {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        let roots = doing.machine.roots;
+        match loop_control::add(&roots.dev, self.number) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(ActError::LoopTaken { number: self.number });
+            }
+            Err(error) => return Err(ActError::io("add a loop device by", roots.dev.join("loop-control"))(error)),
+        }
+        let node = self.node(doing.machine);
+        until_ok(PATIENCE, || devno_of(&node).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)))
+            .map_err(ActError::io("find (is /dev a devtmpfs here?)", &node))?;
+        self.forbid_holes(doing.machine)?;
+        self.attach(doing, &node)?;
+        // a kernel that computes the limit anew when a file is attached
+        self.forbid_holes(doing.machine)?;
+        let saw = backing_in(&self.sys_dir(doing.machine));
+        if saw.as_deref() != Some(&self.backing) {
+            return Err(ActError::Unverified {
+                what: format!("backing file of {}", node.display()),
+                expected: self.backing.display().to_string(),
+                saw: saw.map_or("none".to_owned(), |path| path.display().to_string()),
+            });
+        }
+        Ok(())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let machine = undoing.machine;
+        let mut undone = Undone::Nothing;
+        for name in over(&machine.roots.sys, &self.backing) {
+            detach(machine, &name, &self.backing)?;
+            undone = Undone::Done;
+        }
+        let dir = self.sys_dir(machine);
+        if undoing.rebooted || !dir.exists() {
+            return Ok(undone);
+        }
+        if let Some(other) = backing_in(&dir) {
+            return Ok(Undone::Left(format!("loop{} is over {} now", self.number, other.display())));
+        }
+        let removed = until_ok(PATIENCE, || match loop_control::remove(&machine.roots.dev, self.number) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+            result => result,
+        });
+        removed.map_err(|error| busy_or(machine, &self.node(machine), error, "remove"))?;
+        Ok(Undone::Done)
+    }
+}
+
+impl AttachLoop {
+    pub(crate) fn node(&self, machine: &Machine<'_>) -> PathBuf {
+        machine.roots.dev.join(format!("loop{}", self.number))
+    }
+
+    fn sys_dir(&self, machine: &Machine<'_>) -> PathBuf {
+        machine.roots.sys.join(format!("block/loop{}", self.number))
+    }
+
+    /// Whether it does direct I/O, as the kernel says.
+    pub(crate) fn direct_io(&self, machine: &Machine<'_>) -> Option<bool> {
+        let text = std::fs::read_to_string(self.sys_dir(machine).join("loop/dio")).ok()?;
+        Some(text.trim() == "1")
+    }
+
+    /// The loop driver refuses discards *and* write-zeroes when this limit is 0. It would turn both into holes or
+    /// unwritten extents, which mkfs and an ext4 mount ask for even when told not to discard.
+    fn forbid_holes(&self, machine: &Machine<'_>) -> Result<(), ActError> {
+        let knob = self.sys_dir(machine).join("queue/discard_max_bytes");
+        let read = || std::fs::read_to_string(&knob).map_err(ActError::io("read", &knob));
+        if read()?.trim() != "0" {
+            std::fs::write(&knob, "0").map_err(ActError::io("write", &knob))?;
+        }
+        let saw = read()?.trim().to_owned();
+        if saw == "0" {
+            return Ok(());
+        }
+        Err(ActError::Unverified { what: knob.display().to_string(), expected: "0".to_owned(), saw })
+    }
+
+    /// Direct I/O first; with larger sectors if the backing device needs them; else without, which the facts will show.
+    fn attach(&self, doing: &mut Doing<'_>, node: &Path) -> Result<(), ActError> {
+        let base = || Invocation::new(Tool::Losetup);
+        let tries = [
+            base().arg("--direct-io=on"),
+            base().args(["--direct-io=on", "--sector-size", LARGE_SECTOR]),
+            base(),
+        ];
+        let mut result = Ok(());
+        for attempt in tries {
+            if backing_in(&self.sys_dir(doing.machine)).is_some() {
+                let detach = Invocation::new(Tool::Losetup).arg("--detach").arg(node);
+                doing.machine.runner.run(&detach).map_err(ActError::tool("detach the loop device again"))?;
+            }
+            let attempt = attempt.arg(node).arg(&self.backing);
+            result = doing.run("attach the loop device", &attempt).map(|_| ());
+            if result.is_ok() && self.direct_io(doing.machine) == Some(true) {
+                return Ok(());
+            }
+        }
+        result
+    }
+}
+
+/// The lowest number from [`FIRST_NUMBER`] on that no loop device has.
+pub(crate) fn free_number(machine: &Machine<'_>, from: u32) -> u32 {
+    (from.max(FIRST_NUMBER)..)
+        .find(|number| !machine.roots.sys.join(format!("block/loop{number}")).exists())
+        .unwrap_or(FIRST_NUMBER)
+}
+
+/// Kernel names of the loop devices over a file.
+pub(crate) fn over(sys: &Path, backing: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(sys.join("block")) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("loop"))
+        .filter(|entry| backing_in(&entry.path()).as_deref() == Some(backing))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Detaches a device that nobody uses. The kernel would also take the request while somebody does, and obey later: then
+/// the backing file would be removed under a living file system.
+fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActError> {
+    let node = machine.roots.dev.join(name);
+    until_ok(PATIENCE, || is_free(machine, &node))?;
+    let detach = Invocation::new(Tool::Losetup).arg("--detach").arg(&node);
+    machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.display())))?;
+    until_ok(PATIENCE, || {
+        if over(&machine.roots.sys, backing).iter().any(|still| still == name) {
+            return Err(ActError::Busy { what: node.display().to_string(), holders: holders::of(&machine.roots.proc, &node) });
+        }
+        Ok(())
+    })
+}
+
+fn is_free(machine: &Machine<'_>, node: &Path) -> Result<(), ActError> {
+    // the kernel's own word on mounts, members of arrays, swap: it gives exclusive use to one at a time
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    match rustix::fs::open(node, flags, rustix::fs::Mode::empty()) {
+        Ok(_) => {}
+        Err(error) => return Err(busy_or(machine, node, error.into(), "open")),
+    }
+    let holders = holders::of(&machine.roots.proc, node);
+    if holders.is_empty() {
+        return Ok(());
+    }
+    Err(ActError::Busy { what: node.display().to_string(), holders })
+}
+
+fn busy_or(machine: &Machine<'_>, node: &Path, error: io::Error, doing: &'static str) -> ActError {
+    if error.kind() == io::ErrorKind::ResourceBusy {
+        let holders = holders::of(&machine.roots.proc, node);
+        return ActError::Busy { what: node.display().to_string(), holders };
+    }
+    ActError::Io { doing, path: node.to_owned(), source: error }
+}

@@ -1,0 +1,89 @@
+//! Making a file system.
+
+use super::device_ref::{DeviceRef, Standing};
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::wipe;
+use crate::error::ActError;
+use host::{Invocation, Tool};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which mkfs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MadeFs {
+    Ext3,
+    Ext4,
+    Xfs,
+    Btrfs,
+}
+
+impl MadeFs {
+    /// As mount(8) spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext3 => "ext3",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+        }
+    }
+
+    fn tool(self) -> Tool {
+        match self {
+            Self::Ext3 => Tool::MkfsExt3,
+            Self::Ext4 => Tool::MkfsExt4,
+            Self::Xfs => Tool::MkfsXfs,
+            Self::Btrfs => Tool::MkfsBtrfs,
+        }
+    }
+}
+
+/// Makes a file system under a UUID of our choice, by which it is known again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mkfs {
+    /// Which.
+    pub fs: MadeFs,
+    /// On what.
+    pub devices: Vec<DeviceRef>,
+    /// Our UUID; `args` holds it too.
+    pub uuid: String,
+    /// All arguments but the devices.
+    pub args: Vec<String>,
+}
+
+impl fmt::Display for Mkfs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let devices: Vec<String> = self.devices.iter().map(|device| device.path.display().to_string()).collect();
+        write!(f, "make {} on {}", self.fs.name(), devices.join(" "))
+    }
+}
+
+impl Reversible for Mkfs {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        let devices = self.devices.iter().map(|device| &device.path);
+        let make = Invocation::new(self.fs.tool()).args(&self.args).args(devices);
+        doing.run("make the file system", &make).map(|_| ())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if self.fs == MadeFs::Btrfs && !undoing.rebooted {
+            self.forget(undoing);
+        }
+        wipe::join(self.devices.iter().map(|device| wipe::wipe(undoing, device, Some(&self.uuid))))
+    }
+}
+
+impl Mkfs {
+    /// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
+    /// verified, and a device it never knew is no failure.
+    fn forget(&self, undoing: &Undoing<'_>) {
+        for device in &self.devices {
+            if let Standing::Ours(path) = device.standing(undoing) {
+                let forget = Invocation::new(Tool::Btrfs).args(["device", "scan", "--forget"]).arg(path);
+                let _ = undoing.machine.runner.run(&forget);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Mounting a file system.
+
+use super::device_ref::{DeviceRef, Standing};
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::retry::{PATIENCE, until_ok};
+use crate::error::ActError;
+use crate::machine::Machine;
+use crate::mounts::{self, MountEntry};
+use crate::{holders, names};
+use host::{Invocation, Tool};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Mounts one of our file systems on one of our mount points.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Its devices; the first one is named to mount(8).
+    pub devices: Vec<DeviceRef>,
+    /// Its type.
+    pub fs_type: String,
+    /// Options.
+    pub options: Vec<String>,
+    /// Where; in our mounts' directory.
+    pub target: PathBuf,
+}
+
+impl fmt::Display for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "mount {} on {}", self.fs_type, self.target.display())
+    }
+}
+
+impl Reversible for Mount {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        let Some(device) = self.devices.first() else {
+            let saw = "no device".to_owned();
+            return Err(ActError::Unverified { what: self.to_string(), expected: "a device".to_owned(), saw });
+        };
+        let mut mount = Invocation::new(Tool::Mount).args(["-t", &self.fs_type]);
+        if !self.options.is_empty() {
+            mount = mount.arg("-o").arg(self.options.join(","));
+        }
+        doing.run("mount", &mount.arg(&device.path).arg(&self.target))?;
+        match self.top(doing.machine)? {
+            Some(entry) if self.is_it(&entry) => Ok(()),
+            other => Err(ActError::Unverified {
+                what: format!("mount at {}", self.target.display()),
+                expected: format!("{} of {}", self.fs_type, device.path.display()),
+                saw: other.map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.display())),
+            }),
+        }
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let machine = undoing.machine;
+        let mut undone = Undone::Nothing;
+        while let Some(entry) = self.top(machine)? {
+            self.verify(undoing, &entry)?;
+            self.unmount(machine)?;
+            undone = Undone::Done;
+        }
+        Ok(undone)
+    }
+}
+
+impl Mount {
+    /// What is mounted at our mount point, the last one mounted first.
+    fn top(&self, machine: &Machine<'_>) -> Result<Option<MountEntry>, ActError> {
+        let proc = &machine.roots.proc;
+        let all = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
+        Ok(all.into_iter().rfind(|entry| entry.target == self.target))
+    }
+
+    fn is_it(&self, entry: &MountEntry) -> bool {
+        entry.fs_type == self.fs_type && self.devices.iter().any(|device| entry.source == device.path)
+    }
+
+    fn verify(&self, undoing: &Undoing<'_>, entry: &MountEntry) -> Result<(), ActError> {
+        let what = || format!("mount at {}", self.target.display());
+        if !names::is_ours_in(undoing.machine, &self.target, &undoing.machine.mounts_dir()) {
+            return Err(ActError::NotOurs { what: what(), saw: "the mount point is not ours".to_owned() });
+        }
+        let source = self.devices.iter().find(|device| device.path == entry.source);
+        let ours = source.is_some_and(|device| matches!(device.standing(undoing), Standing::Ours(_)));
+        if ours && entry.fs_type == self.fs_type {
+            return Ok(());
+        }
+        Err(ActError::NotOurs { what: what(), saw: format!("{} of {}", entry.fs_type, entry.source.display()) })
+    }
+
+    fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
+        let unmount = Invocation::new(Tool::Umount).arg(&self.target);
+        until_ok(PATIENCE, || {
+            let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
+            let holders = holders::of(&machine.roots.proc, &self.target);
+            if holders.is_empty() {
+                return Err(ActError::Tool { doing: format!("unmount {}", self.target.display()), source: failure });
+            }
+            Err(ActError::Busy { what: self.target.display().to_string(), holders })
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! Building a stack on provided volumes, and taking it down.
+
+use crate::act::command::CommandUp;
+use crate::act::device_ref::{DeviceRef, Title, devno_of};
+use crate::act::directory::{MakeDir, UseLentDir};
+use crate::act::mkfs::{MadeFs, Mkfs};
+use crate::act::mount::Mount;
+use crate::act::{Act, Doing};
+use crate::error::{ActError, StackError, UndoError};
+use crate::journal::{Journal, Mark};
+use crate::layer::{btrfs, command, filesystem};
+use crate::machine::Machine;
+use crate::names;
+use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
+use device::{Claimed, Ground, Place};
+use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// A stack that stands.
+#[derive(Debug)]
+pub struct Built {
+    /// What an engine may load.
+    pub ground: Ground,
+    /// Programs that were run to build it, in order, as argument vectors.
+    pub argv: Vec<Vec<String>>,
+    mark: Mark,
+}
+
+impl Built {
+    /// Takes the stack down; the volumes stay and are free again.
+    ///
+    /// # Errors
+    /// Some of it could not be taken down; that stays in the journal.
+    pub fn undo(self, machine: &Machine<'_>, journal: &mut Journal) -> Result<(), UndoError> {
+        journal.undo_to(machine, self.mark).map(|_| ())
+    }
+}
+
+/// Builds a stack on its volumes. What a failure leaves half built is taken down before it is reported.
+///
+/// # Errors
+/// The stack makes no sense; the guard refuses a device at the moment of use; a step fails.
+pub fn build(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    volumes: &Volumes,
+    stack: &Stack,
+) -> Result<Built, StackError> {
+    let unbuildable = |what: String| StackError::Unbuildable { stack: stack.name.clone(), what };
+    let under = under(volumes, stack).map_err(unbuildable)?;
+    let mark = journal.mark();
+    let mut builder = Builder { machine, journal, under: &under, argv: Vec::new() };
+    let ground = match &under {
+        Under::Directory(path) => builder.use_directory(path).and_then(|()| builder.lent(volumes, stack)),
+        Under::Devices { .. } => builder.stack(&stack.layers),
+    };
+    let argv = builder.argv;
+    match ground {
+        Ok(ground) => Ok(Built { ground, argv, mark }),
+        Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
+        Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
+            Ok(_) => Err(unbuildable(what)),
+            Err(undo) => {
+                let source = ActError::Unverified { what: "stack".into(), expected: what, saw: "otherwise".into() };
+                Err(StackError::Act { step: "build".into(), source, undo: Some(Box::new(undo)) })
+            }
+        },
+    }
+}
+
+/// What a stack stands on.
+enum Under<'a> {
+    Devices { claimed: Vec<&'a Claimed>, references: Vec<DeviceRef> },
+    Directory(PathBuf),
+}
+
+fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
+    let (mut claimed, mut references) = (Vec::new(), Vec::new());
+    for volume in &stack.volumes {
+        let provided = volumes.get(&volume.name).ok_or_else(|| format!("volume {} is not there", volume.name))?;
+        match provided.place() {
+            ProvidedPlace::Device { claimed: device, reference } => {
+                claimed.push(device);
+                references.push(reference.clone());
+            }
+            ProvidedPlace::Directory(lent) if stack.volumes.len() == 1 && stack.layers.is_empty() => {
+                return Ok(Under::Directory(lent.path().to_owned()));
+            }
+            ProvidedPlace::Directory(_) => {
+                return Err(format!(
+                    "volume {} is a directory, which stands alone: no layers, no other volumes",
+                    volume.name
+                ));
+            }
+        }
+    }
+    match (claimed.len(), stack.layers.is_empty()) {
+        (0, _) => Err("it has no volumes; give it one".to_owned()),
+        (2.., true) => Err("a raw device is one volume; add a layer over several".to_owned()),
+        _ => Ok(Under::Devices { claimed, references }),
+    }
+}
+
+/// Why building stops.
+enum Stop {
+    Failed(Failed),
+    Unbuildable(String),
+}
+
+impl From<Failed> for Stop {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+/// How far it is built: what the next layer, or the engine, gets.
+struct Top {
+    devices: Vec<DeviceRef>,
+    mount: Option<PathBuf>,
+    /// Whether a command layer is below, so that the devices are not the volumes themselves.
+    by_command: bool,
+}
+
+struct Builder<'a> {
+    machine: &'a Machine<'a>,
+    journal: &'a mut Journal,
+    under: &'a Under<'a>,
+    argv: Vec<Vec<String>>,
+}
+
+impl<'a> Builder<'a> {
+    fn claimed(&self) -> &'a [&'a Claimed] {
+        match self.under {
+            Under::Devices { claimed, .. } => claimed,
+            Under::Directory(_) => &[],
+        }
+    }
+
+    fn use_directory(&mut self, path: &Path) -> Result<(), Stop> {
+        self.perform(&Act::UseLentDir(UseLentDir { path: path.to_owned() }))
+    }
+
+    fn lent(&self, volumes: &Volumes, stack: &Stack) -> Result<Ground, Stop> {
+        let provided = stack.volumes.first().and_then(|volume| volumes.get(&volume.name));
+        match provided.map(|provided| provided.place()) {
+            Some(ProvidedPlace::Directory(lent)) => Ok(Ground::lent(lent)),
+            _ => Err(Stop::Unbuildable("its directory is not there".to_owned())),
+        }
+    }
+
+    fn perform(&mut self, act: &Act) -> Result<(), Stop> {
+        let never = AtomicBool::new(false);
+        let mut silent = |_| {};
+        let mut doing =
+            Doing { machine: self.machine, progress: &mut silent, cancel: &never, argv: &mut self.argv };
+        Ok(self.journal.perform(act, &mut doing).map_err(Failed::at(act.to_string()))?)
+    }
+
+    fn stack(&mut self, layers: &[Layer]) -> Result<Ground, Stop> {
+        self.recheck()?;
+        let Under::Devices { claimed, references } = self.under else {
+            return Err(Stop::Unbuildable("it has no devices".to_owned()));
+        };
+        if let (true, [only]) = (layers.is_empty(), claimed.as_slice()) {
+            return Ok(Ground::block(only));
+        }
+        let mut top = Top { devices: references.clone(), mount: None, by_command: false };
+        for layer in layers {
+            if top.mount.is_some() {
+                return Err(Stop::Unbuildable("a layer lies on a mounted file system; it must be the last".to_owned()));
+            }
+            top = match layer {
+                Layer::Filesystem(fs) => self.filesystem(fs, top)?,
+                Layer::Btrfs(fs) => self.btrfs(fs, top)?,
+                Layer::Command(layer) => self.command(layer, &top)?,
+            };
+        }
+        self.ground(&top)
+    }
+
+    /// The guard's word at the moment of use; then the devices are let go for mkfs, which wants them for itself.
+    fn recheck(&self) -> Result<(), Failed> {
+        for claimed in self.claimed() {
+            let checked = claimed.recheck(self.machine.roots, self.machine.runner);
+            checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().display())))?;
+        }
+        Ok(())
+    }
+
+    fn hand_over(&self, top: &Top) {
+        if !top.by_command {
+            self.claimed().iter().for_each(|claimed| claimed.hand_over());
+        }
+    }
+
+    fn filesystem(&mut self, fs: &Filesystem, top: Top) -> Result<Top, Stop> {
+        if top.devices.len() != 1 {
+            let what = format!("{} takes one device and has {}", fs.kind.name(), top.devices.len());
+            return Err(Stop::Unbuildable(what));
+        }
+        let uuid = self.new_uuid()?;
+        let label = names::label(self.machine);
+        let args = filesystem::mkfs_args(fs, &uuid, &label).map_err(Stop::Unbuildable)?;
+        self.mkfs(filesystem::made(fs.kind), &top, uuid, args)?;
+        self.mount(fs.kind.name(), filesystem::mount_options(fs), top)
+    }
+
+    fn btrfs(&mut self, fs: &Btrfs, top: Top) -> Result<Top, Stop> {
+        let uuid = self.new_uuid()?;
+        let label = names::label(self.machine);
+        let args = btrfs::mkfs_args(fs, top.devices.len(), &uuid, &label).map_err(Stop::Unbuildable)?;
+        self.mkfs(MadeFs::Btrfs, &top, uuid, args)?;
+        let others: Vec<&Path> = top.devices.iter().skip(1).map(|device| device.path.as_path()).collect();
+        let options = btrfs::mount_options(fs, &others);
+        self.mount("btrfs", options, top)
+    }
+
+    fn mkfs(&mut self, fs: MadeFs, top: &Top, uuid: String, args: Vec<String>) -> Result<(), Stop> {
+        self.hand_over(top);
+        self.perform(&Act::Mkfs(Mkfs { fs, devices: top.devices.clone(), uuid, args }))
+    }
+
+    fn mount(&mut self, fs_type: &str, options: Vec<String>, top: Top) -> Result<Top, Stop> {
+        let target = self.mount_point()?;
+        let (devices, fs_type) = (top.devices.clone(), fs_type.to_owned());
+        self.perform(&Act::Mount(Mount { devices, fs_type, options, target: target.clone() }))?;
+        Ok(Top { mount: Some(target), ..top })
+    }
+
+    fn mount_point(&mut self) -> Result<PathBuf, Stop> {
+        let path = names::mount_point(self.machine, self.journal.run(), self.journal.next_step());
+        self.perform(&Act::MakeDir(MakeDir { path: path.clone() }))?;
+        Ok(path)
+    }
+
+    fn command(&mut self, layer: &CommandLayer, top: &Top) -> Result<Top, Stop> {
+        let mount = self.mount_point()?;
+        let name = names::unique(self.machine, self.journal.run(), self.journal.next_step());
+        let paths: Vec<&Path> = top.devices.iter().map(|device| device.path.as_path()).collect();
+        let places = command::Places { devices: &paths, mount: &mount, name: &name };
+        let fill = |all: &[Vec<String>]| all.iter().map(|argv| command::fill(argv, &places)).collect::<Result<_, _>>();
+        let up = fill(&layer.up).map_err(Stop::Unbuildable)?;
+        let down = fill(&layer.down).map_err(Stop::Unbuildable)?;
+        self.hand_over(top);
+        self.perform(&Act::CommandUp(CommandUp { devices: top.devices.clone(), up, down }))?;
+        match &layer.provides {
+            Provides::Mount => Ok(Top { devices: top.devices.clone(), mount: Some(mount), by_command: true }),
+            Provides::Device(text) => {
+                let path = PathBuf::from(command::fill_one(text, &places).map_err(Stop::Unbuildable)?);
+                self.made_device(path)
+            }
+        }
+    }
+
+    /// What a command layer made is taken only if it rests on the stack's own volumes.
+    fn made_device(&self, path: PathBuf) -> Result<Top, Stop> {
+        let at = || Failed::at(format!("take {}", path.display()));
+        Ground::provided_by_command(self.claimed(), Place::Block(path.clone()), self.machine.roots)
+            .map_err(guard)
+            .map_err(at())?;
+        let devno = devno_of(&path).ok_or_else(|| {
+            at()(ActError::NotOurs { what: path.display().to_string(), saw: "it is no block device".to_owned() })
+        })?;
+        let own = match self.under {
+            Under::Devices { references, .. } => references.iter().find(|device| device.devno == devno).cloned(),
+            Under::Directory(_) => None,
+        };
+        let made = own.unwrap_or(DeviceRef { path, devno, title: Title::Made });
+        Ok(Top { devices: vec![made], mount: None, by_command: true })
+    }
+
+    fn ground(&self, top: &Top) -> Result<Ground, Stop> {
+        let roots = self.machine.roots;
+        let ground = match (&top.mount, top.by_command) {
+            (Some(mount), false) => Ground::directory_on(self.claimed(), mount, roots),
+            (Some(mount), true) => {
+                Ground::provided_by_command(self.claimed(), Place::Directory(mount.clone()), roots)
+            }
+            (None, _) => match top.devices.as_slice() {
+                [device] => Ground::provided_by_command(self.claimed(), Place::Block(device.path.clone()), roots),
+                _ => return Err(Stop::Unbuildable("it ends in several devices; add a layer over them".to_owned())),
+            },
+        };
+        Ok(ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?)
+    }
+
+    fn new_uuid(&self) -> Result<String, Failed> {
+        let path = self.machine.roots.proc.join("sys/kernel/random/uuid");
+        let text = std::fs::read_to_string(&path).map_err(ActError::io("read", &path));
+        Ok(text.map_err(Failed::at("choose a UUID"))?.trim().to_owned())
+    }
+}

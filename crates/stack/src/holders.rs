@@ -1,0 +1,53 @@
+//! Who keeps a mount, a device or a file busy.
+
+use std::fmt;
+use std::path::Path;
+
+/// A process that holds something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// Process id.
+    pub pid: u32,
+    /// Command name.
+    pub comm: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {})", self.comm, self.pid)
+    }
+}
+
+/// Holders as a sentence's end: `held by fio (pid 12)`.
+pub(crate) fn sentence(holders: &[Holder]) -> String {
+    if holders.is_empty() {
+        return "no process that can be seen holds it".to_owned();
+    }
+    let names: Vec<String> = holders.iter().map(Holder::to_string).collect();
+    format!("held by {}", names.join(", "))
+}
+
+/// Processes with an open file, mapping, working directory or root at `path` or below it.
+pub(crate) fn of(proc: &Path, path: &Path) -> Vec<Holder> {
+    let Ok(entries) = std::fs::read_dir(proc) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        if holds(&entry.path(), path) {
+            let comm = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            found.push(Holder { pid, comm: comm.trim_end().to_owned() });
+        }
+    }
+    found.sort_by_key(|holder| holder.pid);
+    found
+}
+
+fn holds(process: &Path, path: &Path) -> bool {
+    let at = |link: &Path| std::fs::read_link(link).is_ok_and(|target| target.starts_with(path));
+    if ["cwd", "root", "exe"].iter().any(|name| at(&process.join(name))) {
+        return true;
+    }
+    ["fd", "map_files"].iter().any(|dir| {
+        std::fs::read_dir(process.join(dir)).is_ok_and(|links| links.flatten().any(|link| at(&link.path())))
+    })
+}

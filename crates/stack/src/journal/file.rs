@@ -1,0 +1,253 @@
+//! The journal of one run, open for acting.
+
+use super::line::{Content, Entry, FORMAT, Line, parse};
+use super::replay::{UndoReport, undo_entries};
+use crate::act::{Act, Doing};
+use crate::error::{ActError, JournalError, UndoError};
+use crate::machine::{Machine, Phase, Point};
+use record::id::RunId;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The journal of one run, locked while this lives: nobody else can act for, or undo, the run meanwhile.
+#[derive(Debug)]
+pub struct Journal {
+    run: RunId,
+    path: PathBuf,
+    file: File,
+    boot_id: String,
+    open: Vec<Entry>,
+    next_step: u32,
+    corrupt: Vec<JournalError>,
+}
+
+/// A place in a journal, to undo back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(pub(super) u32);
+
+impl Journal {
+    /// Opens a run's journal, new or all undone.
+    ///
+    /// # Errors
+    /// Another process has it; something in it is not undone; it can't be read or made.
+    pub fn open(machine: &Machine<'_>, run: &RunId) -> Result<Self, JournalError> {
+        for dir in [machine.state_dir.to_owned(), machine.journal_dir(), machine.volumes_dir(), machine.mounts_dir()] {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+            made.map_err(io_error("make", &dir))?;
+            // a journal whose directory is lost in a power cut is no journal
+            let parent = dir.parent().unwrap_or(Path::new("/"));
+            sync_dir(parent).map_err(io_error("sync", parent))?;
+        }
+        let journal = Self::lock(machine, run, true)?;
+        let mut journal = journal.ok_or_else(|| {
+            io_error("make", &machine.journal_dir())(io::Error::from(io::ErrorKind::NotFound))
+        })?;
+        if let Some(error) = journal.corrupt.pop() {
+            return Err(error);
+        }
+        if !journal.open.is_empty() {
+            return Err(JournalError::Unfinished { run: run.clone(), acts: journal.open.len() });
+        }
+        let session = Line::Session {
+            format: FORMAT,
+            run: run.clone(),
+            prefix: machine.prefix.to_owned(),
+            boot_id: journal.boot_id.clone(),
+            pid: std::process::id(),
+        };
+        journal.append(&session)?;
+        Ok(journal)
+    }
+
+    /// Opens and locks it as it is; `None` when there is none and none is to be made.
+    pub(super) fn lock(machine: &Machine<'_>, run: &RunId, create: bool) -> Result<Option<Self>, JournalError> {
+        let path = machine.journal_dir().join(format!("{run}.jsonl"));
+        loop {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+            let mut file = match options.open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !create => return Ok(None),
+                Err(error) => return Err(io_error("open", &path)(error)),
+            };
+            trust(&file, &path)?;
+            let locked = file.try_lock();
+            let mut text = Vec::new();
+            file.read_to_end(&mut text).map_err(io_error("read", &path))?;
+            let content = parse(&String::from_utf8_lossy(&text), &path, run, machine.prefix)?;
+            match locked {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(JournalError::Locked { run: run.clone(), pid: content.pid });
+                }
+                Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
+            }
+            // its owner may have finished and removed it between our open and our lock
+            if !is_still(&file, &path).map_err(io_error("look at", &path))? {
+                continue;
+            }
+            sync_dir(&machine.journal_dir()).map_err(io_error("sync", machine.journal_dir().as_path()))?;
+            return Self::from_content(machine, run, path, file, content).map(Some);
+        }
+    }
+
+    fn from_content(
+        machine: &Machine<'_>,
+        run: &RunId,
+        path: PathBuf,
+        mut file: File,
+        content: Content,
+    ) -> Result<Self, JournalError> {
+        // cut off a torn line, so that the next one begins on its own
+        file.set_len(content.whole_bytes).map_err(io_error("truncate", &path))?;
+        file.seek(SeekFrom::End(0)).map_err(io_error("seek in", &path))?;
+        let boot = machine.roots.proc.join("sys/kernel/random/boot_id");
+        let boot_id = std::fs::read_to_string(&boot).map_err(io_error("read", &boot))?.trim().to_owned();
+        let Content { open, next_step, corrupt, .. } = content;
+        Ok(Self { run: run.clone(), path, file, boot_id, open, next_step, corrupt })
+    }
+
+    /// Whose journal it is.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The place to undo back to, to take back everything done from now on.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark(self.next_step)
+    }
+
+    /// How many acts are not undone.
+    #[must_use]
+    pub fn open_acts(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The number the next act will get.
+    pub(crate) fn next_step(&self) -> u32 {
+        self.next_step
+    }
+
+    /// Writes the intent, does the act, writes that it is done.
+    pub(crate) fn perform(&mut self, act: &Act, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        self.perform_with(act, doing, |doing| act.perform(doing))
+    }
+
+    /// The same, when doing it gives something that only the caller can use.
+    pub(crate) fn perform_with<T>(
+        &mut self,
+        act: &Act,
+        doing: &mut Doing<'_>,
+        how: impl FnOnce(&mut Doing<'_>) -> Result<T, ActError>,
+    ) -> Result<T, ActError> {
+        let machine = *doing.machine;
+        let step = self.next_step;
+        let point = |phase| Point { step, phase, act: act.name() };
+        machine.hooks.at(&point(Phase::BeforeIntent))?;
+        self.append(&Line::Intent { step, act: act.clone() }).map_err(journal_failed)?;
+        self.next_step += 1;
+        self.open.push(Entry { step, act: act.clone(), boot_id: self.boot_id.clone() });
+        machine.hooks.at(&point(Phase::AfterIntent))?;
+        match how(doing) {
+            Ok(made) => {
+                machine.hooks.at(&point(Phase::AfterAct))?;
+                self.append(&Line::Done { step }).map_err(journal_failed)?;
+                Ok(made)
+            }
+            Err(error @ ActError::LoopTaken { .. }) => {
+                // what is there now is somebody else's: never to be undone by us
+                self.undone(step).map_err(journal_failed)?;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Undoes everything done since the mark, newest first.
+    ///
+    /// # Errors
+    /// Some acts could not be undone; they stay in the journal.
+    pub fn undo_to(&mut self, machine: &Machine<'_>, mark: Mark) -> Result<UndoReport, UndoError> {
+        let entries: Vec<Entry> = self.open.iter().filter(|entry| entry.step >= mark.0).cloned().collect();
+        undo_entries(machine, self, &entries)
+    }
+
+    /// Undoes whatever is left and removes the journal.
+    ///
+    /// # Errors
+    /// Some acts could not be undone; they stay, and so does the journal.
+    pub fn undo_all(mut self, machine: &Machine<'_>) -> Result<(), UndoError> {
+        self.undo_to(machine, Mark(0))?;
+        if let Some(error) = self.corrupt.pop() {
+            return Err(UndoError::Journal { run: self.run, source: error });
+        }
+        let removed = std::fs::remove_file(&self.path).and_then(|()| sync_dir(&machine.journal_dir()));
+        let run = self.run.clone();
+        removed.map_err(|e| UndoError::Journal { run, source: io_error("remove", &self.path)(e) })
+    }
+
+    pub(super) fn undone(&mut self, step: u32) -> Result<(), JournalError> {
+        self.append(&Line::Undone { step })?;
+        self.open.retain(|entry| entry.step != step);
+        Ok(())
+    }
+
+    pub(super) fn boot_id(&self) -> &str {
+        &self.boot_id
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.open
+    }
+
+    fn append(&mut self, line: &Line) -> Result<(), JournalError> {
+        let failed = |error| io_error("write", &self.path)(error);
+        let mut text = serde_json::to_vec(line).map_err(|error| failed(io::Error::other(error)))?;
+        text.push(b'\n');
+        let begin = self.file.stream_position().map_err(failed)?;
+        let written = self.file.write_all(&text).and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            // a full disk: take back the torn line, so that a later one can be read
+            let _ = self.file.set_len(begin);
+            let _ = self.file.seek(SeekFrom::Start(begin));
+            return Err(failed(error));
+        }
+        Ok(())
+    }
+}
+
+fn journal_failed(error: JournalError) -> ActError {
+    ActError::Journal { source: Box::new(error) }
+}
+
+fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> JournalError + 'a {
+    move |source| JournalError::Io { doing, path: path.to_owned(), source }
+}
+
+/// Its undo may run programs and remove files, so nobody else may have written it.
+fn trust(file: &File, path: &Path) -> Result<(), JournalError> {
+    let about = file.metadata().map_err(io_error("look at", path))?;
+    let me = rustix::process::geteuid().as_raw();
+    if about.uid() != me || about.mode() & 0o022 != 0 {
+        let what = format!("belongs to user {} with mode {:o}; only user {me} may write it", about.uid(), about.mode() & 0o777);
+        return Err(JournalError::Foreign { path: path.to_owned(), what });
+    }
+    Ok(())
+}
+
+fn is_still(file: &File, path: &Path) -> io::Result<bool> {
+    let opened = file.metadata()?;
+    match std::fs::symlink_metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (opened.dev(), opened.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

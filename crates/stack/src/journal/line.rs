@@ -1,0 +1,100 @@
+//! The journal's format: JSON lines, appended and fsynced one by one, never rewritten.
+//!
+//! * 1.0: first.
+
+use crate::act::Act;
+use crate::error::JournalError;
+use record::id::RunId;
+use record::version::FormatVersion;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The version this build writes.
+pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub(crate) enum Line {
+    /// A process has opened the journal to act; everything up to the next session was done by it, in this boot.
+    Session { format: FormatVersion, run: RunId, prefix: String, boot_id: String, pid: u32 },
+    /// An act is about to be done.
+    Intent { step: u32, act: Act },
+    /// It is done. Its absence means nothing: the undo of an act that never was is tried all the same.
+    Done { step: u32 },
+    /// It is undone; never to be undone again.
+    Undone { step: u32 },
+}
+
+/// An act that isn't undone.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) step: u32,
+    pub(crate) act: Act,
+    /// The boot it was done in.
+    pub(crate) boot_id: String,
+}
+
+/// A journal's content.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    /// Acts that aren't undone, oldest first.
+    pub(crate) open: Vec<Entry>,
+    /// The next step's number.
+    pub(crate) next_step: u32,
+    /// Who wrote it last.
+    pub(crate) pid: Option<u32>,
+    /// Bytes of whole lines: behind them there may be a torn one.
+    pub(crate) whole_bytes: u64,
+    /// Lines that can't be read, though they aren't the last.
+    pub(crate) corrupt: Vec<JournalError>,
+}
+
+/// Reads a journal. A last line without its newline was torn: its fsync never returned, so its act never began.
+pub(crate) fn parse(text: &str, path: &Path, run: &RunId, prefix: &str) -> Result<Content, JournalError> {
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut content = Content { whole_bytes: whole as u64, ..Content::default() };
+    let mut boot = String::new();
+    for (index, line) in text[..whole].lines().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(Line::Session { format, run: of, prefix: with, boot_id, pid }) => {
+                let ours = check(format, &of, &with, run, prefix);
+                ours.map_err(|what| JournalError::Foreign { path: path.to_owned(), what })?;
+                boot = boot_id;
+                content.pid = Some(pid);
+            }
+            Ok(line) => content.apply(line, &boot),
+            Err(_) if line.bytes().all(|byte| byte == 0) => {} // a file system may leave zeros after a power cut
+            Err(source) => {
+                content.corrupt.push(JournalError::Corrupt { path: path.to_owned(), line: index + 1, source });
+            }
+        }
+    }
+    Ok(content)
+}
+
+fn check(format: FormatVersion, of: &RunId, with: &str, run: &RunId, prefix: &str) -> Result<(), String> {
+    if !FORMAT.reads(format) {
+        return Err(format!("written in format {format}, this diskproof reads {FORMAT}"));
+    }
+    if of != run {
+        return Err(format!("is the journal of run {of}, not {run}"));
+    }
+    if with != prefix {
+        return Err(format!("its names begin with {with:?}, not {prefix:?}"));
+    }
+    Ok(())
+}
+
+impl Content {
+    fn apply(&mut self, line: Line, boot: &str) {
+        match line {
+            Line::Intent { step, act } => {
+                self.next_step = self.next_step.max(step + 1);
+                self.open.push(Entry { step, act, boot_id: boot.to_owned() });
+            }
+            Line::Undone { step } => self.open.retain(|entry| entry.step != step),
+            Line::Done { .. } | Line::Session { .. } => {}
+        }
+    }
+}

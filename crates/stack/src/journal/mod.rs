@@ -1,0 +1,12 @@
+//! What was done to the machine, durable before it is done.
+
+mod file;
+mod line;
+mod owner;
+mod replay;
+
+pub(crate) use file::sync_dir;
+pub use file::{Journal, Mark};
+pub(crate) use line::Entry;
+pub use owner::{Leftover, leftovers, undo_run};
+pub use replay::{Skipped, UndoReport};

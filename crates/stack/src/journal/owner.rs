@@ -1,0 +1,67 @@
+//! Runs whose owner is gone: what they left, and its undo.
+
+use super::file::{Journal, Mark};
+use super::replay::UndoReport;
+use crate::act::cgroup;
+use crate::error::{JournalError, UndoError};
+use crate::machine::Machine;
+use record::id::RunId;
+
+/// A run that changed the machine and has not put everything back yet.
+#[derive(Debug)]
+pub struct Leftover {
+    /// The run.
+    pub run: RunId,
+    /// What is left, oldest first, in words.
+    pub acts: Vec<String>,
+    /// Whether its process is alive and at work: then nothing is wrong, and nothing can be undone.
+    pub owner_alive: bool,
+    /// Why its journal can't be used, if it can't.
+    pub trouble: Option<String>,
+}
+
+/// All runs that have a journal, by name.
+///
+/// # Errors
+/// The journal directory is there and can't be read.
+pub fn leftovers(machine: &Machine<'_>) -> Result<Vec<Leftover>, JournalError> {
+    let dir = machine.journal_dir();
+    let entries = match std::fs::read_dir(&dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(JournalError::Io { doing: "read", path: dir, source }),
+    };
+    let mut runs: Vec<RunId> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".jsonl").map(|run| RunId(run.to_owned())))
+        .collect();
+    runs.sort();
+    Ok(runs.iter().filter_map(|run| leftover(machine, run)).collect())
+}
+
+fn leftover(machine: &Machine<'_>, run: &RunId) -> Option<Leftover> {
+    let of = |acts, owner_alive, trouble| Some(Leftover { run: run.clone(), acts, owner_alive, trouble });
+    match Journal::lock(machine, run, false) {
+        Ok(None) => None,
+        Ok(Some(journal)) => of(journal.entries().iter().map(|e| e.act.to_string()).collect(), false, None),
+        Err(JournalError::Locked { .. }) => of(Vec::new(), true, None),
+        Err(error) => of(Vec::new(), false, Some(crate::error::chain(&error))),
+    }
+}
+
+/// Undoes what a run left. Safe to run at any time, from any process, any number of times; refuses a run whose owner is
+/// alive. Processes that are still in the run's own cgroup (an engine that outlived us) are ended first.
+///
+/// # Errors
+/// The run is alive; its journal can't be read; some acts could not be undone and stay in the journal.
+pub fn undo_run(machine: &Machine<'_>, run: &RunId) -> Result<UndoReport, UndoError> {
+    let locked = Journal::lock(machine, run, false);
+    let Some(mut journal) = locked.map_err(|source| UndoError::Journal { run: run.clone(), source })? else {
+        return Ok(UndoReport::nothing(run));
+    };
+    let ended = cgroup::end_processes(machine, journal.entries());
+    let mut report = journal.undo_to(machine, Mark(0))?;
+    journal.undo_all(machine)?;
+    report.ended = ended;
+    Ok(report)
+}

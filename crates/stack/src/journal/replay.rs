@@ -1,0 +1,90 @@
+//! Undoing what a journal says, newest first, as far as it goes.
+
+use super::file::Journal;
+use super::line::Entry;
+use crate::act::{Undoing, Undone};
+use crate::error::{ActError, UndoError, UndoFailure};
+use crate::machine::{Machine, Phase, Point};
+use record::id::RunId;
+use std::fmt;
+
+/// What an undo did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoReport {
+    /// The run.
+    pub run: RunId,
+    /// What was undone, in words.
+    pub undone: Vec<String>,
+    /// What needed no undoing any more, or was left alone on purpose.
+    pub skipped: Vec<Skipped>,
+    /// Processes that were still in our cgroup and were ended.
+    pub ended: Vec<u32>,
+}
+
+/// An act whose undo was not done, on purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// What had been done.
+    pub act: String,
+    /// Why it was left alone.
+    pub why: String,
+}
+
+impl fmt::Display for UndoReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.undone.len(), self.skipped.len()) {
+            (0, 0) => write!(f, "nothing was left to undo")?,
+            (1, _) => write!(f, "1 change undone")?,
+            (count, _) => write!(f, "{count} changes undone")?,
+        }
+        for pid in &self.ended {
+            write!(f, "; ended process {pid}, which was left in our cgroup")?;
+        }
+        for Skipped { act, why } in &self.skipped {
+            write!(f, "; left alone: {act} ({why})")?;
+        }
+        Ok(())
+    }
+}
+
+impl UndoReport {
+    /// Of a run that has nothing left.
+    #[must_use]
+    pub(super) fn nothing(run: &RunId) -> Self {
+        Self { run: run.clone(), undone: Vec::new(), skipped: Vec::new(), ended: Vec::new() }
+    }
+}
+
+/// Undoes these entries. A failed step doesn't keep the older ones from being tried: each verifies by itself that
+/// nothing rests on what it removes.
+pub(super) fn undo_entries(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    entries: &[Entry],
+) -> Result<UndoReport, UndoError> {
+    let mut report = UndoReport::nothing(journal.run());
+    let mut failures = Vec::new();
+    for entry in entries.iter().rev() {
+        let act = entry.act.to_string();
+        match undo_entry(machine, journal, entry) {
+            Ok(Undone::Done) => report.undone.push(act),
+            Ok(Undone::Nothing) => {}
+            Ok(Undone::Left(why)) => report.skipped.push(Skipped { act, why }),
+            Err(error) => failures.push(UndoFailure { step: entry.step, act, error }),
+        }
+    }
+    if failures.is_empty() {
+        return Ok(report);
+    }
+    Err(UndoError::Steps { run: journal.run().clone(), of: entries.len(), failures })
+}
+
+fn undo_entry(machine: &Machine<'_>, journal: &mut Journal, entry: &Entry) -> Result<Undone, ActError> {
+    let point = |phase| Point { step: entry.step, phase, act: entry.act.name() };
+    machine.hooks.at(&point(Phase::BeforeUndo))?;
+    let undoing = Undoing { machine, rebooted: entry.boot_id != journal.boot_id() };
+    let undone = entry.act.undo(&undoing)?;
+    machine.hooks.at(&point(Phase::AfterUndo))?;
+    journal.undone(entry.step).map_err(|error| ActError::Journal { source: Box::new(error) })?;
+    Ok(undone)
+}

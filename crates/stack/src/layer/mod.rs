@@ -1,0 +1,5 @@
+//! What each layer tells its programs. Pure: no layer is built here.
+
+pub(crate) mod btrfs;
+pub(crate) mod command;
+pub(crate) mod filesystem;

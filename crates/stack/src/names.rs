@@ -1,0 +1,70 @@
+//! Every name we create. All begin with the machine's prefix; only what carries it is ever removed.
+
+use crate::machine::Machine;
+use record::id::RunId;
+use std::path::{Path, PathBuf};
+
+/// Longest label that every file system we make can hold (xfs: 12).
+const LABEL_BYTES: usize = 12;
+
+/// `<prefix><run>-<index>-<volume>.img` in the volumes' directory.
+pub(crate) fn backing_file(machine: &Machine<'_>, run: &RunId, index: usize, volume: &str) -> PathBuf {
+    let name = format!("{}{}-{index}-{}.img", machine.prefix, plain(&run.0), plain(volume));
+    machine.volumes_dir().join(name)
+}
+
+/// `<prefix><run>-<step>` in the mounts' directory.
+pub(crate) fn mount_point(machine: &Machine<'_>, run: &RunId, step: u32) -> PathBuf {
+    machine.mounts_dir().join(unique(machine, run, step))
+}
+
+/// `<prefix><run>-<step>`: what a command layer may call what it makes.
+pub(crate) fn unique(machine: &Machine<'_>, run: &RunId, step: u32) -> String {
+    format!("{}{}-{step}", machine.prefix, plain(&run.0))
+}
+
+/// `<prefix><run>`: cgroups.
+pub(crate) fn of_run(machine: &Machine<'_>, run: &RunId) -> String {
+    format!("{}{}", machine.prefix, plain(&run.0))
+}
+
+/// `<prefix><run>-<index>`: the sub-directory of a lent directory.
+pub(crate) fn lent(machine: &Machine<'_>, run: &RunId, index: usize) -> String {
+    format!("{}{}-{index}", machine.prefix, plain(&run.0))
+}
+
+/// Label of the file systems we make.
+pub(crate) fn label(machine: &Machine<'_>) -> String {
+    machine.prefix.trim_end_matches('-').bytes().take(LABEL_BYTES).map(char::from).collect()
+}
+
+/// Whether a path is directly in `dir` and its name carries our prefix.
+pub(crate) fn is_ours_in(machine: &Machine<'_>, path: &Path, dir: &Path) -> bool {
+    path.parent() == Some(dir) && carries_prefix(machine, path)
+}
+
+/// Whether a path's last part carries our prefix and more.
+pub(crate) fn carries_prefix(machine: &Machine<'_>, path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .and_then(|name| name.strip_prefix(machine.prefix))
+        .is_some_and(|rest| !rest.is_empty())
+}
+
+/// Letters, digits, `-` and `_` only; everything else becomes `-`.
+fn plain(text: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    text.chars().map(kept).collect::<String>().trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn names_hold_no_surprises() {
+        assert_eq!(plain("vol[2]"), "vol-2");
+        assert_eq!(plain("../../etc/passwd"), "etc-passwd");
+        assert_eq!(plain("20261121-201455-3f9a"), "20261121-201455-3f9a");
+    }
+}

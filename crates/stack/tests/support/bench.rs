@@ -1,0 +1,110 @@
+//! A state directory, a journal, and hooks that count points and fail at one.
+
+use record::id::RunId;
+use diskproof_stack::{Fill, Hooks, Injected, Machine, Phase, Point};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// A machine to be changed by a test, under the tests' prefix.
+pub struct Bench {
+    pub dir: PathBuf,
+    pub roots: device::Roots,
+    pub runner: host::LocalRunner,
+    pub run: RunId,
+}
+
+impl Bench {
+    /// With a fresh state directory.
+    pub fn new(name: &str) -> Self {
+        let dir = testkit::fresh_dir(name);
+        std::fs::create_dir(dir.join("lent")).unwrap();
+        std::fs::create_dir(dir.join("state")).unwrap();
+        Self::at(dir, name)
+    }
+
+    /// With one that is there.
+    pub fn at(dir: PathBuf, name: &str) -> Self {
+        let run = RunId(name.to_owned());
+        Self { dir, roots: device::Roots::default(), runner: host::LocalRunner, run }
+    }
+
+    pub fn state_dir(&self) -> PathBuf {
+        self.dir.join("state")
+    }
+
+    pub fn machine<'a>(&'a self, state_dir: &'a Path, hooks: &'a dyn Hooks) -> Machine<'a> {
+        Machine { runner: &self.runner, roots: &self.roots, state_dir, prefix: testkit::PREFIX, hooks }
+    }
+
+    pub fn watch(&self) -> testkit::Watch {
+        testkit::Watch { dirs: vec![self.dir.clone()], ..testkit::Watch::default() }
+    }
+}
+
+/// Counts points; at one of them fails, or ends the process as `kill -9` does.
+pub struct Hook {
+    seen: Mutex<Vec<Point>>,
+    at: Option<usize>,
+    kill: bool,
+    fill: Fill,
+}
+
+impl Hook {
+    /// Only counts.
+    pub fn count() -> Self {
+        Self { seen: Mutex::new(Vec::new()), at: None, kill: false, fill: Fill::Reserved }
+    }
+
+    /// Only counts, and fills backing files in earnest.
+    pub fn random() -> Self {
+        Self { fill: Fill::Random, ..Self::count() }
+    }
+
+    /// Fails at the point of this number, once.
+    pub fn fail(at: usize) -> Self {
+        Self { at: Some(at), ..Self::count() }
+    }
+
+    /// Kills the process at the point of this number.
+    pub fn kill(at: usize) -> Self {
+        Self { at: Some(at), kill: true, ..Self::count() }
+    }
+
+    pub fn seen(&self) -> Vec<Point> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+impl Hooks for Hook {
+    fn at(&self, point: &Point) -> Result<(), Injected> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push(*point);
+        if Some(seen.len() - 1) != self.at {
+            return Ok(());
+        }
+        if self.kill {
+            let me = rustix::process::getpid();
+            let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+            loop {
+                std::thread::park();
+            }
+        }
+        Err(Injected)
+    }
+
+    fn fill(&self) -> Fill {
+        self.fill
+    }
+}
+
+/// How a point reads in a failed assertion.
+pub fn name(point: &Point) -> String {
+    let phase = match point.phase {
+        Phase::BeforeIntent => "before the intent",
+        Phase::AfterIntent => "after the intent",
+        Phase::AfterAct => "after the act",
+        Phase::BeforeUndo => "before the undo",
+        Phase::AfterUndo => "after the undo",
+    };
+    format!("{phase} of step {} ({})", point.step, point.act)
+}

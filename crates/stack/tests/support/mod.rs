@@ -1,0 +1,7 @@
+//! What the loop tests share.
+
+mod bench;
+mod scenario;
+
+pub use bench::{Bench, Hook};
+pub use scenario::{Scenario, scenarios};

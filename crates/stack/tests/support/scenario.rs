@@ -1,0 +1,147 @@
+//! One stack of every kind, from nothing to nothing.
+
+use super::bench::Bench;
+use device::Place;
+use record::stack::{
+    Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Stack,
+};
+use record::volume::{Limits, Volume, VolumeKind};
+use diskproof_stack::{Built, Hooks, Journal, Volumes, build};
+use std::error::Error;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+const MIB: u64 = 1 << 20;
+
+/// Volumes and a stack on them.
+pub struct Scenario {
+    pub name: &'static str,
+    pub volumes: Vec<Volume>,
+    pub layers: Vec<Layer>,
+}
+
+fn emulated(count: usize, mib: u64, limits: Limits) -> Vec<Volume> {
+    let kind = VolumeKind::Emulate { size_bytes: mib * MIB, limits };
+    (0..count).map(|index| Volume { name: format!("vol[{index}]"), kind: kind.clone() }).collect()
+}
+
+fn simple(kind: FsKind) -> Layer {
+    Layer::Filesystem(Filesystem { kind, mkfs_options: Vec::new(), mount_options: Vec::new(), stripe: None })
+}
+
+fn btrfs(data: BtrfsProfile, metadata: Option<BtrfsProfile>, compress: Option<Compress>) -> Layer {
+    Layer::Btrfs(Btrfs { data, metadata, compress, mkfs_options: Vec::new(), mount_options: Vec::new() })
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+fn ext2_by_hand() -> Layer {
+    // `down` must succeed also when `up` never ran: umount of what isn't mounted fails, so a shell forgives it
+    Layer::Command(CommandLayer {
+        up: vec![words("mkfs.ext2 -q {device}"), words("mount -t ext2 {device} {mount}")],
+        down: vec![vec![
+            "sh".to_owned(),
+            "-c".to_owned(),
+            "if mountpoint -q \"$1\"; then umount \"$1\"; fi".to_owned(),
+            "sh".to_owned(),
+            "{mount}".to_owned(),
+        ]],
+        provides: Provides::Mount,
+    })
+}
+
+/// A device made by the user's own program: here, one that is the volume itself.
+fn device_by_hand() -> Layer {
+    Layer::Command(CommandLayer {
+        up: vec![words("blockdev --setra 256 {device}")],
+        down: vec![words("blockdev --setra 256 {device}")],
+        provides: Provides::Device("{device}".to_owned()),
+    })
+}
+
+/// One of every kind.
+pub fn scenarios(lent: &Path) -> Vec<Scenario> {
+    let free = Limits::default();
+    let slow = Limits { read_iops: Some(4000), write_iops: Some(4000), read_bps: None, write_bps: Some(1 << 30) };
+    let zstd = Compress { algorithm: "zstd".to_owned(), level: Some(3), force: true };
+    let of = |name, volumes, layers| Scenario { name, volumes, layers };
+    let raid1 = Some(BtrfsProfile::Raid1);
+    vec![
+        of("raw", emulated(1, 16, free), vec![]),
+        of("throttle", emulated(2, 64, slow), vec![btrfs_mixed()]),
+        of("ext3", emulated(1, 16, free), vec![simple(FsKind::Ext3)]),
+        of("ext4", emulated(1, 16, free), vec![simple(FsKind::Ext4)]),
+        of("xfs", emulated(1, 304, free), vec![simple(FsKind::Xfs)]),
+        of("btrfs-single", emulated(1, 112, free), vec![btrfs(BtrfsProfile::Single, None, None)]),
+        of("btrfs-raid0", emulated(2, 128, free), vec![btrfs(BtrfsProfile::Raid0, None, None)]),
+        of("btrfs-raid1", emulated(2, 128, free), vec![btrfs(BtrfsProfile::Raid1, raid1, None)]),
+        of("btrfs-raid10", emulated(4, 128, free), vec![btrfs(BtrfsProfile::Raid10, raid1, None)]),
+        of("btrfs-compress", emulated(1, 112, free), vec![btrfs(BtrfsProfile::Single, None, Some(zstd))]),
+        of("command-mount", emulated(1, 16, free), vec![ext2_by_hand()]),
+        of("command-device", emulated(1, 16, free), vec![device_by_hand(), simple(FsKind::Ext4)]),
+        of("lent", vec![Volume { name: "dir".into(), kind: VolumeKind::Directory { path: lent.into() } }], vec![]),
+    ]
+}
+
+fn btrfs_mixed() -> Layer {
+    Layer::Btrfs(Btrfs {
+        data: BtrfsProfile::Raid0,
+        metadata: Some(BtrfsProfile::Raid0),
+        compress: None,
+        mkfs_options: vec!["--mixed".to_owned()],
+        mount_options: vec!["noatime".to_owned()],
+    })
+}
+
+impl Scenario {
+    pub fn stack(&self) -> Stack {
+        Stack { name: self.name.to_owned(), volumes: self.volumes.clone(), layers: self.layers.clone() }
+    }
+
+    /// Provides, builds, works, takes the stack down, takes the volumes down.
+    pub fn whole(&self, bench: &Bench, hooks: &dyn Hooks) -> Result<(), Box<dyn Error>> {
+        self.with_ground(bench, hooks, |built| works(built).map_err(Into::into))
+    }
+
+    /// The same with other work.
+    pub fn with_ground(
+        &self,
+        bench: &Bench,
+        hooks: &dyn Hooks,
+        work: impl FnOnce(&Built) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
+        let state_dir = bench.state_dir();
+        let machine = bench.machine(&state_dir, hooks);
+        let mut journal = Journal::open(&machine, &bench.run)?;
+        let cancel = AtomicBool::new(false);
+        let volumes = Volumes::provide(&machine, &mut journal, &self.volumes, &mut |_, _| {}, &cancel)?;
+        let built = build(&machine, &mut journal, &volumes, &self.stack())?;
+        work(&built)?;
+        built.undo(&machine, &mut journal)?;
+        drop(volumes);
+        journal.undo_all(&machine)?;
+        Ok(())
+    }
+}
+
+/// Writes to the ground and reads it back.
+pub fn works(built: &Built) -> std::io::Result<()> {
+    let path = match built.ground.place() {
+        Place::Block(device) => device.clone(),
+        Place::Directory(dir) => dir.join("file"),
+    };
+    let data: Vec<u8> = (0..65_536_u32).map(|i| u8::try_from(i % 251).unwrap()).collect();
+    let mut file = std::fs::File::options();
+    let is_file = matches!(built.ground.place(), Place::Directory(_));
+    let mut file = file.read(true).write(true).create(is_file).truncate(is_file).open(&path)?;
+    file.write_all(&data)?;
+    file.sync_all()?;
+    let mut back = vec![0; data.len()];
+    file.seek(SeekFrom::Start(0))?;
+    file.read_exact(&mut back)?;
+    assert_eq!(back, data, "{}", path.display());
+    Ok(())
+}
