@@ -1,1 +1,20 @@
-//! stub
+//! Judged runs to text: a table for people, JSON and CSV for programs. Reports say what was judged; they can't judge.
+
+mod caveats;
+mod csv;
+mod footer;
+mod json;
+mod number;
+mod paint;
+mod plan;
+mod rows;
+mod table;
+mod terminal;
+#[cfg(test)]
+mod testing;
+mod wrap;
+
+pub use csv::csv;
+pub use json::{json, schema};
+pub use plan::{Forecast, PlanCell, PlanView, plan};
+pub use terminal::terminal;

@@ -57,7 +57,7 @@ pub(crate) fn judge(
             failed: number(failed.len()),
             planned: plan.measure.rounds,
         },
-        void: findings.iter().any(|f| f.severity == Severity::Void),
+        void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
         served: mean(shares.iter().map(|s| Some(s.both))),
         served_read: mean(shares.iter().map(|s| s.read)),

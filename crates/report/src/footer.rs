@@ -1,0 +1,105 @@
+//! What the numbers rest on: how it was measured, on what, by whom judged.
+
+use record::event::Stopped;
+use record::judged::RunView;
+use record::quantity::{Bytes, Seconds};
+use record::volume::VolumeFacts;
+use std::collections::BTreeMap;
+
+/// One sentence per line, unwrapped.
+pub(crate) fn lines(view: &RunView) -> Vec<String> {
+    let measure = &view.measure;
+    let ramp = if measure.ramp_seconds > 0.0 {
+        format!(" after {} of ramp", Seconds(measure.ramp_seconds))
+    } else {
+        String::new()
+    };
+    let mut lines = vec![format!(
+        "± is the half-width of the {:.0} % interval (Student's t) over n trials of {}{ramp}; seed {}; {}.",
+        measure.confidence * 100.0,
+        Seconds(measure.trial_seconds),
+        view.seed,
+        stopped(&view.stopped)
+    )];
+    if !view.volumes.is_empty() {
+        lines.push(format!("Volumes: {}.", volumes(&view.volumes)));
+    }
+    lines.push(format!("Machine: {}.", machine(view)));
+    lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));
+    lines
+}
+
+fn stopped(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::RoundsDone { rounds: 1 } => "stopped after its one round".to_owned(),
+        Stopped::RoundsDone { rounds } => format!("stopped after all {rounds} rounds"),
+        Stopped::TimeSpent => "stopped because the time budget was spent".to_owned(),
+        Stopped::Interrupted => "interrupted; `diskproof resume` goes on".to_owned(),
+        Stopped::Failed { error } => format!("stopped by an error: {error}"),
+        Stopped::Unfinished => "not finished; `diskproof resume` goes on".to_owned(),
+    }
+}
+
+/// Volumes of one kind are counted: `vol[0] to vol[3], 1 GiB each, probed at 80.1 to 80.3 of 80 read_iops`.
+fn volumes(volumes: &[VolumeFacts]) -> String {
+    let mut kinds: BTreeMap<(&str, u64), Vec<&VolumeFacts>> = BTreeMap::new();
+    for volume in volumes {
+        let base = volume.name.split('[').next().unwrap_or(&volume.name);
+        kinds.entry((base, volume.size_bytes)).or_default().push(volume);
+    }
+    let texts: Vec<String> = kinds
+        .into_iter()
+        .map(|((_, size), group)| {
+            let name = match group.as_slice() {
+                [one] => format!("{}, {}", one.name, Bytes(size)),
+                [first, .., last] => format!("{} to {}, {} each", first.name, last.name, Bytes(size)),
+                [] => String::new(),
+            };
+            let identity = group.iter().find_map(|v| v.identity.as_deref()).map(|i| format!(", {i}"));
+            let on = group.iter().find_map(|v| v.backing_fs.as_deref()).map(|f| format!(", on {f}"));
+            format!("{name}{}{}{}", identity.unwrap_or_default(), on.unwrap_or_default(), probes(&group))
+        })
+        .collect();
+    texts.join("; ")
+}
+
+fn probes(group: &[&VolumeFacts]) -> String {
+    let mut limits: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
+    for probe in group.iter().flat_map(|v| &v.verified) {
+        let entry = limits.entry(&probe.limit).or_insert((probe.asked, f64::INFINITY, f64::NEG_INFINITY));
+        entry.1 = entry.1.min(probe.measured);
+        entry.2 = entry.2.max(probe.measured);
+    }
+    let texts: Vec<String> = limits
+        .into_iter()
+        .map(|(limit, (asked, low, high))| {
+            let figure =
+                |x: f64| if limit.ends_with("bps") { format!("{:.1} MB/s", x / 1e6) } else { format!("{x:.1}") };
+            let what = match limit {
+                "read_iops" => "read IOPS",
+                "write_iops" => "write IOPS",
+                "read_bps" => "reading",
+                "write_bps" => "writing",
+                other => other,
+            };
+            let measured =
+                if (high - low).abs() < 0.05 { figure(low) } else { format!("{} to {}", figure(low), figure(high)) };
+            format!("limit {} {what}, probe {measured}", figure(asked).trim_end_matches(".0"))
+        })
+        .collect();
+    if texts.is_empty() { String::new() } else { format!(", {}", texts.join(", ")) }
+}
+
+fn machine(view: &RunView) -> String {
+    let env = &view.environment;
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(cpu) = &env.cpu_model {
+        parts.push(env.cpus.map_or(cpu.clone(), |n| format!("{n} x {cpu}")));
+    }
+    parts.extend(env.memory_bytes.map(|m| format!("{} of memory", Bytes(m))));
+    parts.extend(env.kernel.as_ref().map(|k| format!("Linux {k}")));
+    parts.extend(env.distribution.clone());
+    parts.extend(env.virtualization.as_ref().filter(|v| *v != "none").map(|v| format!("virtual ({v})")));
+    parts.extend(env.tools.get("fio").cloned());
+    if parts.is_empty() { "unknown".to_owned() } else { parts.join(", ") }
+}

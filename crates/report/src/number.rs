@@ -1,0 +1,179 @@
+//! Numbers as people read them: never more digits than the interval supports.
+
+use record::judged::Metric;
+
+/// The most significant digits ever shown.
+const MOST_DIGITS: i32 = 4;
+
+/// A unit and what one of it is in the metric's own unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scale {
+    pub(crate) unit: &'static str,
+    pub(crate) factor: f64,
+}
+
+/// The scale in which a value of a metric's unit reads best.
+pub(crate) fn scale(value: f64, unit: &str) -> Scale {
+    let pick = |steps: &[(f64, &'static str)]| {
+        let fitting = steps.iter().find(|(factor, _)| value.abs() >= *factor).or(steps.last());
+        fitting.map_or(Scale { unit: "", factor: 1.0 }, |&(factor, unit)| Scale { unit, factor })
+    };
+    match unit {
+        "B/s" => pick(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
+        "us" => pick(&[(1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns")]),
+        "1/s" => Scale { unit: "IOPS", factor: 1.0 },
+        "cores" => Scale { unit: "cores", factor: 1.0 },
+        _ => Scale { unit: "", factor: 1.0 },
+    }
+}
+
+/// The decimals that an interval of this half-width supports for this value: one digit of the half-width, two when it
+/// begins with 1, and never more than [`MOST_DIGITS`] of the value. Negative: digits before the point that are rounded away.
+fn decimals(value: f64, half_width: Option<f64>) -> i32 {
+    let of_value = MOST_DIGITS - 1 - magnitude(value);
+    match half_width {
+        Some(half) if half > 0.0 => {
+            let first = half / 10_f64.powi(magnitude(half));
+            let digits = if first < 1.95 { 1 } else { 0 };
+            (digits - magnitude(half)).min(of_value)
+        }
+        Some(_) => of_value,
+        None => of_value - 1,
+    }
+}
+
+/// The power of ten of the first digit; 0 for 0.
+#[expect(clippy::cast_possible_truncation, reason = "exponents of a double fit")]
+fn magnitude(value: f64) -> i32 {
+    if value == 0.0 || !value.is_finite() { 0 } else { value.abs().log10().floor() as i32 }
+}
+
+/// A number with that many decimals and thousands separated by commas.
+fn fixed(value: f64, decimals: i32) -> String {
+    let rounded = if decimals < 0 {
+        let step = 10_f64.powi(-decimals);
+        (value / step).round() * step
+    } else {
+        value
+    };
+    let places = usize::try_from(decimals.max(0)).unwrap_or(0);
+    let text = format!("{rounded:.places$}");
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(w, f)| (w, Some(f)));
+    let mut out = sign.to_owned();
+    for (i, c) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// An estimate with its half-width in text, both in the same unit: `80.1 ± 0.4`, and the unit apart.
+pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
+    let scale = scale(metric.estimate, &metric.unit);
+    let value = metric.estimate / scale.factor;
+    let half = metric.half_width().map(|h| h / scale.factor);
+    let places = decimals(value, half);
+    let spread = match half {
+        None => "?".to_owned(),
+        Some(half) => {
+            // Rounded up: a narrower interval than measured would be a lie.
+            let step = 10_f64.powi(-places);
+            let up = (half / step - 1e-6).ceil() * step;
+            if up > 0.0 { fixed(up, places) } else { format!("<{}", fixed(step, places)) }
+        }
+    };
+    (format!("{} ± {spread}", fixed(value, places)), scale.unit)
+}
+
+/// The estimate alone, with its unit: `812 ms`.
+pub(crate) fn alone(metric: &Metric) -> String {
+    let scale = scale(metric.estimate, &metric.unit);
+    let value = metric.estimate / scale.factor;
+    let half = metric.half_width().map(|h| h / scale.factor);
+    let places = decimals(value, half).min(2 - magnitude(value));
+    format!("{} {}", fixed(value, places), scale.unit)
+}
+
+/// An expected value in the unit of what was measured: `80`, `2.5 GB/s`; IOPS without their name.
+pub(crate) fn expected(value: f64, unit: &str) -> String {
+    let scale = scale(value, unit);
+    let scaled = value / scale.factor;
+    let places = (3 - magnitude(scaled)).clamp(0, 3);
+    let text = fixed(scaled, places);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
+    if scale.unit == "IOPS" { text } else { format!("{text} {}", scale.unit) }
+}
+
+/// A share: `100 %` only when it is, else `99.9 %`, `97 %`, `4.2 %`, `0 %` only when it is.
+pub(crate) fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    if p >= 99.95 || p <= 0.0 {
+        format!("{:.0} %", p.clamp(0.0, 100.0))
+    } else if p >= 99.5 {
+        format!("{p:.1} %")
+    } else if p >= 9.95 {
+        format!("{p:.0} %")
+    } else if p >= 0.05 {
+        format!("{p:.1} %")
+    } else {
+        "<0.1 %".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{alone, expected, percent, with_interval};
+    use crate::testing::metric;
+
+    fn shown(estimate: f64, half: f64, unit: &str) -> String {
+        let (text, unit) = with_interval(&metric(estimate, Some(half), unit));
+        format!("{text} {unit}")
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        assert_eq!(shown(80.123, 0.43, "1/s"), "80.1 ± 0.5 IOPS");
+        assert_eq!(shown(160.34, 1.21, "1/s"), "160.3 ± 1.3 IOPS");
+        assert_eq!(shown(240.0, 31.0, "1/s"), "240 ± 40 IOPS");
+        assert_eq!(shown(570_830.0, 912.0, "1/s"), "570,800 ± 1,000 IOPS");
+        assert_eq!(shown(570_830.0, 91_200.0, "1/s"), "570,000 ± 100,000 IOPS");
+        assert_eq!(shown(2.5e9, 1.1e7, "B/s"), "2.500 ± 0.011 GB/s");
+        assert_eq!(shown(812_345.0, 9_000.0, "us"), "812 ± 9 ms");
+    }
+
+    #[test]
+    fn never_more_than_four_digits_and_never_an_interval_of_zero() {
+        assert_eq!(shown(238.961, 0.049, "1/s"), "239.0 ± 0.1 IOPS");
+        assert_eq!(shown(80.0, 0.0, "1/s"), "80.00 ± <0.01 IOPS");
+    }
+
+    #[test]
+    fn an_interval_is_never_shown_narrower_than_it_is() {
+        for i in 1..2000_u32 {
+            let half = f64::from(i) * 0.037;
+            let (text, _) = with_interval(&metric(1234.5, Some(half), "1/s"));
+            let spread: f64 = text.split("± ").nth(1).unwrap().replace(',', "").parse().unwrap();
+            assert!(spread >= half - 1e-3 && spread <= half * 2.1 + 1.0, "{half} shown as {text}");
+        }
+    }
+
+    #[test]
+    fn one_trial_has_a_question_mark_for_an_interval() {
+        assert_eq!(with_interval(&metric(80.12, None, "1/s")), ("80.1 ± ?".to_owned(), "IOPS"));
+    }
+
+    #[test]
+    fn others_read_well() {
+        assert_eq!(alone(&metric(812_345.0, Some(900.0), "us")), "812 ms");
+        assert_eq!(alone(&metric(1234.0, Some(300.0), "us")), "1.2 ms");
+        assert_eq!([expected(80.0, "1/s"), expected(2.5e9, "B/s"), expected(213.333, "1/s")], ["80", "2.5 GB/s", "213.3"]);
+        assert_eq!([1.0, 0.9991, 0.97, 0.042, 0.0001, 0.0].map(percent), ["100 %", "99.9 %", "97 %", "4.2 %", "<0.1 %", "0 %"]);
+    }
+}

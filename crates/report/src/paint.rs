@@ -1,0 +1,34 @@
+//! Colour, where it is wanted.
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Heading,
+    Bad,
+    Warn,
+    Good,
+    Faint,
+}
+
+/// Paints text, or doesn't.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    pub(crate) colour: bool,
+}
+
+impl Paint {
+    /// SGR sequences of ECMA-48: bold, red, yellow, green, dim.
+    pub(crate) fn text(self, tone: Tone, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Heading => "1",
+            Tone::Bad => "1;31",
+            Tone::Warn => "33",
+            Tone::Good => "32",
+            Tone::Faint => "2",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}

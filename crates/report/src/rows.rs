@@ -1,0 +1,117 @@
+//! What a cell's rows say: which metrics are worth showing for its workload.
+
+use crate::number;
+use record::finding::Served;
+use record::judged::{CellView, ExpectationView, Metric, RunView, Status};
+
+/// From this block size on, bandwidth says more than I/Os per second.
+const LARGE_BLOCK: u64 = 128 << 10;
+
+/// One line of a cell: a direction, or the sum of both.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    /// `read`, `write` or `both`.
+    pub(crate) side: &'static str,
+    pub(crate) value: String,
+    pub(crate) unit: &'static str,
+    pub(crate) p99: String,
+    pub(crate) device: String,
+    /// Where the rest came from, e.g. `hole 97 %`.
+    pub(crate) rest: String,
+    pub(crate) expected: Option<(Status, String)>,
+}
+
+impl Line {
+    /// A cell that has no figures.
+    pub(crate) fn not_measured() -> Self {
+        Self {
+            side: "",
+            value: "not measured".to_owned(),
+            unit: "",
+            p99: String::new(),
+            device: String::new(),
+            rest: String::new(),
+            expected: None,
+        }
+    }
+}
+
+/// Lines of a measured cell; empty when nothing was measured. `shown` collects the expectations that are shown here.
+pub(crate) fn lines<'a>(view: &'a RunView, cell: &CellView, shown: &mut Vec<&'a ExpectationView>) -> Vec<Line> {
+    let what = if cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK) { "bw" } else { "iops" };
+    let sides: Vec<&'static str> =
+        ["read", "write"].into_iter().filter(|side| cell.metrics.contains_key(&format!("{side}_{what}"))).collect();
+    let both = sides.len() > 1;
+    let mut lines = Vec::new();
+    for side in &sides {
+        let own = format!("{side}_{what}");
+        let names = if both { vec![own.as_str()] } else { vec![own.as_str(), what] };
+        let served = if *side == "read" { cell.served_read } else { cell.served_write };
+        let p99 = cell.metrics.get(&format!("{side}_lat_p99"));
+        if let Some(metric) = cell.metrics.get(&own) {
+            lines.push(line(view, cell, side, metric, p99, served, &names, shown));
+        }
+    }
+    let of_both = view.expectations.iter().any(|e| e.cell == cell.id && e.of == what);
+    if both
+        && of_both
+        && let Some(metric) = cell.metrics.get(what)
+    {
+        lines.push(line(view, cell, "both", metric, None, cell.served, &[what], shown));
+    }
+    lines
+}
+
+#[expect(clippy::too_many_arguments, reason = "one line of a table has that many parts")]
+fn line<'a>(
+    view: &'a RunView,
+    cell: &CellView,
+    side: &'static str,
+    metric: &Metric,
+    p99: Option<&Metric>,
+    served: Option<Served>,
+    names: &[&str],
+    shown: &mut Vec<&'a ExpectationView>,
+) -> Line {
+    let (value, unit) = number::with_interval(metric);
+    let expectation =
+        view.expectations.iter().find(|e| e.cell == cell.id && names.contains(&e.of.as_str()));
+    shown.extend(expectation);
+    Line {
+        side,
+        value,
+        unit,
+        p99: p99.map(number::alone).unwrap_or_default(),
+        device: served.map_or_else(|| "?".to_owned(), |s| device(&s)),
+        rest: served.map_or_else(String::new, |s| rest(&s)),
+        expected: expectation.map(|e| (e.status, number::expected(e.expected, &metric.unit))),
+    }
+}
+
+/// The devices' share; `?` when nobody can tell.
+fn device(served: &Served) -> String {
+    if served.unknown >= 0.995 { "?".to_owned() } else { number::percent(served.device) }
+}
+
+/// Everything but the devices, largest first; what is below 0.5 % is not worth a word.
+fn rest(served: &Served) -> String {
+    let mut parts = [
+        (served.hole, "hole"),
+        (served.page_cache, "page cache"),
+        (served.other, "compression"),
+        (served.unknown, "unknown"),
+    ];
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let worth: Vec<String> =
+        parts.iter().filter(|(share, _)| *share >= 0.005).map(|(s, name)| format!("{name} {}", number::percent(*s))).collect();
+    worth.join(", ")
+}
+
+/// `4`, or `2 of 4` while trials are missing.
+pub(crate) fn trials(cell: &CellView) -> String {
+    if cell.trials.done >= cell.trials.planned && cell.trials.failed == 0 {
+        cell.trials.done.to_string()
+    } else {
+        format!("{} of {}", cell.trials.done, cell.trials.planned)
+    }
+}

@@ -1,0 +1,251 @@
+//! The table of cells.
+
+use crate::rows::{self, Line};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
+use record::judged::{CellView, ExpectationView, RunView, Status};
+
+/// Blank columns and one rule under the header.
+pub(crate) const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// How a number is called that is no storage figure.
+pub(crate) const NOT_STORAGE: &str = "NOT STORAGE";
+
+/// Which columns are shown.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    target: bool,
+    workload: bool,
+    stack: bool,
+    side: bool,
+    /// `None`: all lines have the same unit, which is the header then.
+    unit: Option<&'static str>,
+    p99: bool,
+    remark: Remark,
+    expected: bool,
+}
+
+/// How much is said about bytes that were not the devices'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Remark {
+    /// That a number is no storage figure, and where the bytes came from.
+    Full,
+    /// Only that a number is no storage figure.
+    Short,
+    /// Nothing has to be said.
+    None,
+}
+
+type Body<'a> = Vec<(&'a CellView, Vec<Line>)>;
+
+/// The table, and the expectations that it shows.
+pub(crate) fn table<'a>(view: &'a RunView, width: usize, colour: bool) -> (String, Vec<&'a ExpectationView>) {
+    let mut shown = Vec::new();
+    let body: Body<'_> =
+        by_workload(view).into_iter().map(|cell| (cell, rows::lines(view, cell, &mut shown))).collect();
+    let full = wanted(view, &body);
+    let narrower = [
+        full,
+        Columns { remark: full.remark.short(&body), ..full },
+        Columns { remark: full.remark.short(&body), p99: false, ..full },
+    ];
+    // The first that fits as it is; else the narrowest, wrapped.
+    for columns in narrower {
+        let text = render(&body, columns, None, colour);
+        if widest(&render(&body, columns, None, false)) <= width {
+            return (text, shown);
+        }
+    }
+    (render(&body, narrower[2], Some(width), colour), shown)
+}
+
+/// What all cells have in common and the table therefore leaves out.
+pub(crate) fn in_common(view: &RunView) -> String {
+    let Some(first) = view.cells.first() else {
+        return "no cells".to_owned();
+    };
+    let (stacks, workloads) = (differ(view, |c| &c.stack), differ(view, |c| &c.workload));
+    match (stacks, workloads) {
+        (false, true) => format!("stack {}", first.stack),
+        (true, false) => format!("workload {}", first.workload),
+        _ => String::new(),
+    }
+}
+
+fn wanted(view: &RunView, body: &Body<'_>) -> Columns {
+    let all = || body.iter().flat_map(|(_, lines)| lines);
+    let (stacks, workloads) = (differ(view, |c| &c.stack), differ(view, |c| &c.workload));
+    let mut units = all().map(|l| l.unit).filter(|u| !u.is_empty());
+    let unit = units.next().filter(|first| all().all(|l| l.unit == *first || l.unit.is_empty()));
+    let remark = all().any(|l| !l.rest.is_empty()) || body.iter().any(|(c, _)| c.void);
+    Columns {
+        target: differ(view, |c| &c.target),
+        workload: workloads || !stacks,
+        stack: stacks || !workloads,
+        side: all().any(|l| l.side != "read"),
+        unit,
+        p99: all().any(|l| !l.p99.is_empty()),
+        remark: if remark { Remark::Full } else { Remark::None },
+        expected: all().any(|l| l.expected.is_some()),
+    }
+}
+
+impl Remark {
+    fn short(self, body: &Body<'_>) -> Self {
+        if body.iter().any(|(c, _)| c.void) { Self::Short } else { Self::None }
+    }
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|l| l.chars().count()).max().unwrap_or(0)
+}
+
+fn render(body: &Body<'_>, columns: Columns, width: Option<usize>, colour: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    match width {
+        Some(width) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        None => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
+    if colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table.set_header(header(columns));
+    let mut last_workload = None;
+    for (cell, lines) in body {
+        let fresh = last_workload != Some(&cell.workload);
+        if fresh && last_workload.is_some() && columns.stack && columns.workload {
+            table.add_row(vec![Cell::new("")]);
+        }
+        last_workload = Some(&cell.workload);
+        add(&mut table, cell, lines, columns, fresh || !columns.stack);
+    }
+    align(&mut table, columns);
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Cells of one workload stand together, in the order of the file, since stacks are what is compared.
+fn by_workload(view: &RunView) -> Vec<&CellView> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &view.cells {
+        if !names.contains(&cell.workload.as_str()) {
+            names.push(&cell.workload);
+        }
+    }
+    names.iter().flat_map(|name| view.cells.iter().filter(move |c| c.workload == *name)).collect()
+}
+
+fn differ(view: &RunView, of: fn(&CellView) -> &String) -> bool {
+    view.cells.iter().any(|c| of(c) != of(&view.cells[0]))
+}
+
+/// Names and alignment of the columns that are shown.
+fn columns_of(columns: Columns) -> Vec<(&'static str, CellAlignment)> {
+    use CellAlignment::{Left, Right};
+    let all = [
+        (columns.target, "target", Left),
+        (columns.workload, "workload", Left),
+        (columns.stack, "stack", Left),
+        (columns.side, "", Left),
+        (true, columns.unit.unwrap_or("measured"), Right),
+        (columns.unit.is_none(), "", Left),
+        (columns.p99, "p99", Right),
+        (true, "n", Right),
+        (true, "device", Right),
+        (columns.expected, "expected", Left),
+        (columns.remark == Remark::Full, "the rest", Left),
+        (columns.remark == Remark::Short, "", Left),
+    ];
+    all.into_iter().filter(|(shown, ..)| *shown).map(|(_, name, alignment)| (name, alignment)).collect()
+}
+
+fn header(columns: Columns) -> Vec<Cell> {
+    columns_of(columns).into_iter().map(|(name, _)| Cell::new(name).add_attribute(Attribute::Bold)).collect()
+}
+
+fn align(table: &mut Table, columns: Columns) {
+    let alignments = columns_of(columns);
+    let last = alignments.len().saturating_sub(1);
+    let before = [columns.target, columns.workload, columns.stack, columns.side];
+    let lead = before.into_iter().filter(|shown| *shown).count();
+    for (index, (column, (_, alignment))) in table.column_iter_mut().zip(alignments).enumerate() {
+        // The unit stands right behind its number.
+        let unit_follows = columns.unit.is_none() && index == lead;
+        column.set_padding((0, u16::from(index != last && !unit_follows)));
+        column.set_cell_alignment(alignment);
+    }
+}
+
+fn add(table: &mut Table, cell: &CellView, lines: &[Line], columns: Columns, name_workload: bool) {
+    let nothing = [Line::not_measured()];
+    let lines = if lines.is_empty() { &nothing[..] } else { lines };
+    for (index, line) in lines.iter().enumerate() {
+        let first = index == 0;
+        let named = |name: &str, wanted: bool| Cell::new(if wanted { name } else { "" });
+        let mut row = Vec::new();
+        if columns.target {
+            row.push(named(&cell.target, first));
+        }
+        if columns.workload {
+            row.push(named(&cell.workload, first && name_workload));
+        }
+        if columns.stack {
+            row.push(named(&cell.stack, first));
+        }
+        if columns.side {
+            row.push(Cell::new(line.side));
+        }
+        row.push(figure(cell, &line.value));
+        if columns.unit.is_none() {
+            row.push(Cell::new(line.unit));
+        }
+        if columns.p99 {
+            row.push(figure(cell, &line.p99));
+        }
+        row.push(named(&rows::trials(cell), first));
+        row.push(Cell::new(&line.device));
+        if columns.expected {
+            row.push(expectation(line));
+        }
+        if columns.remark != Remark::None {
+            row.push(remark(cell, line, columns.remark));
+        }
+        table.add_row(row);
+    }
+}
+
+/// A number. One that is no storage figure is struck out, in characters too, so that it can't be quoted unaware.
+fn figure(cell: &CellView, text: &str) -> Cell {
+    if !cell.void || text.is_empty() || cell.metrics.is_empty() {
+        return Cell::new(text);
+    }
+    Cell::new(format!("~{text}~")).fg(Color::Red).add_attribute(Attribute::CrossedOut)
+}
+
+fn remark(cell: &CellView, line: &Line, how: Remark) -> Cell {
+    let void = cell.void && !cell.metrics.is_empty();
+    match (void, how) {
+        (true, Remark::Full) if !line.rest.is_empty() => {
+            Cell::new(format!("{NOT_STORAGE}: {}", line.rest)).fg(Color::Red)
+        }
+        (true, _) => Cell::new(NOT_STORAGE).fg(Color::Red),
+        (false, Remark::Full) => Cell::new(&line.rest).fg(Color::Yellow),
+        (false, _) => Cell::new(""),
+    }
+}
+
+fn expectation(line: &Line) -> Cell {
+    match &line.expected {
+        None => Cell::new(""),
+        Some((Status::Met, value)) => Cell::new(format!("{value} met")).fg(Color::Green),
+        Some((Status::Missed, value)) => Cell::new(format!("{value} MISSED")).fg(Color::Red),
+        Some((Status::Undecided, value)) => Cell::new(format!("{value} open")).fg(Color::Yellow),
+    }
+}

@@ -1,0 +1,162 @@
+//! The answer for people.
+
+use crate::caveats::{self, caveats};
+use crate::footer;
+use crate::paint::{Paint, Tone};
+use crate::table::{in_common, table};
+use crate::wrap::fill;
+use record::judged::{ExpectationView, RunView, Status};
+use std::fmt::Write as _;
+
+/// The narrowest page that is laid out; a narrower terminal wraps by itself.
+const NARROWEST: usize = 60;
+
+/// A run as a page of text: the question, the table, the answer, what to know before quoting, what it rests on.
+#[must_use]
+pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint { colour };
+    let mut out = paint.text(Tone::Heading, &view.experiment);
+    out.push('\n');
+    if let Some(question) = &view.question {
+        out.push_str(&fill("", question, width));
+    }
+    if !view.parameters.is_empty() {
+        let list: Vec<String> = view.parameters.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+        out.push_str(&fill("with ", &list.join(", "), width));
+    }
+    let common = in_common(view);
+    if !common.is_empty() {
+        out.push_str(&fill("", &common, width));
+    }
+    out.push('\n');
+    let (cells, shown) = table(view, width, colour);
+    out.push_str(&cells);
+    let parts = [
+        answers(view, width, paint),
+        expectations(view, &shown, width, paint),
+        caveats(view, width, paint),
+    ];
+    for part in parts.iter().filter(|p| !p.is_empty()) {
+        out.push('\n');
+        out.push_str(part);
+    }
+    out.push('\n');
+    for line in footer::lines(view) {
+        for wrapped in fill("", &line, width).lines() {
+            let _ = writeln!(out, "{}", paint.text(Tone::Faint, wrapped));
+        }
+    }
+    out
+}
+
+fn answers(view: &RunView, width: usize, paint: Paint) -> String {
+    if view.answers.is_empty() {
+        return String::new();
+    }
+    let mut out = paint.text(Tone::Heading, "Answer");
+    out.push('\n');
+    for answer in &view.answers {
+        out.push_str(&fill("  ", &format!("{}: {}.", answer.workload, answer.text), width));
+    }
+    out
+}
+
+/// How many expectations were met, and those that need words: missed, open, or not in the table.
+fn expectations(view: &RunView, shown: &[&ExpectationView], width: usize, paint: Paint) -> String {
+    if view.expectations.is_empty() {
+        return String::new();
+    }
+    let count = |status: Status| view.expectations.iter().filter(|e| e.status == status).count();
+    let (met, missed, open) = (count(Status::Met), count(Status::Missed), count(Status::Undecided));
+    let all = view.expectations.len();
+    let mut words = vec![format!("{met} of {all} met")];
+    if missed > 0 {
+        words.push(format!("{missed} missed"));
+    }
+    if open > 0 {
+        words.push(format!("{open} open"));
+    }
+    let tone = if missed > 0 {
+        Tone::Bad
+    } else if open > 0 {
+        Tone::Warn
+    } else {
+        Tone::Good
+    };
+    let mut out =
+        format!("{} {}\n", paint.text(Tone::Heading, "Expectations:"), paint.text(tone, &words.join(", ")));
+    for e in &view.expectations {
+        let in_table = shown.iter().any(|s| std::ptr::eq(*s, e));
+        if e.status == Status::Met && in_table {
+            continue;
+        }
+        let mark = match e.status {
+            Status::Met => "met",
+            Status::Missed => "MISSED",
+            Status::Undecided => "open",
+        };
+        out.push_str(&fill("  ", &format!("{mark}: {}: {}.", caveats::name(view, &e.cell), e.text), width));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::terminal;
+    use crate::testing;
+    use record::judged::RunView;
+
+    fn page(view: &RunView, width: usize) -> String {
+        let text = terminal(view, width, false);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "wider than {width}: {line}");
+            assert_eq!(line, line.trim_end());
+        }
+        text
+    }
+
+    #[test]
+    fn a_stripe_at_80_and_120() {
+        insta::assert_snapshot!("striped_80", page(&testing::striped(), 80));
+        insta::assert_snapshot!("striped_120", page(&testing::striped(), 120));
+    }
+
+    #[test]
+    fn a_trap_at_80_and_120() {
+        insta::assert_snapshot!("trap_80", page(&testing::trap(), 80));
+        insta::assert_snapshot!("trap_120", page(&testing::trap(), 120));
+    }
+
+    #[test]
+    fn a_number_that_is_no_storage_figure_is_struck_out_at_any_width() {
+        for width in [20, 60, 80, 120, 200] {
+            let text = terminal(&testing::trap(), width, false);
+            let row = text.lines().find(|l| l.contains("570,")).unwrap();
+            assert!(row.contains("~570,800"), "{width}: {row}");
+            assert!(text.contains("NOT STORAGE"), "{width}");
+        }
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        let coloured = terminal(&testing::trap(), 100, true);
+        assert!(coloured.contains("\u{1b}["));
+        let mut plain = String::new();
+        let mut rest = coloured.as_str();
+        while let Some(at) = rest.find('\u{1b}') {
+            plain.push_str(&rest[..at]);
+            rest = &rest[at..];
+            rest = &rest[rest.find('m').unwrap() + 1..];
+        }
+        plain.push_str(rest);
+        let squeezed = |t: &str| t.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(squeezed(&plain), squeezed(&terminal(&testing::trap(), 100, false)));
+    }
+
+    #[test]
+    fn a_run_without_cells_is_a_page_too() {
+        let text = page(&testing::run("empty", "?", vec![]), 80);
+        assert!(text.contains("no cells"));
+    }
+}
