@@ -16,5 +16,7 @@ mod metrics;
 mod span;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod truth;
 
 pub use judge::{Input, JUDGE, judge};
