@@ -7,11 +7,11 @@ use std::path::PathBuf;
 /// Where the exit codes are explained to whoever asks for help.
 const AFTER_HELP: &str = "\
 Examples:
-  diskproof quick .                         what does this directory's storage really do? (a minute, no root)
-  diskproof new > my.yaml                   a commented experiment to start from
-  diskproof plan my.yaml                    what it would do, how long, how many bytes; changes nothing
-  sudo diskproof run my.yaml                do it, take everything down again, answer the question
-  diskproof show                            the latest answer again
+  diskproof quick .            what does this directory's storage really do? A minute, no root
+  diskproof new > my.yaml      a commented experiment to start from
+  diskproof plan my.yaml       what it would do, how long, how many bytes; changes nothing
+  sudo diskproof run my.yaml   do it, take everything down again, answer the question
+  diskproof show               the latest answer again
 
 Exit codes:
   0    fine
@@ -56,10 +56,10 @@ pub(crate) struct Global {
     /// auto, always or never (DISKPROOF_COLOR)
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) color: Option<String>,
-    /// auto: become root by `sudo -n` for what needs it; never: don't (DISKPROOF_SUDO)
+    /// auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) sudo: Option<String>,
-    /// How a run tells what it does: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
+    /// Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
     #[arg(long, global = true, value_name = "HOW")]
     pub(crate) progress: Option<String>,
     /// The same as --progress none
@@ -85,7 +85,7 @@ Examples:
   diskproof new my.yaml            write it (an existing file is never overwritten)
   diskproof new my.yaml --kind directory")]
     New(New),
-    /// Show what an experiment would do: matrix, order, time, bytes written, space. Changes nothing
+    /// Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing
     #[command(after_help = "\
 Examples:
   diskproof plan my.yaml

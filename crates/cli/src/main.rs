@@ -41,7 +41,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::New(new) => commands::new::new(&new),
         Verb::Completions(completions) => commands::completions::completions(&completions),
         Verb::Generate(generate) => commands::generate::generate(&generate.folder),
-        Verb::Plan(plan) => commands::plan::plan(&plan),
+        Verb::Plan(plan) => commands::plan::plan(&plan, &settings?),
         Verb::Quick(quick) => commands::quick::quick(&quick, &settings?),
         Verb::Run(run) => commands::run::run(&run, &settings?),
         Verb::Resume(resume) => commands::resume::resume(&resume, &settings?),

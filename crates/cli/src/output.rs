@@ -31,7 +31,9 @@ pub(crate) fn complain(failure: &Failure) {
     let prefix = if failure.placed { "" } else { "diskproof: " };
     aside(&format!("{prefix}{failure}"));
     if failure.exit == Exit::Ours {
-        aside("This should not have happened. `diskproof undo` puts back what a run left; please report the line above.");
+        aside(
+            "This should not have happened. `diskproof undo` puts back what a run left; please report the line above.",
+        );
     }
 }
 

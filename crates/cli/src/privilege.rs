@@ -44,7 +44,9 @@ pub(crate) fn node_argv(
         }
         let sudo = host::resolve(Tool::Sudo).map_err(|_| needs_root("there is no sudo on this machine"))?;
         if !may_sudo(runner) {
-            return Err(needs_root("sudo would ask for a password (`sudo -v` beforehand helps for some minutes)"));
+            return Err(needs_root(
+                "sudo would ask for a password (`sudo -v` beforehand helps for some minutes)",
+            ));
         }
         argv.extend([sudo.into_os_string(), "-n".into(), "--".into()]);
     }

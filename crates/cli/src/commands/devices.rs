@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::privilege;
 use crate::settings::Settings;
-use device::{ClaimBook, DiskReport, Roots};
+use device::{ClaimBook, DiskReport, Roots, Strength};
 use host::LocalRunner;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
@@ -33,14 +33,21 @@ pub(crate) fn devices(args: &JsonOnly, settings: &Settings) -> Result<Exit, Fail
 fn describe(disk: &DiskReport) -> String {
     let model = disk.model.as_deref().unwrap_or("unknown model");
     let claimed = if disk.claimed { "claimed" } else { "not claimed" };
-    let free = if disk.free { "free" } else { "in use" };
+    let free = match (disk.free, disk.dissent.iter().any(|dissent| dissent.heard)) {
+        (true, _) => "free",
+        (false, true) => "NOT free",
+        (false, false) => "can't be told",
+    };
     let mut text =
         format!("{}  {}  {model}  {free}, {claimed}\n", disk.path.display(), Bytes(disk.size_bytes));
     for id in &disk.ids {
         let _ = writeln!(text, "  id {id}");
     }
+    if disk.strength == Strength::None {
+        text.push_str("  nothing tells it from another disk, so it can't be claimed\n");
+    }
     for dissent in &disk.dissent {
-        let _ = writeln!(text, "  no: {dissent}");
+        let _ = writeln!(text, "  {dissent}");
     }
     text
 }

@@ -74,7 +74,11 @@ fn look(args: &Doctor, settings: &Settings) -> Findings {
             .into_iter()
             .map(|(key, value, origin)| SettingFound { name: key.name, value, origin: origin.to_string() })
             .collect(),
-        config_files: settings.files.iter().map(|(path, there)| (path.display().to_string(), *there)).collect(),
+        config_files: settings
+            .files
+            .iter()
+            .map(|(path, there)| (path.display().to_string(), *there))
+            .collect(),
     }
 }
 

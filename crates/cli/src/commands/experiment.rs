@@ -23,7 +23,7 @@ pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
     let mut plan = loaded.plan;
     if let Some(seed) = args.seed {
         plan.seed = seed;
-    } else if plan.seed == 0 {
+    } else if !loaded.seeded {
         plan.seed = seed_of_the_clock();
     }
     Ok(plan)
@@ -58,7 +58,7 @@ pub(crate) fn failure(error: LoadError) -> Failure {
     }
 }
 
-/// A seed that no two runs share by accident; never 0, which means "not chosen".
+/// A seed that no two runs share by accident.
 pub(crate) fn seed_of_the_clock() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Below 2^53, so that every JSON reader keeps it exactly.

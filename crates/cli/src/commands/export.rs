@@ -10,8 +10,7 @@ use crate::settings::Settings;
 pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
-    let data = store.load(&run).map_err(Failure::machine)?;
-    let view = judged::judge(&run, &data);
+    let view = judged::view(&store, &run)?;
     let text = if args.json { report::json(&view) } else { report::csv(&view) };
     match &args.output {
         None => output::answer(&text)?,

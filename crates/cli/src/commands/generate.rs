@@ -19,11 +19,9 @@ pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
     for (name, page) in man_pages()? {
         write(&folder.join("man").join(name), &page)?;
     }
-    let schemas = [("experiment.schema.json", spec::schema()), ("run.schema.json", run_schema())];
-    for (name, schema) in schemas {
-        let text = serde_json::to_string_pretty(&schema).map_err(Failure::ours)?;
-        write(&folder.join("schema").join(name), &(text + "\n"))?;
-    }
+    let experiment = serde_json::to_string_pretty(&spec::schema()).map_err(Failure::ours)? + "\n";
+    write(&folder.join("schema/experiment.schema.json"), &experiment)?;
+    write(&folder.join("schema/run.schema.json"), &report::schema())?;
     write(&folder.join("docs/cli.md"), &reference())?;
     Ok(Exit::Fine)
 }
@@ -34,10 +32,6 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     fs::write(path, text).map_err(failed)
-}
-
-fn run_schema() -> serde_json::Value {
-    schemars::schema_for!(record::judged::RunView).to_value()
 }
 
 /// The command and its verbs, as users see them.
@@ -54,7 +48,7 @@ fn man_pages() -> Result<Vec<(String, String)>, Failure> {
     let mut pages = vec![("diskproof.1".to_owned(), man_page(whole)?)];
     for verb in verbs {
         let name = format!("diskproof-{}", verb.get_name());
-        pages.push((format!("{name}.1"), man_page(verb.name(name))?));
+        pages.push((format!("{name}.1"), man_page(verb.display_name(name))?));
     }
     Ok(pages)
 }

@@ -1,4 +1,4 @@
-//! From stored records to the answer: judged anew every time, so that a better judge applies to old runs.
+//! From stored records to the answer: by this judge, kept until the run or the judge changes.
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -6,18 +6,55 @@ use crate::settings::Settings;
 use record::id::RunId;
 use record::judged::{RunView, Status};
 use std::io::IsTerminal as _;
-use store::RunData;
+use store::{Store, StoreError};
+use verdict::{Input, JUDGE};
 
-/// Judges a run.
-pub(crate) fn judge(run: &RunId, data: &RunData) -> RunView {
-    verdict::judge(&verdict::Input {
+/// A run, judged. What this judge said before is used again; a run of 100,000 trials is judged once.
+///
+/// # Errors
+/// There is no such run, or it can't be read.
+pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
+    let kept = store.judgement(run, JUDGE).map_err(unreadable)?;
+    if let Some(view) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
+        return Ok(view);
+    }
+    let head = store.head(run).map_err(unreadable)?;
+    let mut trials = Vec::new();
+    let each = |mut trial: record::trial::TrialRecord| {
+        // The engine's own document has been read when the record was made; it is by far the largest part.
+        if let Some(engine) = &mut trial.engine {
+            engine.raw = String::new();
+        }
+        trials.push(trial);
+    };
+    store.trials(run, each).map_err(unreadable)?;
+    let view = verdict::judge(&Input {
         run,
-        plan: &data.plan,
-        environment: &data.environment,
-        volumes: &data.volumes,
-        trials: &data.trials,
-        stopped: &data.stopped,
-    })
+        plan: &head.plan,
+        environment: &head.environment,
+        volumes: &head.volumes,
+        trials: &trials,
+        stopped: &head.stopped,
+    });
+    if let Ok(text) = serde_json::to_string(&view) {
+        // Somebody else's store can be read but not written; then it is judged again the next time.
+        let _ = store.cache_judgement(run, JUDGE, head.revision, &text);
+    }
+    Ok(view)
+}
+
+/// Whose fault a store's error is: a run that isn't there was mistyped, everything else is the machine's.
+pub(crate) fn unreadable(error: StoreError) -> Failure {
+    match error {
+        StoreError::NoSuchRun { .. } | StoreError::NoRuns { .. } | StoreError::Ambiguous { .. } => {
+            Failure::input(error)
+        }
+        StoreError::NotAStore { .. } => Failure::input(error),
+        StoreError::DuplicateTrial { .. } | StoreError::RunExists { .. } | StoreError::Unstorable { .. } => {
+            Failure::ours(error)
+        }
+        _ => Failure::machine(error),
+    }
 }
 
 /// The answer for people, as wide and colourful as standard output allows.
@@ -31,17 +68,14 @@ pub(crate) fn terminal(view: &RunView, settings: &Settings) -> String {
 /// # Errors
 /// A cell was planned and could never be measured: then there is no whole answer.
 pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
-    let unmeasured: Vec<&str> = view
-        .cells
-        .iter()
-        .filter(|cell| cell.trials.done == 0 && cell.trials.failed > 0)
-        .map(|cell| cell.stack.as_str())
-        .collect();
-    if let [first, ..] = unmeasured.as_slice() {
-        let count = unmeasured.len();
+    let mut unmeasured = view.cells.iter().filter(|cell| cell.trials.done == 0 && cell.trials.failed > 0);
+    if let Some(first) = unmeasured.next() {
         return Err(Failure::machine(format!(
-            "{count} of {} cells could not be measured (the first: {first}); the findings say why",
-            view.cells.len()
+            "{} of {} cells could not be measured (the first: {} {}); the findings say why",
+            1 + unmeasured.count(),
+            view.cells.len(),
+            first.stack,
+            first.workload
         )));
     }
     let missed = view.expectations.iter().any(|e| e.status == Status::Missed);

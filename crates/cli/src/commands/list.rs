@@ -1,5 +1,6 @@
 //! `diskproof list`: all runs, latest last.
 
+use super::judged::unreadable;
 use super::show::open_existing;
 use crate::args::JsonOnly;
 use crate::exit::{Exit, Failure};
@@ -11,13 +12,14 @@ use store::RunSummary;
 
 pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
     let mut runs = if settings.store.value.exists() {
-        open_existing(settings)?.runs().map_err(Failure::machine)?
+        open_existing(settings)?.runs().map_err(unreadable)?
     } else {
         Vec::new()
     };
     runs.sort_by(|a, b| a.id.cmp(&b.id));
     if args.json {
-        let text = serde_json::to_string_pretty(&runs).map_err(Failure::ours)?;
+        let list: Vec<_> = runs.iter().map(document).collect();
+        let text = serde_json::to_string_pretty(&list).map_err(Failure::ours)?;
         output::answer(&text)?;
     } else if runs.is_empty() {
         output::aside(&format!("no run is kept yet in {}", settings.store.value.display()));
@@ -27,6 +29,16 @@ pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure
         output::answer(&output::columns(&rows))?;
     }
     Ok(Exit::Fine)
+}
+
+fn document(run: &RunSummary) -> serde_json::Value {
+    serde_json::json!({
+        "run": run.id,
+        "experiment": run.experiment,
+        "started_unix_ms": run.started_unix_ms,
+        "trials": {"done": run.trials_done, "failed": run.trials_failed, "planned": run.trials_planned},
+        "stopped": run.stopped,
+    })
 }
 
 fn row(run: &RunSummary) -> [String; 5] {

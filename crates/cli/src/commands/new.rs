@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn every_template_is_a_valid_experiment() {
         let cases = [
-            (Kind::Emulated, vec![], 9),
+            (Kind::Emulated, vec![], 12),
             (Kind::Directory, vec![("dir", "/tmp")], 4),
             (Kind::Disks, vec![("disks", "nvme-a,nvme-b")], 16),
         ];

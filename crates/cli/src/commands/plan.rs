@@ -4,109 +4,161 @@ use super::experiment;
 use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::settings::Settings;
 use record::plan::Plan;
-use record::quantity::{Bytes, Seconds};
+use record::quantity::Bytes;
 use record::volume::{Volume, VolumeKind};
-use spec::Forecast;
-use std::fmt::Write as _;
+use record::workload::{Ask, CacheStart, Layout, Options, Workload};
+use report::{PlanCell, PlanView};
+use std::io::IsTerminal as _;
 
-/// No more cells than this are listed; their number always is.
-const MAX_CELLS: usize = 60;
-
-pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
+pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
-    let forecast = spec::forecast(&plan);
     if args.json {
-        let document = serde_json::json!({"plan": plan, "forecast": forecast, "order": orders(&plan)});
-        let text = serde_json::to_string_pretty(&document).map_err(Failure::ours)?;
+        let text = serde_json::to_string_pretty(&document(&plan)).map_err(Failure::ours)?;
         output::answer(&text)?;
     } else {
-        output::answer(&text(&plan, &forecast))?;
+        let colored = settings.colored(std::io::stdout().is_terminal());
+        output::answer(&report::plan(&view(&plan), output::width(), colored))?;
     }
     Ok(Exit::Fine)
 }
 
-/// For every round, the indices of the cells in the order they would be measured.
-fn orders(plan: &Plan) -> Vec<Vec<usize>> {
-    (0..plan.measure.rounds).map(|round| spec::order(plan, round)).collect()
+/// The plan with its forecast, and for every round the indices of the cells in the order they would be measured.
+fn document(plan: &Plan) -> serde_json::Value {
+    let forecast = spec::forecast(plan);
+    let order: Vec<Vec<usize>> = (0..plan.measure.rounds).map(|round| spec::order(plan, round)).collect();
+    serde_json::json!({
+        "plan": plan,
+        "forecast": {
+            "trials": forecast.trials,
+            "seconds": forecast.seconds,
+            "bytes_written": forecast.bytes_written,
+            "space_bytes": forecast.space_bytes,
+            "needs_root": forecast.needs_root,
+            "needs_tools": forecast.needs_tools,
+        },
+        "order": order,
+    })
 }
 
-fn text(plan: &Plan, forecast: &Forecast) -> String {
-    let mut text = format!("experiment {}\n", plan.experiment);
-    if let Some(question) = &plan.question {
-        let _ = writeln!(text, "  {question}");
-    }
-    for (name, value) in &plan.parameters {
-        let _ = writeln!(text, "  {name} = {value}");
-    }
-    text.push_str("\nvolumes\n");
-    for volume in run::controller::volumes_of(plan) {
-        let _ = writeln!(text, "  {}", describe(&volume));
-    }
-    let _ = writeln!(text, "\ncells ({}), numbered; each round measures all of them in its own order", plan.cells.len());
-    let rows: Vec<[String; 3]> = plan
-        .cells
-        .iter()
-        .enumerate()
-        .take(MAX_CELLS)
-        .map(|(index, cell)| [format!("  {}", index + 1), cell.stack.name.clone(), cell.workload.name.clone()])
-        .collect();
-    text.push_str(&output::columns(&rows));
-    if plan.cells.len() > MAX_CELLS {
-        let _ = writeln!(text, "  ... and {} more (--json lists all)", plan.cells.len() - MAX_CELLS);
-    }
-    order(&mut text, plan);
-    totals(&mut text, plan, forecast);
-    text
-}
-
-fn order(text: &mut String, plan: &Plan) {
-    if plan.cells.len() > MAX_CELLS {
-        return;
-    }
-    let _ = writeln!(text, "\norder (seed {})", plan.seed);
-    for (round, order) in orders(plan).into_iter().enumerate().take(10) {
-        let numbers: Vec<String> = order.iter().map(|index| (index + 1).to_string()).collect();
-        let _ = writeln!(text, "  round {}: {}", round + 1, numbers.join(" "));
+fn view(plan: &Plan) -> PlanView {
+    let forecast = spec::forecast(plan);
+    PlanView {
+        experiment: plan.experiment.clone(),
+        question: plan.question.clone(),
+        volumes: volumes(&run::controller::volumes_of(plan)),
+        cells: plan
+            .cells
+            .iter()
+            .map(|cell| PlanCell {
+                stack: cell.stack.name.clone(),
+                workload: cell.workload.name.clone(),
+                asks: asks(&cell.workload),
+            })
+            .collect(),
+        first_round: spec::order(plan, 0),
+        rounds: plan.measure.rounds,
+        seed: plan.seed,
+        forecast: report::Forecast {
+            trials: forecast.trials,
+            seconds: forecast.seconds,
+            bytes_written: forecast.bytes_written,
+            space_bytes: forecast.space_bytes,
+            needs_root: forecast.needs_root,
+        },
     }
 }
 
-fn totals(text: &mut String, plan: &Plan, forecast: &Forecast) {
-    let measure = &plan.measure;
-    let _ = writeln!(
-        text,
-        "\nforecast\n  {} trials: {} cells x {} rounds, each {} measured after {} of ramp",
-        forecast.trials,
-        plan.cells.len(),
-        measure.rounds,
-        Seconds(measure.trial_seconds),
-        Seconds(measure.ramp_seconds)
-    );
-    let _ = writeln!(text, "  about {}", Seconds(forecast.seconds));
-    if let Some(max) = measure.max_seconds {
-        let _ = writeln!(text, "  at most {}: the budget", Seconds(max));
-    }
-    let _ = writeln!(text, "  about {} written", Bytes(forecast.bytes_written));
-    let _ = writeln!(text, "  {} of space", Bytes(forecast.space_bytes));
-    let root = if forecast.needs_root { "root, or sudo without a password" } else { "no root" };
-    let _ = writeln!(text, "  needs {root}");
+/// One sentence per kind of volume: neighbours that are alike share one.
+fn volumes(all: &[Volume]) -> Vec<String> {
+    let alike = all.chunk_by(|a, b| a.kind == b.kind);
+    alike
+        .filter_map(|group| {
+            let (first, last) = (group.first()?, group.last()?);
+            let names = match group.len() {
+                1 => first.name.clone(),
+                _ => format!("{} to {}", first.name, last.name),
+            };
+            Some(format!("{names}: {}", describe(&first.kind)))
+        })
+        .collect()
 }
 
-fn describe(volume: &Volume) -> String {
-    match &volume.kind {
+fn describe(kind: &VolumeKind) -> String {
+    match kind {
         VolumeKind::Emulate { size_bytes, limits } => {
             let all = [
-                ("read IOPS", limits.read_iops.map(|n| n.to_string())),
-                ("write IOPS", limits.write_iops.map(|n| n.to_string())),
-                ("read", limits.read_bps.map(|n| format!("{}/s", Bytes(n)))),
-                ("write", limits.write_bps.map(|n| format!("{}/s", Bytes(n)))),
+                limits.read_iops.map(|n| format!("{n} read IOPS")),
+                limits.write_iops.map(|n| format!("{n} write IOPS")),
+                limits.read_bps.map(|n| format!("{}/s read", Bytes(n))),
+                limits.write_bps.map(|n| format!("{}/s write", Bytes(n))),
             ];
-            let limits: Vec<String> =
-                all.into_iter().filter_map(|(what, limit)| Some(format!("{what} {}", limit?))).collect();
-            let limits = if limits.is_empty() { "no limit".to_owned() } else { limits.join(", ") };
-            format!("{}: emulated, {}, {limits}", volume.name, Bytes(*size_bytes))
+            let limits: Vec<String> = all.into_iter().flatten().collect();
+            let limits = if limits.is_empty() { "unlimited".to_owned() } else { limits.join(", ") };
+            format!("emulated, {}, {limits}", Bytes(*size_bytes))
         }
-        VolumeKind::Disk { id } => format!("{}: disk {id}; everything on it will be lost", volume.name),
-        VolumeKind::Directory { path } => format!("{}: lent directory {}", volume.name, path.display()),
+        VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
+        VolumeKind::Directory { path } => format!("lent directory {}", path.display()),
+    }
+}
+
+/// What a workload asks, in a few words; what is unusual is said.
+fn asks(workload: &Workload) -> String {
+    let mut words = match &workload.ask {
+        Ask::Options(options) => options_in_words(options),
+        Ask::JobFile { path, .. } => vec![format!("fio job file {path}")],
+    };
+    match workload.layout {
+        Layout::Written => {}
+        Layout::Unwritten => words.push("data reserved but unwritten".to_owned()),
+        Layout::Hole => words.push("data a hole".to_owned()),
+    }
+    match workload.cache {
+        CacheStart::Cold => {}
+        CacheStart::Warm => words.push("cache warm".to_owned()),
+        CacheStart::Keep => words.push("cache as it is".to_owned()),
+    }
+    words.join(", ")
+}
+
+fn options_in_words(options: &Options) -> Vec<String> {
+    let mix = if options.rw.reads() && options.rw.writes() {
+        format!(" {}/{}", options.rwmixread, 100 - options.rwmixread.min(100))
+    } else {
+        String::new()
+    };
+    let mut words = vec![
+        format!("{}{mix}", options.rw.name()),
+        Bytes(options.bs_bytes).to_string(),
+        format!("depth {}", options.iodepth),
+    ];
+    if options.numjobs > 1 {
+        words.push(format!("{} jobs", options.numjobs));
+    }
+    words.push(format!("{} of data", Bytes(options.size_bytes)));
+    words.push(if options.direct { "direct" } else { "buffered" }.to_owned());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::volumes;
+    use record::volume::{Limits, Volume, VolumeKind};
+
+    #[test]
+    fn volumes_that_are_alike_share_a_sentence() {
+        let emulated = |name: &str, iops| Volume {
+            name: name.to_owned(),
+            kind: VolumeKind::Emulate {
+                size_bytes: 1 << 30,
+                limits: Limits { read_iops: iops, ..Limits::default() },
+            },
+        };
+        let all = [emulated("a[0]", Some(80)), emulated("a[1]", Some(80)), emulated("b", None)];
+        assert_eq!(
+            volumes(&all),
+            ["a[0] to a[1]: emulated, 1 GiB, 80 read IOPS", "b: emulated, 1 GiB, unlimited"]
+        );
     }
 }

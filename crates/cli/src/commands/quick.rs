@@ -21,10 +21,7 @@ const MIN_SIZE_BYTES: u64 = 16 << 20;
 const SHARE_OF_FREE: u64 = 4;
 
 pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> {
-    let dir = args
-        .dir
-        .canonicalize()
-        .map_err(|e| Failure::input(format!("{}: {e}", args.dir.display())))?;
+    let dir = args.dir.canonicalize().map_err(|e| Failure::input(format!("{}: {e}", args.dir.display())))?;
     if !dir.is_dir() {
         return Err(Failure::input(format!("{} is not a directory", dir.display())));
     }
@@ -50,11 +47,14 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
 
 /// Whether files here can be opened past the page cache. Tried with a file of our own that has no name.
 fn takes_direct(dir: &Path) -> Result<bool, Failure> {
-    let refuses = |e: rustix::io::Errno| {
-        Failure::machine(format!("no file can be made in {}: {e}", dir.display()))
-    };
+    let refuses =
+        |e: rustix::io::Errno| Failure::machine(format!("no file can be made in {}: {e}", dir.display()));
     let open = |flags: OFlags| -> Result<(), rustix::io::Errno> {
-        match rustix::fs::open(dir, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | flags, Mode::RUSR | Mode::WUSR) {
+        match rustix::fs::open(
+            dir,
+            OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | flags,
+            Mode::RUSR | Mode::WUSR,
+        ) {
             // Some network and FUSE file systems know no nameless files.
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => open_named(dir, flags),
             other => other.map(drop),
@@ -114,7 +114,11 @@ fn remarks(dir: &Path, direct: bool, size_bytes: Option<u64>) -> Vec<String> {
                 Bytes(size)
             )
         } else {
-            format!("each trial uses {} of data, which fits into the {} of memory", Bytes(size), Bytes(memory))
+            format!(
+                "each trial uses {} of data, which fits into the {} of memory",
+                Bytes(size),
+                Bytes(memory)
+            )
         };
         remarks.push(remark);
     }
@@ -140,7 +144,11 @@ mod tests {
         assert_eq!(size_for(100 << 20).unwrap(), 25 << 20);
         assert_eq!(size_for((MIN_SIZE_BYTES * 4) + 12345).unwrap(), MIN_SIZE_BYTES);
         let refused = size_for(MIN_SIZE_BYTES * 4 - 1).unwrap_err();
-        assert_eq!((refused.exit.code(), refused.to_string().contains("64 MiB are needed")), (3, true), "{refused}");
+        assert_eq!(
+            (refused.exit.code(), refused.to_string().contains("64 MiB are needed")),
+            (3, true),
+            "{refused}"
+        );
     }
 
     #[test]

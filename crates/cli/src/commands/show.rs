@@ -11,8 +11,7 @@ use store::Store;
 pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
-    let data = store.load(&run).map_err(Failure::machine)?;
-    output::answer(&judged::terminal(&judged::judge(&run, &data), settings))?;
+    output::answer(&judged::terminal(&judged::view(&store, &run)?, settings))?;
     Ok(Exit::Fine)
 }
 
@@ -25,7 +24,7 @@ pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
     if !path.exists() {
         return Err(Failure::input(format!("no run is kept yet: {} is not there", path.display())));
     }
-    Store::open(path).map_err(Failure::machine)
+    Store::open(path).map_err(judged::unreadable)
 }
 
 /// The run a user means by a name, its beginning, or `latest`.
@@ -33,5 +32,5 @@ pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
 /// # Errors
 /// None or several match.
 pub(crate) fn find(store: &Store, name: &str) -> Result<RunId, Failure> {
-    store.find(name).map_err(Failure::input)
+    store.find(name).map_err(judged::unreadable)
 }

@@ -9,7 +9,6 @@ use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use crate::signals::Wish;
 use host::LocalRunner;
-use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::{RunId, TrialId};
 use record::plan::Plan;
@@ -26,7 +25,7 @@ pub(crate) struct Sitting<'a> {
     pub(crate) plan: &'a Plan,
     /// Trials that earlier sittings finished; `None` when the run is new.
     pub(crate) done: Option<BTreeSet<TrialId>>,
-    /// How the user may go on or look again; `false` for `quick`, which has no file.
+    /// Store, state, progress.
     pub(crate) settings: &'a Settings,
 }
 
@@ -39,9 +38,9 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
     let what = needs_root(sitting.plan);
     let node_argv = privilege::node_argv(settings, &LocalRunner, what.as_deref())?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
-    let mut store = Store::open(&settings.store.value).map_err(Failure::machine)?;
+    let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
-    let outcome = carry_out(&sitting, node_argv, &wish, &mut store);
+    let outcome = carry_out(&sitting, node_argv, &wish, &store);
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
         Ok(stopped) => conclude(&sitting, &store, &stopped, interrupted),
@@ -71,7 +70,7 @@ fn carry_out(
     sitting: &Sitting<'_>,
     node_argv: Vec<OsString>,
     wish: &Wish,
-    store: &mut Store,
+    store: &Store,
 ) -> Result<Stopped, RunError> {
     let done = sitting.done.clone().unwrap_or_default();
     let mut teller = Teller::new(sitting.settings.progress.value, sitting.plan, done.len() as u64);
@@ -89,19 +88,16 @@ fn carry_out(
 }
 
 /// Stores what an event brings, before anybody else hears of it.
-fn keep(store: &mut Store, sitting: &Sitting<'_>, is_new: bool, event: &Event) -> Result<(), SinkError> {
+fn keep(store: &Store, sitting: &Sitting<'_>, is_new: bool, event: &Event) -> Result<(), SinkError> {
     let run = &sitting.run;
     match event {
-        Event::NodeReady { environment } if is_new => begin(store, run, sitting.plan, environment),
+        Event::NodeReady { environment } if is_new => Ok(store.create_run(run, sitting.plan, environment)?),
+        Event::NodeReady { environment } => Ok(store.set_environment(run, environment)?),
         Event::VolumesReady { volumes } => Ok(store.set_volumes(run, volumes)?),
         Event::TrialFinished { record } => Ok(store.append_trial(run, record)?),
         Event::RunFinished { stopped } => Ok(store.finish_run(run, stopped)?),
         _ => Ok(()),
     }
-}
-
-fn begin(store: &mut Store, run: &RunId, plan: &Plan, environment: &Environment) -> Result<(), SinkError> {
-    Ok(store.create_run(run, plan, environment)?)
 }
 
 /// Shows the answer and how the sitting ended.
@@ -112,10 +108,9 @@ fn conclude(
     interrupted: Option<u8>,
 ) -> Result<Exit, Failure> {
     let run = &sitting.run;
-    let data = store.load(run).map_err(Failure::machine)?;
-    let view = judged::judge(run, &data);
+    let view = judged::view(store, run)?;
     if sitting.settings.progress.value != Progress::Json {
-        if !data.trials.is_empty() {
+        if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
             output::answer(&judged::terminal(&view, sitting.settings))?;
         }
         output::aside(&format!(

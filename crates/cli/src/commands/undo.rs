@@ -31,8 +31,11 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
 
 /// Asks a node to undo; whether nothing is left there.
 fn undo_on(node_argv: &[OsString], run: Option<RunId>) -> Result<bool, Failure> {
-    let (lines, clean) = controller::undo(node_argv, run)
-        .map_err(|error| Failure { exit: Exit::from(error.blame()), error: Box::new(error), placed: false })?;
+    let (lines, clean) = controller::undo(node_argv, run).map_err(|error| Failure {
+        exit: Exit::from(error.blame()),
+        error: Box::new(error),
+        placed: false,
+    })?;
     for line in &lines {
         output::answer(line)?;
     }

@@ -37,9 +37,10 @@ impl Lines {
                 self.step.clone_from(step);
                 Some(step.clone())
             }
-            Event::VolumesReady { volumes } => {
-                Some(format!("volumes ready: {}", volumes.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ")))
-            }
+            Event::VolumesReady { volumes } => Some(format!(
+                "volumes ready: {}",
+                volumes.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ")
+            )),
             Event::TrialStarted { cell, round, .. } => {
                 self.trial_begun = now;
                 let name = self.tracker.name(cell);
@@ -47,7 +48,8 @@ impl Lines {
             }
             Event::TrialFinished { record } => {
                 let took = Seconds(now.duration_since(self.trial_begun).as_secs_f64());
-                let left = self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
+                let left =
+                    self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
                 Some(format!("  {} ({took}{left})", found(record)))
             }
             Event::Warning { text } => Some(format!("warning: {text}")),

@@ -82,10 +82,13 @@ impl Tracker {
 
     /// What is being done now: cell, round, step.
     pub(crate) fn doing(&self) -> String {
-        let share = self.step_done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
+        let share =
+            self.step_done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
         match &self.cell {
             None => format!("{}{share}", self.step),
-            Some(cell) => format!("{}, round {}/{}: {}{share}", self.name(cell), self.round + 1, self.rounds, self.step),
+            Some(cell) => {
+                format!("{}, round {}/{}: {}{share}", self.name(cell), self.round + 1, self.rounds, self.step)
+            }
         }
     }
 
@@ -103,7 +106,7 @@ impl Tracker {
     }
 
     /// A cell's stack and workload.
-    pub(crate) fn name(&self, cell: &CellId) -> &str {
+    pub(crate) fn name<'a>(&'a self, cell: &'a CellId) -> &'a str {
         self.names.get(cell).map_or(&cell.0, String::as_str)
     }
 }
@@ -116,7 +119,11 @@ pub(crate) fn found(record: &TrialRecord) -> String {
     let Some(engine) = &record.engine else { return "no engine ran".to_owned() };
     let direction = |name: &str, totals: &Option<Totals>| {
         let totals = totals.as_ref().filter(|t| t.ios > 0)?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, shown in three digits")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate, shown in three digits"
+        )]
         let rate = Bytes(totals.bytes_per_second.max(0.0) as u64);
         Some(format!("{name} {:.0} IOPS, {rate}/s", totals.iops))
     };

@@ -31,11 +31,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Vec<Said>, SettingsError>
     if !has_content {
         return Ok(vec![]);
     }
-    let entries: BTreeMap<String, Spanned<String>> =
-        serde_saphyr::from_str(text).map_err(|e| SettingsError::Malformed {
-            path: path.to_path_buf(),
-            message: e.without_snippet().to_string(),
-        })?;
+    let entries: BTreeMap<String, Spanned<String>> = serde_saphyr::from_str(text).map_err(|e| {
+        SettingsError::Malformed { path: path.to_path_buf(), message: e.without_snippet().to_string() }
+    })?;
     let mut said = Vec::new();
     for (name, value) in entries {
         let line = value.referenced.line();

@@ -73,7 +73,11 @@ fn each_place_overrules_the_one_before() {
     let settings = machine.resolve().unwrap();
     let origin = Origin::File { path: machine.user_file(), line: 1 };
     assert_eq!((settings.color.value, settings.color.origin), (Color::Never, origin));
-    assert_eq!(settings.sudo.value, Sudo::Never, "the user's file says nothing of it, so the system's stands");
+    assert_eq!(
+        settings.sudo.value,
+        Sudo::Never,
+        "the user's file says nothing of it, so the system's stands"
+    );
 
     machine.set("DISKPROOF_COLOR", "auto");
     let settings = machine.resolve().unwrap();
@@ -157,7 +161,9 @@ fn mistakes_are_named_with_their_place() {
 
 #[test]
 fn files_that_are_no_mapping_are_refused_with_their_name() {
-    for text in ["- color\n", "color: [auto]\n", "color: auto\ncolor: never\n", "\u{0}", "color: auto: never\n"] {
+    for text in
+        ["- color\n", "color: [auto]\n", "color: auto\ncolor: never\n", "\u{0}", "color: auto: never\n"]
+    {
         let machine = Machine::new();
         Machine::write(&machine.system_file(), text);
         let complaint = machine.complaint();

@@ -42,7 +42,8 @@ impl Kernel {
     pub(super) fn look(root: &Path) -> Self {
         let read = |path: &str| fs::read_to_string(root.join(path)).ok().map(|text| text.trim().to_owned());
         let release = read("proc/sys/kernel/osrelease");
-        let modules = release.as_ref().and_then(|r| read(&format!("lib/modules/{r}/modules.dep"))).unwrap_or_default();
+        let modules =
+            release.as_ref().and_then(|r| read(&format!("lib/modules/{r}/modules.dep"))).unwrap_or_default();
         let known = read("proc/filesystems").unwrap_or_default();
         let offers = |name: &str| {
             if known.lines().any(|line| line.split_whitespace().last() == Some(name)) {
@@ -83,20 +84,32 @@ impl Kernel {
                 },
             );
         }
-        line("throttle", &match &self.throttle {
-            Some(flavour) => format!("cgroup {flavour}"),
-            None => "NO: no cgroup here limits block devices, so volumes can't be emulated with limits".to_owned(),
-        });
-        line("io_uring", match self.io_uring {
-            Some(true) => "yes",
-            Some(false) => "switched off (kernel.io_uring_disabled = 2)",
-            None => "the kernel doesn't say",
-        });
-        line("clock", &match self.clocksource.as_deref() {
-            Some(clock @ ("tsc" | "kvm-clock" | "arch_sys_counter")) => format!("{clock}, read without a system call"),
-            Some(clock) => format!("{clock}: slow to read, which costs CPU at high IOPS"),
-            None => unknown.clone(),
-        });
+        line(
+            "throttle",
+            &match &self.throttle {
+                Some(flavour) => format!("cgroup {flavour}"),
+                None => "NO: no cgroup here limits block devices, so volumes can't be emulated with limits"
+                    .to_owned(),
+            },
+        );
+        line(
+            "io_uring",
+            match self.io_uring {
+                Some(true) => "yes",
+                Some(false) => "switched off (kernel.io_uring_disabled = 2)",
+                None => "the kernel doesn't say",
+            },
+        );
+        line(
+            "clock",
+            &match self.clocksource.as_deref() {
+                Some(clock @ ("tsc" | "kvm-clock" | "arch_sys_counter")) => {
+                    format!("{clock}, read without a system call")
+                }
+                Some(clock) => format!("{clock}: slow to read, which costs CPU at high IOPS"),
+                None => unknown.clone(),
+            },
+        );
         line("pressure", if self.pressure { "yes" } else { "no: stalls can't be told" });
         text
     }

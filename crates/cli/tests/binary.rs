@@ -1,0 +1,326 @@
+//! The binary as a user meets it, without root: help, exit codes, bad input, settings.
+
+use assert_cmd::Command;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A home of its own, so that nobody's settings, store or state are touched.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn diskproof(&self, args: &[&str]) -> Answer {
+        let output = Command::cargo_bin("diskproof")
+            .unwrap()
+            .args(args)
+            .env_clear()
+            .env("HOME", self.path())
+            .env("DISKPROOF_STATE", self.path().join("state"))
+            .current_dir(self.path())
+            .output()
+            .unwrap();
+        Answer::of(&output, self.path())
+    }
+}
+
+/// What it said, with the home's path replaced.
+struct Answer {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Answer {
+    fn of(output: &std::process::Output, home: &Path) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home.display().to_string(), "HOME");
+        Self {
+            code: output.status.code().expect("ended by itself"),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+}
+
+const VERBS: [&str; 15] = [
+    "quick",
+    "new",
+    "plan",
+    "run",
+    "resume",
+    "show",
+    "list",
+    "export",
+    "undo",
+    "devices",
+    "claim",
+    "unclaim",
+    "doctor",
+    "completions",
+    "node",
+];
+
+#[test]
+fn help_of_the_whole() {
+    let answer = Home::new().diskproof(&["--help"]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""));
+    insta::assert_snapshot!(answer.out);
+}
+
+#[test]
+fn every_verb_has_help() {
+    for verb in VERBS {
+        let answer = Home::new().diskproof(&[verb, "--help"]);
+        assert_eq!(answer.code, 0, "{verb}: {}", answer.err);
+        assert!(answer.out.contains(&format!("Usage: diskproof {verb}")), "{verb}: {}", answer.out);
+    }
+    for verb in ["quick", "new", "plan", "run", "resume", "show", "export", "undo", "claim", "completions"] {
+        assert!(Home::new().diskproof(&[verb, "--help"]).out.contains("Examples:"), "{verb} has no examples");
+    }
+}
+
+#[test]
+fn hidden_verbs_are_hidden() {
+    let help = Home::new().diskproof(&["--help"]).out;
+    for verb in ["  node", "  generate"] {
+        assert!(!help.contains(verb), "{verb}");
+    }
+}
+
+#[test]
+fn wrong_arguments_end_with_2() {
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "Usage: diskproof"),
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&["run"], "<FILE>"),
+        (&["run", "x.yaml", "--frob"], "unexpected argument"),
+        (&["export", "latest"], "--json"),
+        (&["export", "latest", "--json", "--csv"], "cannot be used with"),
+        (&["quick", ".", "--seconds", "0"], "0 is not in 1..=3600"),
+        (&["completions", "tcsh"], "possible values"),
+        (&["list", "--quiet", "--progress", "bar"], "cannot be used with"),
+    ];
+    for (args, said) in cases {
+        let answer = Home::new().diskproof(args);
+        assert_eq!(answer.code, 2, "{args:?}: {}", answer.err);
+        assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
+    }
+}
+
+#[test]
+fn wrong_experiments_end_with_2_and_name_the_place() {
+    let home = Home::new();
+    let absent = home.diskproof(&["plan", "absent.yaml"]);
+    assert_eq!(absent.code, 2, "{}", absent.err);
+    assert!(absent.err.contains("absent.yaml"), "{}", absent.err);
+
+    home.write("typo.yaml", "experiment: x\nvolumes: {}\nstaks: {}\nworkloads: {}\n");
+    for verb in ["plan", "run"] {
+        let typo = home.diskproof(&[verb, "typo.yaml"]);
+        assert_eq!(typo.code, 2, "{verb}");
+        assert!(typo.err.starts_with("typo.yaml:"), "{}", typo.err);
+        assert!(typo.err.contains("typo.yaml:3:1") && typo.err.contains("stacks"), "{}", typo.err);
+    }
+    assert!(!home.path().join(".local").exists(), "a refused experiment leaves no store");
+}
+
+#[test]
+fn parameters_must_be_given_where_nobody_can_be_asked() {
+    let home = Home::new();
+    let file = home.write("new.yaml", &home.diskproof(&["new", "--kind", "directory"]).out);
+    let missing = home.diskproof(&["plan", &file]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.err.contains("dir") && missing.err.contains("--set"), "{}", missing.err);
+
+    for (set, said) in [("dir", "NAME=VALUE"), ("die=/tmp", "dir")] {
+        let wrong = home.diskproof(&["plan", &file, "--set", set]);
+        assert_eq!(wrong.code, 2, "{set}");
+        assert!(wrong.err.contains(said), "{set}: {}", wrong.err);
+    }
+    let twice = home.diskproof(&["plan", &file, "--set", "dir=/tmp", "--set", "dir=/var"]);
+    assert_eq!(
+        (twice.code, twice.err.as_str()),
+        (2, "diskproof: --set dir: given twice; which one is meant?\n")
+    );
+}
+
+#[test]
+fn plan_tells_matrix_order_and_cost_and_changes_nothing() {
+    let home = Home::new();
+    home.write("my.yaml", &home.diskproof(&["new"]).out);
+    let plan = home.diskproof(&["plan", "my.yaml", "--seed", "7"]);
+    assert_eq!(plan.code, 0, "{}", plan.err);
+    for word in [
+        "btrfs-raid0-4",
+        "randrw-16k",
+        "round 1 (seed 7)",
+        "Forecast",
+        "needs root",
+        "of space",
+        "vol[0] to vol[3]",
+    ] {
+        assert!(plan.out.contains(word), "{word}: {}", plan.out);
+    }
+    let again = home.diskproof(&["plan", "my.yaml", "--seed", "7"]);
+    assert_eq!(plan.out, again.out, "the same seed gives the same order");
+
+    let json = home.diskproof(&["plan", "my.yaml", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(document["order"].as_array().unwrap().len(), 5);
+    let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["my.yaml"]);
+}
+
+#[test]
+fn new_never_overwrites() {
+    let home = Home::new();
+    assert_eq!(home.diskproof(&["new", "a.yaml"]).code, 0);
+    let again = home.diskproof(&["new", "a.yaml"]);
+    assert_eq!(again.code, 2);
+    assert_eq!(again.err, "diskproof: a.yaml is there already; it is not overwritten\n");
+    let nowhere = home.diskproof(&["new", "no/such/dir/a.yaml"]);
+    assert_eq!(nowhere.code, 3, "{}", nowhere.err);
+}
+
+#[test]
+fn without_a_store_there_is_nothing_to_show() {
+    let home = Home::new();
+    for args in [&["show"][..], &["export", "latest", "--json"], &["resume"]] {
+        let answer = home.diskproof(args);
+        assert_eq!(answer.code, 2, "{args:?}");
+        assert!(answer.err.contains("no run is kept yet"), "{args:?}: {}", answer.err);
+    }
+    let list = home.diskproof(&["list"]);
+    assert_eq!((list.code, list.out.as_str()), (0, ""));
+    assert_eq!(home.diskproof(&["list", "--json"]).out, "[]\n");
+    assert!(!home.path().join(".local").exists(), "looking makes nothing");
+}
+
+#[test]
+fn a_file_that_is_no_store_is_refused_and_kept() {
+    let home = Home::new();
+    let file = home
+        .write("notes.txt", "these are no results, but they are dear to me, and long enough to be read\n");
+    let answer = home.diskproof(&["list", "--store", "notes.txt"]);
+    assert_eq!(answer.code, 2, "{}", answer.err);
+    assert!(answer.err.contains("not a diskproof results file"), "{}", answer.err);
+    let text = std::fs::read_to_string(file.replace("HOME", &home.path().display().to_string())).unwrap();
+    assert!(text.starts_with("these are no results"));
+}
+
+#[test]
+fn settings_are_shown_with_their_origin() {
+    let home = Home::new();
+    home.write(".config/diskproof/config.yaml", "color: never\nsudo: never\n");
+    let doctor = home.diskproof(&["doctor", "--no-noise", "--json", "--sudo", "auto"]);
+    let document: serde_json::Value = serde_json::from_str(&doctor.out).expect(&doctor.err);
+    let setting = |name: &str| {
+        let all = document["settings"].as_array().unwrap();
+        let found = all.iter().find(|s| s["name"] == name).unwrap();
+        format!("{} from {}", found["value"].as_str().unwrap(), found["origin"].as_str().unwrap())
+    };
+    assert_eq!(setting("color"), "never from HOME/.config/diskproof/config.yaml:1");
+    assert_eq!(setting("sudo"), "auto from command line --sudo");
+    assert_eq!(setting("state"), "HOME/state from environment DISKPROOF_STATE");
+    assert_eq!(setting("progress"), "auto from default");
+}
+
+#[test]
+fn a_broken_configuration_stops_what_needs_it_and_nothing_else() {
+    let home = Home::new();
+    home.write(".config/diskproof/config.yaml", "colour: never\n");
+    let list = home.diskproof(&["list"]);
+    assert_eq!(list.code, 2);
+    assert_eq!(
+        list.err,
+        "diskproof: HOME/.config/diskproof/config.yaml:1: unknown setting `colour`; did you mean `color`?\n"
+    );
+    assert_eq!(home.diskproof(&["new"]).code, 0);
+    assert_eq!(home.diskproof(&["completions", "bash"]).code, 0);
+}
+
+#[test]
+fn doctor_names_tools_privileges_kernel_clock_and_noise() {
+    let doctor = Home::new().diskproof(&["doctor"]);
+    assert!([0, 3].contains(&doctor.code), "{}", doctor.err);
+    for word in [
+        "fio",
+        "privileges",
+        "loop devices",
+        "btrfs",
+        "throttle",
+        "clock",
+        "watched the clock",
+        "store",
+        "state",
+    ] {
+        assert!(doctor.out.contains(word), "{word}: {}", doctor.out);
+    }
+}
+
+#[test]
+fn devices_says_why() {
+    let home = Home::new();
+    let answer = home.diskproof(&["devices", "--json"]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    let disks: serde_json::Value = serde_json::from_str(&answer.out).unwrap();
+    for disk in disks.as_array().unwrap() {
+        assert_eq!(disk["free"] == true, disk["dissent"].as_array().unwrap().is_empty(), "{disk}");
+    }
+}
+
+#[test]
+fn unclaiming_what_was_never_claimed_is_a_mistake() {
+    let answer = Home::new().diskproof(&["unclaim", "nvme-nobody"]);
+    let expected = if testkit::is_root() { 2 } else { 3 };
+    assert_eq!(answer.code, expected, "{}", answer.err);
+    let claim = Home::new().diskproof(&["claim", "nvme-nobody", "--yes-i-own", "x"]);
+    assert_eq!(claim.code, expected, "{}", claim.err);
+}
+
+#[test]
+fn quick_refuses_what_is_no_directory() {
+    let home = Home::new();
+    home.write("file", "");
+    for (dir, said) in [("file", "is not a directory"), ("absent", "No such file")] {
+        let answer = home.diskproof(&["quick", dir]);
+        assert_eq!(answer.code, 2, "{dir}: {}", answer.err);
+        assert!(answer.err.contains(said), "{dir}: {}", answer.err);
+    }
+    let nothing = home.diskproof(&["quick", "/proc"]);
+    assert_eq!(nothing.code, 3, "{}", nothing.err);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let home = Home::new();
+    let status = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("'{}' completions bash | true", assert_cmd::cargo::cargo_bin("diskproof").display()))
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stderr), "");
+}
+
+#[test]
+fn undo_of_nothing_says_nothing_and_can_be_repeated() {
+    let home = Home::new();
+    for _ in 0..2 {
+        let answer = home.diskproof(&["undo", "--sudo", "never"]);
+        assert_eq!((answer.code, answer.out.as_str()), (0, "nothing\n"), "{}", answer.err);
+    }
+}
