@@ -258,11 +258,11 @@ fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Ini {
 /// The largest block up to 1 MiB that divides every region; the workload's own where duplicates are asked for, since
 /// fio repeats whole blocks.
 fn block_bytes(options: &Options, regions: &[Region]) -> u64 {
-    if options.dedupe_percentage > 0 && options.size_bytes % options.bs_bytes.max(1) == 0 {
+    if options.dedupe_percentage > 0 && options.size_bytes.is_multiple_of(options.bs_bytes.max(1)) {
         return options.bs_bytes;
     }
     let mut block = LAYOUT_BLOCK_BYTES;
-    while regions.iter().any(|r| whole_blocks(r.size_bytes, UNIT_BYTES) % block != 0) {
+    while regions.iter().any(|r| !whole_blocks(r.size_bytes, UNIT_BYTES).is_multiple_of(block)) {
         block /= 2;
     }
     block.max(UNIT_BYTES)

@@ -90,7 +90,7 @@ pub(super) fn run(order: &Order<'_>) -> Result<Ended, EngineError> {
     (order.started)(child.id());
     let mut watch = Watch::new(&child);
     let begun = Instant::now();
-    let why = watch.to_the_end(&mut child, order, begun);
+    let why = watch.until_end(&mut child, order, begun);
     let waited = begun.elapsed();
     let status = child.try_wait().ok().flatten();
     let (stdout, stderr) = out.read()?;
@@ -199,7 +199,7 @@ impl Watch {
         self.last_job_end_ns.or(self.main_end_ns).unwrap_or_else(now_ns)
     }
 
-    fn to_the_end(&mut self, child: &mut Child, order: &Order<'_>, begun: Instant) -> Why {
+    fn until_end(&mut self, child: &mut Child, order: &Order<'_>, begun: Instant) -> Why {
         let limit = order.expected.saturating_add(order.patience);
         let mut why = Why::Itself;
         let mut interrupted: Option<Instant> = None;

@@ -1,5 +1,10 @@
 //! Grounds and jobs for tests that run a real fio.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it; tests may unwrap"
+)]
 
 use device::{Ground, LentDir};
 use diskproof_engine::Job;

@@ -134,7 +134,9 @@ fn fill(job: &UserJob, device: &Path, start: u64, extent: &Extent) -> Section {
     section.set("offset", start + extent.offset);
     let length = extent.needs - extent.offset;
     section.set("size", length);
-    let block = [1_u64 << 20, 65536, 4096].into_iter().find(|b| length % b == 0 && extent.offset % b == 0);
+    let block = [1_u64 << 20, 65536, 4096]
+        .into_iter()
+        .find(|b| length.is_multiple_of(*b) && extent.offset.is_multiple_of(*b));
     section.set("bs", block.unwrap_or(512));
     for name in CONTENT {
         if let Some(value) = job.effective.get(name) {

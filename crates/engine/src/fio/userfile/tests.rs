@@ -1,1 +1,161 @@
+use super::{check, files, flatten, in_directory};
+use crate::fio::ini::{Section, parse};
+use crate::fio::userfile::block::on_device;
+use proptest::prelude::{ProptestConfig, any, proptest};
+use std::path::Path;
 
+fn directory(text: &str) -> Result<super::Rewritten, String> {
+    let ini = parse(text)?;
+    ini.sections.iter().try_for_each(check)?;
+    in_directory(&flatten(&ini)?, Path::new("/mnt/a:b"))
+}
+
+fn device(text: &str) -> Result<super::Rewritten, String> {
+    let ini = parse(text)?;
+    ini.sections.iter().try_for_each(check)?;
+    on_device(&flatten(&ini)?, Path::new("/dev/x"), 1)
+}
+
+fn get<'a>(sections: &'a [Section], name: &str, option: &str) -> Option<&'a str> {
+    sections.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("[{name}]")).get(option)
+}
+
+const VIRT: &str = "[global]\nrw=randread\nsize=64m\ndirectory=/somewhere/else\ngroup_reporting\nbs=4k\n\
+    [a]\nnumjobs=2\n[b/c]\nstonewall\nbs=16k\n[d]\nfilename=/dev/sda:x\\:y\n";
+
+#[test]
+fn places_are_replaced_and_the_rest_is_kept() {
+    let file = directory(VIRT).unwrap();
+    let run = &file.run.sections;
+    assert_eq!(get(run, "a", "directory"), Some("/mnt/a\\:b"));
+    assert_eq!(get(run, "a", "filename_format"), Some("diskproof-data.a.$jobnum.$filenum"));
+    assert_eq!(get(run, "b/c", "filename_format"), Some("diskproof-data.b_c.$jobnum.$filenum"));
+    assert_eq!(get(run, "d", "filename"), Some("diskproof-data.dev_sda:diskproof-data.x_y"));
+    assert_eq!(get(run, "b/c", "bs"), Some("16k"));
+    assert_eq!(get(run, "a", "bs"), Some("4k"));
+    assert_eq!(get(run, "b/c", "stonewall"), Some(""));
+    assert_eq!(get(run, "a", "group_reporting"), None);
+    assert!(!file.shared_files);
+    assert!(!file.run.to_string().contains("/somewhere/else"));
+    assert_eq!(get(&file.layout.sections, "b/c", "stonewall"), None);
+    assert_eq!(get(&file.layout.sections, "global", "create_only"), Some("1"));
+}
+
+#[test]
+fn shared_files_are_noticed() {
+    for shared in [
+        "[global]\nsize=1m\nfilename=f\n[a]\n[b]\n",
+        "[a]\nsize=1m\nnumjobs=2\nfilename=f\n",
+        "[a]\nsize=1m\nnumjobs=2\nfilename_format=x.$filenum\n",
+    ] {
+        assert!(directory(shared).unwrap().shared_files, "{shared}");
+    }
+    for own in ["[a]\nnumjobs=3\n[b]\n", "[a]\nnumjobs=2\nfilename_format=$jobname.$jobnum\n"] {
+        assert!(!directory(own).unwrap().shared_files, "{own}");
+    }
+}
+
+#[test]
+fn names_that_differ_stay_different() {
+    let file = directory("[x]\nfilename=a/b\n[y]\nfilename=a_b\n[z]\nfilename=../../a/b\n").unwrap();
+    let names: std::collections::BTreeSet<_> =
+        ["x", "y", "z"].iter().map(|s| get(&file.run.sections, s, "filename").unwrap()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(names.iter().all(|n| n.starts_with("diskproof-data.") && !n.contains('/')));
+    let twice = directory("[a]\n[a]\n").unwrap();
+    assert_eq!(twice.run.sections.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["a", "a-2"]);
+}
+
+#[test]
+fn a_later_global_speaks_for_later_sections_only() {
+    let file = directory("[global]\nbs=4k\n[a]\n[global]\nbs=8k\n[b]\n").unwrap();
+    assert_eq!(get(&file.run.sections, "a", "bs"), Some("4k"));
+    assert_eq!(get(&file.run.sections, "b", "bs"), Some("8k"));
+}
+
+#[test]
+fn what_leads_elsewhere_is_refused() {
+    for (line, word) in [
+        ("exec_prerun=rm -rf /", "run a program"),
+        ("read_iolog=/tmp/x", "replay"),
+        ("include other.fio", "include"),
+        ("ioengine=net", "doesn't do I/O on the ground"),
+        ("write_bw_log=x", "elsewhere"),
+        ("opendir=/etc", "any file"),
+        ("bs=$ncpus", "'$'"),
+        ("numjobs=0", "numjobs=0"),
+        ("numjobs=99999999", "numjobs"),
+        ("filename_format=$clientuid", "$clientuid"),
+    ] {
+        let why = directory(&format!("[a]\nsize=1m\n{line}\n")).unwrap_err();
+        assert!(why.contains(word), "{line}: {why}");
+        assert!(
+            why.contains("[a]") || line.starts_with("include") || line.starts_with("filename_format"),
+            "{why}"
+        );
+    }
+    assert!(flatten(&parse("[global]\nbs=4k\n").unwrap()).unwrap().is_empty());
+}
+
+#[test]
+fn on_a_device_every_file_is_a_span() {
+    let text = "[global]\nsize=10m\n[a]\nnumjobs=3\n[b]\nfilename=f\noffset=1m\n[c]\nfilename=f\nsize=4m\n";
+    let file = device(text).unwrap();
+    let run = &file.run.sections;
+    let number = |section: &str, option: &str| get(run, section, option).unwrap().parse::<u64>().unwrap();
+    assert_eq!(number("a", "offset_increment"), 10 << 20);
+    assert_eq!(number("b", "offset"), number("c", "offset") + (1 << 20), "the same file is the same span");
+    let spans = [(number("a", "offset"), 30 << 20), (number("c", "offset"), 11 << 20)];
+    let [(low, low_size), (high, _)] = if spans[0].0 < spans[1].0 { spans } else { [spans[1], spans[0]] };
+    assert!(low + low_size <= high, "{spans:?}");
+    assert_eq!(file.block_end_bytes, Some(41 << 20));
+    assert!(file.shared_files);
+    assert!(!device("[a]\nsize=1m\nnumjobs=2\n[b]\nsize=1m\n").unwrap().shared_files);
+    assert!(run.iter().all(|s| s.get("filename") == Some("/dev/x")));
+    let covered: u64 =
+        file.layout.sections[1..].iter().map(|s| s.get("size").unwrap().parse::<u64>().unwrap()).sum();
+    assert!(covered >= 41 << 20, "all of it is written beforehand");
+}
+
+#[test]
+fn on_a_device_sizes_must_be_plain() {
+    for (text, word) in [
+        ("[a]\n", "size= is missing"),
+        ("[a]\nsize=100%\n", "plain size"),
+        ("[a]\nsize=1m\nnrfiles=4\n", "file system"),
+        ("[a]\nsize=1m\nfilename=x:y\n", "file system"),
+        ("[a]\nsize=16000p\nnumjobs=4096\n", "2^64"),
+    ] {
+        let why = device(text).unwrap_err();
+        assert!(why.contains(word), "{text:?}: {why}");
+    }
+}
+
+#[test]
+fn file_lists() {
+    assert_eq!(files("a:b\\:c:"), ["a", "b:c"]);
+    assert_eq!(files("\\"), Vec::<String>::new());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn nothing_panics_and_no_place_survives(
+        text in "(\\[(global|a|b/c)\\]\n|(directory|filename|size|numjobs|offset|nrfiles|filename_format)=[a-z0-9/$:\\\\]{0,9}\n){0,12}",
+        any_text in any::<String>(),
+    ) {
+        for text in [&text, &any_text] {
+            if let Ok(file) = directory(text) {
+                for section in &file.run.sections {
+                    assert_eq!(section.get("directory"), Some("/mnt/a\\:b"));
+                    for file in files(section.get("filename").unwrap_or_default()) {
+                        assert!(file.starts_with("diskproof-data.") && !file.contains('/'), "{file}");
+                    }
+                }
+            }
+            if let Ok(file) = device(text) {
+                assert!(file.run.sections.iter().all(|s| s.get("filename") == Some("/dev/x")));
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A real fio on a scratch directory: users' own job files. No root needed.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+mod support;
+
+use device::extents;
+use diskproof_engine::{Engine, EngineError, fio::FioEngine};
+use record::workload::Layout;
+use std::fs;
+use support::{Bench, gzip_share, job_file};
+
+const SECTIONS: &str = "; a user's file, from elsewhere
+[global]
+directory=/mnt/of/somebody
+ioengine=libaio
+direct=1
+bs=4k
+size=4m
+group_reporting
+[database]
+rw=randrw
+rwmixread=70
+numjobs=2
+iodepth=4
+[log]   ; appends
+rw=write
+filename=/var/log/its own:log
+fdatasync=4
+";
+
+#[test]
+fn fio_runs_a_users_sections() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-sections");
+    let w = job_file(SECTIONS, 12 << 20);
+    let mut job = bench.job(&w, 3, 0.4);
+    job.ramp_seconds = 0.2;
+    let files = FioEngine.prepare(&job).unwrap();
+    let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    let wanted =
+        ["database.0.0", "database.1.0", "log", "var_log_its_own"].map(|n| format!("diskproof-data.{n}"));
+    assert_eq!(names, wanted);
+    for file in &files {
+        let found = extents::of_file(file).unwrap();
+        assert!(found.size_bytes >= 2 << 20, "{found:?}");
+        assert_eq!(
+            found.written_bytes, found.size_bytes,
+            "written, also for jobs that only write: {found:?}"
+        );
+        assert!(gzip_share(file) > 0.98);
+    }
+    let out = FioEngine.run(&job).unwrap();
+    let (read, write) = (out.read.unwrap(), out.write.unwrap());
+    assert!(read.ios > 0 && write.ios > 0 && !out.shared_files);
+    assert_eq!(out.raw.matches("\"jobname\"").count(), 3, "every job by itself");
+    assert!(out.window.seconds() > 0.3 && out.window.seconds() < 0.6, "{:?}", out.window);
+    let sum: u64 = files.iter().map(|f| fs::metadata(f).unwrap().len()).sum();
+    assert_eq!(sum, 12 << 20, "nothing grew");
+}
+
+#[test]
+fn fio_keeps_a_files_own_time_and_stonewalls() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-stonewall");
+    let text =
+        "[global]\nsize=2m\nrw=randread\ntime_based\nruntime=300ms\nfilename=same\n[a]\n[b]\nstonewall\n";
+    let w = job_file(text, 4 << 20);
+    let job = bench.job(&w, 3, 600.0);
+    FioEngine.prepare(&job).unwrap();
+    let out = FioEngine.run(&job).unwrap();
+    assert!(out.shared_files);
+    assert!((out.window.seconds() - 0.6).abs() < 0.1, "one after the other: {:?}", out.window);
+    assert!((out.read.unwrap().seconds - 0.3).abs() < 0.1);
+}
+
+#[test]
+fn fio_lays_a_users_files_out_as_asked() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-user-layout");
+    let text = "[a]\nrw=randread\nsize=3m\nnrfiles=3\nbuffer_compress_percentage=60\n";
+    let mut w = job_file(text, 3 << 20);
+    let files = FioEngine.prepare(&bench.job(&w, 3, 0.2)).unwrap();
+    assert_eq!(files.len(), 3);
+    let share = gzip_share(&files[0]);
+    assert!((0.35..0.48).contains(&share), "as compressible as the file says: {share}");
+    for layout in [Layout::Hole, Layout::Unwritten] {
+        w.layout = layout;
+        let job = bench.job(&w, 3, 0.2);
+        let file = FioEngine.prepare(&job).unwrap().remove(0);
+        let before = extents::of_file(&file).unwrap();
+        assert_eq!((before.size_bytes, before.written_bytes), (1 << 20, 0), "{layout:?}: {before:?}");
+        FioEngine.run(&job).unwrap();
+        assert_eq!(extents::of_file(&file).unwrap(), before, "{layout:?}: fio laid out by itself");
+    }
+}
+
+#[test]
+fn fio_says_what_a_job_file_lacks() {
+    let _alone = testkit::exclusive();
+    let bench = Bench::lent("engine-lacks");
+    for (text, word) in [
+        ("[a]\nrw=randread\n", "size"),
+        ("rw=read\n", "line 1"),
+        ("[global]\nrw=read\n", "no job section"),
+        ("[a]\nsize=1m\nexec_postrun=true\n", "run a program"),
+    ] {
+        let w = job_file(text, 1 << 20);
+        let error = FioEngine.prepare(&bench.job(&w, 3, 0.2)).unwrap_err();
+        assert!(error.to_string().contains(word), "{text:?}: {error}");
+    }
+    let w = job_file("[a]\nsize=1m\n", 1 << 20);
+    assert!(matches!(FioEngine.run(&bench.job(&w, 3, 0.2)), Err(EngineError::LaidOutShort { .. })));
+}
