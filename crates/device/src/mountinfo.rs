@@ -62,20 +62,18 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
     let mut found = Tables::default();
     found.tables.push(Table { pid: "self".into(), own: true, mounts: own(roots)? });
     for pid in names_in(&roots.proc)?.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+        // A process with more capabilities than ours won't tell its namespace, but may well show its mounts.
         let namespace = match fs::read_link(roots.proc.join(&pid).join("ns/mnt")) {
-            Ok(namespace) => namespace,
+            Ok(namespace) => Some(namespace),
             Err(error) if gone(&error) => continue,
-            Err(_) => {
-                found.hidden += 1;
-                continue;
-            }
+            Err(_) => None,
         };
-        if seen.contains(&namespace) {
+        if namespace.as_ref().is_some_and(|n| seen.contains(n)) {
             continue;
         }
         match fs::read_to_string(roots.proc.join(&pid).join("mountinfo")) {
             Ok(text) => {
-                seen.insert(namespace);
+                seen.extend(namespace);
                 found.tables.push(Table { pid, own: false, mounts: parse(&text) });
             }
             Err(error) if gone(&error) => {}
