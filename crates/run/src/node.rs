@@ -13,7 +13,7 @@ use record::volume::{Volume, VolumeFacts};
 use stack::{Journal, Machine, NoHooks, Volumes};
 use std::cell::RefCell;
 use std::io::{BufRead, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -141,7 +141,7 @@ impl<W: Write> Node<'_, W> {
         let mut environment = observe::environment(&observe::Roots::default());
         environment.diskproof = env!("CARGO_PKG_VERSION").to_owned();
         for tool in host::Tool::ALL {
-            if let Some(version) = host::version(self.machine.runner, *tool) {
+            if let Some(version) = host::version(self.machine.runner, tool) {
                 environment.tools.insert(tool.name().to_owned(), version);
             }
         }
@@ -181,9 +181,9 @@ impl<W: Write> Node<'_, W> {
         verify::limits(&self.machine, &mut open.journal, &open.volumes, volumes, &bench)
     }
 
-    fn bench<'b>(&'b self, _run: &RunId) -> Bench<'b> {
+    fn bench<'b>(&'b self, run: &RunId) -> Bench<'b> {
         Bench {
-            scratch: self.machine.state_dir,
+            scratch: scratch(&self.machine, run),
             cancel: self.cancel,
             step: Box::new(|cell, step, done| {
                 self.out.event(Event::Step { cell: cell.cloned(), step: step.to_owned(), done });
@@ -206,6 +206,7 @@ impl<W: Write> Node<'_, W> {
     fn close(&mut self) -> Result<(), Failure> {
         let Some(open) = self.open.take() else { return Ok(()) };
         drop(open.volumes);
+        sweep(&self.machine, &open.run);
         open.journal.undo_all(&self.machine).map_err(|e| Failure::ours(&e))
     }
 
@@ -221,6 +222,7 @@ impl<W: Write> Node<'_, W> {
                 clean = false;
                 continue;
             }
+            sweep(&self.machine, &leftover.run);
             match stack::undo_run(&self.machine, &leftover.run) {
                 Ok(report) => lines.push(format!("{}: {report}", leftover.run)),
                 Err(error) => {
@@ -233,8 +235,21 @@ impl<W: Write> Node<'_, W> {
     }
 }
 
+/// Where a run's engines keep their job files and output.
+fn scratch(machine: &Machine<'_>, run: &RunId) -> PathBuf {
+    machine.state_dir.join("scratch").join(&run.0)
+}
+
+/// Removes a run's scratch files: only text of ours, so losing a race costs nothing.
+fn sweep(machine: &Machine<'_>, run: &RunId) {
+    let dir = scratch(machine, run);
+    let _ = std::fs::remove_dir_all(&dir);
+    let _ = dir.parent().map(std::fs::remove_dir);
+}
+
 /// Undoes a run that never opened, and says so if even that fails.
 fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Failure {
+    sweep(machine, journal.run());
     match journal.undo_all(machine) {
         Ok(()) => failure,
         Err(error) => Failure {
@@ -247,6 +262,6 @@ fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Fail
 /// The engine for a workload.
 pub(crate) fn engine_for(kind: record::workload::EngineKind) -> impl Engine {
     match kind {
-        record::workload::EngineKind::Fio => engine::fio::FioEngine::new(),
+        record::workload::EngineKind::Fio => engine::fio::FioEngine,
     }
 }

@@ -4,7 +4,7 @@ use crate::blame::chain;
 use crate::node::{Failure, engine_for};
 use crate::protocol::TrialRequest;
 use engine::{Engine as _, Job};
-use observe::{Sampler, SamplerConfig};
+use observe::{Config, Sampler, Subjects};
 use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};
 use record::id::CellId;
@@ -13,14 +13,14 @@ use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
 use record::workload::CacheStart;
 use stack::{Built, Journal, Machine, Volumes};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// What every trial of a node shares.
 pub(crate) struct Bench<'a> {
     /// Where engines may keep their own small files.
-    pub(crate) scratch: &'a Path,
+    pub(crate) scratch: PathBuf,
     /// Ends what is under way.
     pub(crate) cancel: &'a AtomicBool,
     /// Tells what is being done.
@@ -98,7 +98,7 @@ fn measure(
     steps: &mut Steps<'_>,
     record: &mut TrialRecord,
 ) -> Result<(), String> {
-    let bench = steps.bench;
+    let (bench, steps_cell) = (steps.bench, steps.cell);
     let engine = engine_for(request.cell.workload.engine);
     let throttle = volumes.throttle();
     let mount = match built.ground.place() {
@@ -108,12 +108,15 @@ fn measure(
     let roots = observe::Roots::default();
     record.topology = observe::topology(&roots, built.ground.devices(), mount);
     let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
-    let sampler = SamplerConfig {
-        hz: request.measure.sample_hz,
-        devices: watched,
-        cgroup: throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from)),
+    let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
+    let config = Config {
         roots,
+        hz: request.measure.sample_hz,
+        subjects: Subjects { devices: watched, cgroup },
+        engine_pid: None,
     };
+    std::fs::create_dir_all(&bench.scratch)
+        .map_err(|e| format!("can't make {}: {e}", bench.scratch.display()))?;
     let prepare = Job {
         ground: &built.ground,
         workload: &request.cell.workload,
@@ -123,14 +126,15 @@ fn measure(
         cgroup_procs: throttle.as_ref().map(|t| t.cgroup_procs.as_path()),
         cancel: bench.cancel,
         started: &|_| {},
-        scratch: bench.scratch,
+        progress: &|done| (bench.step)(Some(steps_cell), "prepare", Some(done)),
+        scratch: &bench.scratch,
     };
     let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
     steps.time("settle", || settle(machine, &files, request.cell.workload.cache))?;
     record.files_before = extents(&files);
     record.cache_before = residency(&files);
 
-    let sampler = Sampler::start(sampler);
+    let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
     let output: Result<EngineOutput, _> = steps.time("measure", || {
         let started = |pid: u32| sampler.engine_pid(pid);
         engine.run(&Job { started: &started, ..prepare })
@@ -138,7 +142,14 @@ fn measure(
     record.evidence = sampler.stop();
     record.cache_after = residency(&files);
     record.files_after = extents(&files);
-    record.engine = Some(output.map_err(|e| chain(&e))?);
+    match output {
+        Ok(output) => record.engine = Some(output),
+        Err(error) => {
+            let reason = chain(&error);
+            record.engine = error.into_output();
+            return Err(reason);
+        }
+    }
     Ok(())
 }
 

@@ -118,7 +118,6 @@ fn run_probe(
     let throttle = volumes.throttle();
     let procs = throttle.as_ref().map(|t| t.cgroup_procs.as_path());
     let cancel = bench.cancel;
-    let scratch = bench.scratch;
     let outputs: Vec<(String, u64, Result<EngineOutput, String>)> = std::thread::scope(|scope| {
         let running: Vec<_> = raws
             .iter()
@@ -126,7 +125,10 @@ fn run_probe(
             .map(|(raw, asked)| {
                 let size = facts.iter().find(|f| f.name == raw.name).map_or(0, |f| f.size_bytes);
                 let workload = workload(probe, size);
+                let scratch = bench.scratch.join(format!("probe-{}", raw.name));
                 let handle = scope.spawn(move || {
+                    std::fs::create_dir_all(&scratch)
+                        .map_err(|e| format!("can't make {}: {e}", scratch.display()))?;
                     engine_for(EngineKind::Fio)
                         .run(&Job {
                             ground: &raw.built.ground,
@@ -137,7 +139,8 @@ fn run_probe(
                             cgroup_procs: procs,
                             cancel,
                             started: &|_| {},
-                            scratch,
+                            progress: &|_| {},
+                            scratch: &scratch,
                         })
                         .map_err(|e| chain(&e))
                 });
