@@ -53,7 +53,8 @@ impl Mount {
         let mut all: Vec<&str> = self.options.split(',').collect();
         for option in self.super_options.split(',') {
             // `rw` of the file system says nothing about a mount that is `ro`.
-            if !all.contains(&option) && !(option == "rw" && all.contains(&"ro")) {
+            let overruled = option == "rw" && all.contains(&"ro");
+            if !overruled && !all.contains(&option) {
                 all.push(option);
             }
         }

@@ -103,11 +103,12 @@ impl ProcessTree {
                 Some(read) => {
                     self.io_complete &= read.io;
                     self.busiest_thread_ticks = self.busiest_thread_ticks.max(read.single_thread_ticks);
-                    if process.threads > 1 {
+                    let threads = process.threads;
+                    if threads > 1 {
                         let busiest = busiest_thread(&self.proc, pid)?;
                         self.busiest_thread_ticks = self.busiest_thread_ticks.max(busiest);
                     }
-                    for child in self.children(pid)? {
+                    for child in self.children(pid, threads)? {
                         self.admit(child, Some(pid))?;
                     }
                 }
@@ -147,19 +148,15 @@ impl ProcessTree {
     }
 
     /// Children as the kernel lists them per thread (CONFIG_PROC_CHILDREN), else found by their parent's number.
-    fn children(&mut self, pid: u32) -> Result<Vec<u32>, ReadError> {
+    fn children(&mut self, pid: u32, threads: u32) -> Result<Vec<u32>, ReadError> {
         let tasks = self.proc.join(pid.to_string()).join("task");
-        let own = tasks.join(pid.to_string()).join("children");
-        let Some(text) = required(&own)? else {
-            return if tasks.join(pid.to_string()).exists() {
-                self.children_by_parent(pid)
-            } else {
-                Ok(Vec::new())
-            };
+        let first = tasks.join(pid.to_string());
+        let Some(text) = required(&first.join("children"))? else {
+            // Either it has ended meanwhile, or this kernel keeps no such lists.
+            return if first.exists() { self.children_by_parent(pid) } else { Ok(Vec::new()) };
         };
         let mut found = numbers(&text);
-        let single = self.living.iter().any(|process| process.pid == pid && process.threads <= 1);
-        if !single {
+        if threads > 1 {
             for thread in numbered(&tasks).into_iter().filter(|&thread| thread != pid) {
                 let listed = required(&tasks.join(thread.to_string()).join("children"))?;
                 found.extend(listed.map(|text| numbers(&text)).unwrap_or_default());
@@ -169,22 +166,32 @@ impl ProcessTree {
     }
 
     fn children_by_parent(&mut self, pid: u32) -> Result<Vec<u32>, ReadError> {
-        let mut found = Vec::new();
-        for candidate in numbered(&self.proc) {
-            let known = self.living.iter().any(|process| process.pid == candidate);
-            if known || self.foreign.contains(&candidate) {
-                continue;
-            }
+        let listed: BTreeSet<u32> = numbered(&self.proc).into_iter().collect();
+        self.foreign.retain(|known| listed.contains(known));
+        let mut kin: BTreeSet<u32> = self.living.iter().map(|process| process.pid).collect();
+        let mut parents = Vec::new();
+        for candidate in listed.into_iter().filter(|pid| !kin.contains(pid) && !self.foreign.contains(pid)) {
             let path = self.proc.join(candidate.to_string()).join("stat");
-            let Some(text) = required(&path)? else { continue };
-            let parent = process::stat(&path, &text)?.parent;
-            if parent == pid {
-                found.push(candidate);
-            } else if !self.living.iter().any(|process| process.pid == parent) {
-                self.foreign.insert(candidate);
+            if let Some(text) = required(&path)? {
+                parents.push((candidate, process::stat(&path, &text)?.parent));
             }
         }
-        Ok(found)
+        // Who descends from us, however far, is met again when its parent is read; only the rest is foreign for good.
+        loop {
+            let known = kin.len();
+            kin.extend(
+                parents
+                    .iter()
+                    .filter(|(_, parent)| kin.contains(parent))
+                    .map(|(pid, _)| *pid)
+                    .collect::<Vec<_>>(),
+            );
+            if kin.len() == known {
+                break;
+            }
+        }
+        self.foreign.extend(parents.iter().map(|(pid, _)| *pid).filter(|pid| !kin.contains(pid)));
+        Ok(parents.into_iter().filter(|(_, parent)| *parent == pid).map(|(pid, _)| pid).collect())
     }
 }
 
@@ -237,3 +244,6 @@ pub(crate) fn numbered(directory: &Path) -> Vec<u32> {
 fn numbers(text: &[u8]) -> Vec<u32> {
     fields(text).filter_map(|field| number(field)?.try_into().ok()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! The sampler against made-up trees (exact values) and against the machine the test runs on.
+
+use diskproof_observe::{Config, Roots, Sampler, Subjects};
+use record::counter::{Evidence, Pressure};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn put(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+const STAT: &str = "1 2 3 4 5 6 7 8 9 10 11\n";
+
+fn config(root: &Path, devices: &[&str]) -> Config {
+    let devices = devices.iter().map(ToString::to_string).collect();
+    Config {
+        roots: Roots::under(root),
+        hz: 0.001,
+        subjects: Subjects { devices, cgroup: Some(root.join("cgroup")) },
+        engine_pid: None,
+    }
+}
+
+#[test]
+fn one_sample_before_and_one_after_with_exact_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    put(root, "sys/class/block/loop0/stat", STAT);
+    put(root, "sys/class/block/loop1/stat", STAT);
+    put(root, "cgroup/io.stat", "7:0 rbytes=5 rios=1\n");
+    put(root, "proc/stat", "cpu 1 2 3 4\ncpu0 1 2 3 4\n");
+    put(root, "proc/meminfo", "MemTotal: 4 kB\n");
+    put(root, "proc/vmstat", "pgpgin 7\n");
+    put(root, "proc/pressure/io", "some avg10=0 total=11\nfull avg10=0 total=12\n");
+    let sampler = Sampler::start(&config(root, &["loop0", "loop1", "gone"])).unwrap();
+    // What happens before stop is in the last sample.
+    put(root, "sys/class/block/loop0/stat", "101 2 3 4 5 6 7 8 9 10 11\n");
+    put(root, "proc/vmstat", "pgpgin 8\n");
+    let (evidence, problems) = sampler.stop_with_problems();
+    assert!(problems.is_empty(), "{problems:?}");
+    let [first, last] = evidence.samples.as_slice() else { panic!("{}", evidence.samples.len()) };
+    assert!(first.monotonic_ns < last.monotonic_ns);
+    assert_eq!((first.block["loop0"].reads, last.block["loop0"].reads), (1, 101));
+    assert_eq!(first.block["loop1"], last.block["loop1"]);
+    assert_eq!(first.block.len(), 2, "a device that isn't there is absent");
+    assert_eq!(first.cpu.unwrap().user, 3);
+    assert_eq!(first.cores.len(), 1);
+    assert_eq!(first.memory.unwrap().total_bytes, Some(4096));
+    assert_eq!((first.vm.unwrap().pgpgin_kib, last.vm.unwrap().pgpgin_kib), (Some(7), Some(8)));
+    assert_eq!(first.vm.unwrap().nr_dirtied, None);
+    let io = Pressure { some_us: 11, full_us: Some(12) };
+    assert_eq!(first.pressure.iter().collect::<Vec<_>>(), [(&"io".to_owned(), &io)]);
+    assert_eq!(first.cgroup_io["7:0"].read_bytes, Some(5));
+    assert_eq!(first.engine, None);
+    assert!(evidence.ticks_per_second > 0);
+}
+
+#[test]
+fn a_machine_that_offers_nothing_gives_none_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let (evidence, problems) = Sampler::start(&config(dir.path(), &["sda"])).unwrap().stop_with_problems();
+    assert!(problems.is_empty(), "{problems:?}");
+    for sample in &evidence.samples {
+        assert!(sample.block.is_empty() && sample.pressure.is_empty() && sample.cgroup_io.is_empty());
+        assert_eq!((sample.cpu, sample.memory, sample.vm, sample.engine), (None, None, None, None));
+    }
+    assert_eq!(evidence.samples.len(), 2);
+}
+
+#[test]
+fn one_file_of_garbage_is_named_and_spoils_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    put(root, "sys/class/block/loop0/stat", STAT);
+    put(root, "sys/class/block/loop1/stat", "1 2 three\n");
+    put(root, "proc/stat", "cpu 1 2 3 4\n");
+    put(root, "proc/meminfo", "MemTotal: lots\n");
+    let (evidence, problems) =
+        Sampler::start(&config(root, &["loop0", "loop1"])).unwrap().stop_with_problems();
+    let sample = &evidence.samples[0];
+    assert_eq!(sample.block.keys().collect::<Vec<_>>(), ["loop0"]);
+    assert_eq!(sample.memory, None);
+    assert!(sample.cpu.is_some());
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let expected = [
+        "/sys/class/block/loop1/stat:1: expected at least 11 numbers (Documentation/block/stat.rst), found `1 2 three`",
+        "/proc/meminfo:1: expected `Key: number kB`, found `MemTotal: lots`",
+    ];
+    // Both, at both samples.
+    assert_eq!(said.len(), 4, "{said:?}");
+    for (said, expected) in said.iter().zip(expected.iter().cycle()) {
+        assert!(said.ends_with(expected), "{said}");
+    }
+}
+
+fn live(hz: f64) -> Config {
+    Config { hz, ..Config::default() }
+}
+
+#[test]
+fn samples_of_this_machine_come_in_order_and_no_more_than_asked() {
+    let sampler = Sampler::start(&live(50.0)).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let (evidence, problems) = sampler.stop_with_problems();
+    assert!(problems.is_empty(), "{problems:?}");
+    let samples = &evidence.samples;
+    let nanoseconds = samples.last().unwrap().monotonic_ns - samples[0].monotonic_ns;
+    // However late the machine was, beats that were missed are not made up for.
+    let at_most = nanoseconds / 20_000_000 + 2;
+    assert!(samples.len() >= 3 && samples.len() as u64 <= at_most, "{} in {nanoseconds} ns", samples.len());
+    for pair in samples.windows(2) {
+        assert!(pair[0].monotonic_ns < pair[1].monotonic_ns);
+        assert!(pair[0].cpu.unwrap().user <= pair[1].cpu.unwrap().user);
+        assert!(pair[0].vm.unwrap().pgpgout_kib <= pair[1].vm.unwrap().pgpgout_kib);
+    }
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert!(samples[0].cores.len() >= cores);
+}
+
+#[test]
+fn the_engine_may_be_named_later_and_its_end_is_not_lost() {
+    let sampler = Sampler::start(&live(100.0)).unwrap();
+    let script = "dd if=/dev/zero of=/dev/null bs=1M count=64 2>/dev/null; echo done; read wait";
+    let mut engine =
+        Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    sampler.engine_pid(engine.id());
+    let mut line = String::new();
+    BufReader::new(engine.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    writeln!(engine.stdin.as_mut().unwrap(), "end").unwrap();
+    engine.wait().unwrap();
+    let evidence: Evidence = sampler.stop();
+    assert_eq!(evidence.samples[0].engine, None);
+    let last = evidence.samples.last().unwrap().engine.unwrap();
+    assert_eq!(last.tasks, 0);
+    assert!(last.write_chars.unwrap() >= 64 << 20, "{last:?}");
+}
+
+/// A process that isn't below us: its parent has ended, so it belongs to init.
+fn stranger(script: &str) -> (u32, std::process::ChildStdin) {
+    // The stranger's stdin is the pipe we hold, by a descriptor of its own: a shell gives its background jobs none.
+    let outer = format!("exec 3<&0; (sh -c '{script}' <&3 >/dev/null 2>&1 & echo $!)");
+    let mut parent =
+        Command::new("sh").args(["-c", &outer]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(parent.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let stdin = parent.stdin.take().unwrap();
+    parent.wait().unwrap();
+    (line.trim().parse().unwrap(), stdin)
+}
+
+#[test]
+fn strangers_that_write_are_seen_and_our_own_writing_is_not() {
+    // Needs a real disk under the file: what goes to tmpfs reaches no block layer. The build directory has one.
+    let dir =
+        tempfile::Builder::new().prefix("diskproof-test-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let write =
+        |name: &str| format!("dd if=/dev/zero of={}/{name} bs=1M count=4 conv=fsync", dir.path().display());
+    let (pid, mut stdin) =
+        stranger(&format!("read a; {}; touch {}/done; read b", write("a"), dir.path().display()));
+    let sampler = Sampler::start(&live(10.0)).unwrap();
+    writeln!(stdin, "go").unwrap();
+    let ours = Command::new("sh").args(["-c", &write("b")]).stderr(Stdio::null()).status().unwrap();
+    assert!(ours.success());
+    for _ in 0..1000 {
+        if dir.path().join("done").exists() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let evidence = sampler.stop();
+    drop(stdin);
+    let us = std::process::id();
+    assert!(evidence.others.iter().all(|other| other.pid != us));
+    let seen = evidence.others.iter().find(|other| other.pid == pid).expect("the stranger is seen");
+    assert_eq!(seen.comm, "sh");
+    assert!((4 << 20..6 << 20).contains(&seen.write_bytes), "{seen:?}");
+    // Without root, and in some sandboxes with it, the first process can't be looked into: then that is said.
+    if fs::read("/proc/1/io").is_err() {
+        assert!(!evidence.others_complete);
+    }
+}
