@@ -10,6 +10,9 @@ const MAX_MESSAGES: usize = 1000;
 /// Places where a document could begin that are tried; real output has one or two.
 const MAX_ATTEMPTS: usize = 10_000;
 
+/// No bin holds a trillion I/Os; such a count is damage, and would overflow sums.
+const MAX_BIN_COUNT: u64 = 1 << 40;
+
 /// What was found in the output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
@@ -188,9 +191,8 @@ fn histogram(clat: &Map<String, Value>) -> LatencyHistogram {
     let mut histogram = LatencyHistogram::default();
     let bins = clat.get("bins").and_then(Value::as_object);
     for (key, count) in bins.into_iter().flatten() {
-        if let (Ok(ns), Some(count)) = (key.parse::<u64>(), count.as_u64()) {
-            let bin = histogram.bins_ns.entry(ns).or_default();
-            *bin = bin.saturating_add(count);
+        if let (Ok(ns), Some(count)) = (key.parse::<u64>(), count.as_u64().filter(|n| *n < MAX_BIN_COUNT)) {
+            histogram.bins_ns.insert(ns, count);
         }
     }
     histogram
