@@ -62,7 +62,8 @@ pub fn build(
         Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
             Ok(_) => Err(unbuildable(what)),
             Err(undo) => {
-                let source = ActError::Unverified { what: "stack".into(), expected: what, saw: "otherwise".into() };
+                let source =
+                    ActError::Unverified { what: "stack".into(), expected: what, saw: "otherwise".into() };
                 Err(StackError::Act { step: "build".into(), source, undo: Some(Box::new(undo)) })
             }
         },
@@ -78,7 +79,8 @@ enum Under<'a> {
 fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
     let (mut claimed, mut references) = (Vec::new(), Vec::new());
     for volume in &stack.volumes {
-        let provided = volumes.get(&volume.name).ok_or_else(|| format!("volume {} is not there", volume.name))?;
+        let provided =
+            volumes.get(&volume.name).ok_or_else(|| format!("volume {} is not there", volume.name))?;
         match provided.place() {
             ProvidedPlace::Device { claimed: device, reference } => {
                 claimed.push(device);
@@ -168,7 +170,9 @@ impl<'a> Builder<'a> {
         let mut top = Top { devices: references.clone(), mount: None, by_command: false };
         for layer in layers {
             if top.mount.is_some() {
-                return Err(Stop::Unbuildable("a layer lies on a mounted file system; it must be the last".to_owned()));
+                return Err(Stop::Unbuildable(
+                    "a layer lies on a mounted file system; it must be the last".to_owned(),
+                ));
             }
             top = match layer {
                 Layer::Filesystem(fs) => self.filesystem(fs, top)?,
@@ -239,7 +243,9 @@ impl<'a> Builder<'a> {
         let name = names::unique(self.machine, self.journal.run(), self.journal.next_step());
         let paths: Vec<&Path> = top.devices.iter().map(|device| device.path.as_path()).collect();
         let places = command::Places { devices: &paths, mount: &mount, name: &name };
-        let fill = |all: &[Vec<String>]| all.iter().map(|argv| command::fill(argv, &places)).collect::<Result<_, _>>();
+        let fill = |all: &[Vec<String>]| {
+            all.iter().map(|argv| command::fill(argv, &places)).collect::<Result<_, _>>()
+        };
         let up = fill(&layer.up).map_err(Stop::Unbuildable)?;
         let down = fill(&layer.down).map_err(Stop::Unbuildable)?;
         self.hand_over(top);
@@ -260,10 +266,15 @@ impl<'a> Builder<'a> {
             .map_err(guard)
             .map_err(at())?;
         let devno = devno_of(&path).ok_or_else(|| {
-            at()(ActError::NotOurs { what: path.display().to_string(), saw: "it is no block device".to_owned() })
+            at()(ActError::NotOurs {
+                what: path.display().to_string(),
+                saw: "it is no block device".to_owned(),
+            })
         })?;
         let own = match self.under {
-            Under::Devices { references, .. } => references.iter().find(|device| device.devno == devno).cloned(),
+            Under::Devices { references, .. } => {
+                references.iter().find(|device| device.devno == devno).cloned()
+            }
             Under::Directory(_) => None,
         };
         let made = own.unwrap_or(DeviceRef { path, devno, title: Title::Made });
@@ -278,8 +289,14 @@ impl<'a> Builder<'a> {
                 Ground::provided_by_command(self.claimed(), Place::Directory(mount.clone()), roots)
             }
             (None, _) => match top.devices.as_slice() {
-                [device] => Ground::provided_by_command(self.claimed(), Place::Block(device.path.clone()), roots),
-                _ => return Err(Stop::Unbuildable("it ends in several devices; add a layer over them".to_owned())),
+                [device] => {
+                    Ground::provided_by_command(self.claimed(), Place::Block(device.path.clone()), roots)
+                }
+                _ => {
+                    return Err(Stop::Unbuildable(
+                        "it ends in several devices; add a layer over them".to_owned(),
+                    ));
+                }
             },
         };
         Ok(ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?)

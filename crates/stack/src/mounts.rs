@@ -67,12 +67,16 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        let text = "43 27 0:39 / /tmp/a\\040b rw,relatime shared:1 - btrfs /dev/loop0 rw,space_cache=v2\nbroken\n";
+        let text =
+            "43 27 0:39 / /tmp/a\\040b rw,relatime shared:1 - btrfs /dev/loop0 rw,space_cache=v2\nbroken\n";
         let found = parse(text);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].target, Path::new("/tmp/a b"));
         assert_eq!(found[0].devno, (0, 39));
-        assert_eq!((found[0].fs_type.as_str(), found[0].source.as_path()), ("btrfs", Path::new("/dev/loop0")));
+        assert_eq!(
+            (found[0].fs_type.as_str(), found[0].source.as_path()),
+            ("btrfs", Path::new("/dev/loop0"))
+        );
     }
 
     #[test]

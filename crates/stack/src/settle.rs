@@ -42,8 +42,10 @@ pub enum SettleError {
 /// When a file can't be opened or flushed, or when root may not drop the caches.
 pub fn drop_caches(machine: &Machine<'_>, files: &[PathBuf]) -> Result<(), SettleError> {
     for path in files {
-        device::extents::drop_file_cache(path)
-            .map_err(|source| SettleError::Drop { path: path.clone(), source: std::io::Error::other(source) })?;
+        device::extents::drop_file_cache(path).map_err(|source| SettleError::Drop {
+            path: path.clone(),
+            source: std::io::Error::other(source),
+        })?;
     }
     if rustix::process::geteuid().is_root() {
         rustix::fs::sync();

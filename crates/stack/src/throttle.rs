@@ -43,7 +43,8 @@ pub fn detect(proc: &Path) -> Option<(Flavour, PathBuf)> {
     let mounted = mounts::read(proc).ok()?;
     let v2 = mounted.iter().find(|entry| {
         let controllers = std::fs::read_to_string(entry.target.join("cgroup.controllers"));
-        entry.fs_type == "cgroup2" && controllers.is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
+        entry.fs_type == "cgroup2"
+            && controllers.is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
     });
     let is_blkio = |options: &str| options.split(',').any(|option| option == "blkio");
     let v1 = || mounted.iter().find(|entry| entry.fs_type == "cgroup" && is_blkio(&entry.super_options));
@@ -54,7 +55,12 @@ pub fn detect(proc: &Path) -> Option<(Flavour, PathBuf)> {
 }
 
 /// The acts that make the run's cgroup, and the throttle they make.
-pub(crate) fn make(machine: &Machine<'_>, run: &RunId, flavour: Flavour, root: &Path) -> (Vec<Act>, Throttle) {
+pub(crate) fn make(
+    machine: &Machine<'_>,
+    run: &RunId,
+    flavour: Flavour,
+    root: &Path,
+) -> (Vec<Act>, Throttle) {
     let path = root.join(names::of_run(machine, run));
     let mut acts = Vec::new();
     let control = root.join("cgroup.subtree_control");

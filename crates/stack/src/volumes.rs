@@ -133,9 +133,8 @@ impl Failed {
 }
 
 fn check(machine: &Machine<'_>, volumes: &[Volume]) -> Result<(), StackError> {
-    let refuse = |volume: &Volume, what: String| {
-        Err(StackError::Unprovidable { volume: volume.name.clone(), what })
-    };
+    let refuse =
+        |volume: &Volume, what: String| Err(StackError::Unprovidable { volume: volume.name.clone(), what });
     let mut need_bytes = RESERVE_BYTES;
     for (index, volume) in volumes.iter().enumerate() {
         if volumes[..index].iter().any(|other| other.name == volume.name) {
@@ -143,10 +142,16 @@ fn check(machine: &Machine<'_>, volumes: &[Volume]) -> Result<(), StackError> {
         }
         let VolumeKind::Emulate { size_bytes, .. } = volume.kind else { continue };
         if size_bytes == 0 || size_bytes % ALIGN_BYTES as u64 != 0 {
-            return refuse(volume, format!("its size of {size_bytes} bytes is not a multiple of 4096; round it"));
+            return refuse(
+                volume,
+                format!("its size of {size_bytes} bytes is not a multiple of 4096; round it"),
+            );
         }
         if !rustix::process::geteuid().is_root() {
-            return refuse(volume, "emulating a volume needs root; run with sudo, or use a directory volume".to_owned());
+            return refuse(
+                volume,
+                "emulating a volume needs root; run with sudo, or use a directory volume".to_owned(),
+            );
         }
         need_bytes = need_bytes.saturating_add(size_bytes);
     }
@@ -192,7 +197,10 @@ impl Maker<'_> {
         let step = format!("writing {name}");
         (self.progress)(&step, Some(0.0));
         let seed = seed_of(&path);
-        self.perform(&Act::WriteBackingFile(WriteBackingFile { path: path.clone(), size_bytes, seed }), &step)?;
+        self.perform(
+            &Act::WriteBackingFile(WriteBackingFile { path: path.clone(), size_bytes, seed }),
+            &step,
+        )?;
         let attached = self.attach(&path)?;
         let node = attached.node(self.machine);
         let claimed = device::emulated(self.machine.roots, self.machine.runner, &node, &path)
@@ -229,8 +237,9 @@ impl Maker<'_> {
     fn disk(&mut self, name: &str, id: &str) -> Result<Provided, Failed> {
         let at = || Failed::at(format!("take the disk {id}"));
         let book = ClaimBook::open(self.machine.state_dir).map_err(guard).map_err(at())?;
-        let claimed =
-            device::disk(self.machine.roots, self.machine.runner, &book, id, 0).map_err(guard).map_err(at())?;
+        let claimed = device::disk(self.machine.roots, self.machine.runner, &book, id, 0)
+            .map_err(guard)
+            .map_err(at())?;
         let facts = VolumeFacts {
             name: name.to_owned(),
             device: Some(claimed.path().to_owned()),
@@ -248,11 +257,16 @@ impl Maker<'_> {
     fn lend(&mut self, index: usize, name: &str, path: &Path) -> Result<Provided, Failed> {
         let own = names::lent(self.machine, self.journal.run(), index);
         let step = format!("borrow {}", path.display());
-        let parent = path.canonicalize().map_err(ActError::io("find", path)).map_err(Failed::at(step.clone()))?;
+        let parent =
+            path.canonicalize().map_err(ActError::io("find", path)).map_err(Failed::at(step.clone()))?;
         let act = Act::LendDir(LendDir { path: parent.join(&own), parent });
         let mut silent = |_| {};
-        let mut doing =
-            Doing { machine: self.machine, progress: &mut silent, cancel: self.cancel, argv: &mut Vec::new() };
+        let mut doing = Doing {
+            machine: self.machine,
+            progress: &mut silent,
+            cancel: self.cancel,
+            argv: &mut Vec::new(),
+        };
         let lent = self
             .journal
             .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(guard))
@@ -316,5 +330,7 @@ fn fs_under(machine: &Machine<'_>, path: &Path) -> Option<String> {
 /// Different data in every volume of every run, the same when a run is repeated under its name (FNV-1a).
 fn seed_of(path: &Path) -> u64 {
     let bytes = path.as_os_str().as_encoded_bytes();
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -2,8 +2,8 @@
 
 mod support;
 
-use support::{Bench, Hook, scenarios};
-use testkit::{MachineState, exclusive, is_root};
+use support::{Bench, Hook, chain, scenarios};
+use testkit::{exclusive, is_root};
 
 #[test]
 fn loop_every_layer_works_and_goes() {
@@ -13,21 +13,12 @@ fn loop_every_layer_works_and_goes() {
     }
     let _alone = exclusive();
     let bench = Bench::new("layers");
-    let hooks = Hook::count();
-    let state_dir = bench.state_dir();
-    let machine = bench.machine(&state_dir, &hooks);
-    diskproof_stack::Journal::open(&machine, &bench.run).unwrap().undo_all(&machine).unwrap();
-    let before = MachineState::capture(&bench.watch());
+    let before = bench.state();
     for scenario in scenarios(&bench.dir.join("lent")) {
         let began = std::time::Instant::now();
-        let result = scenario.whole(&bench, &hooks);
+        let result = scenario.whole(&bench, &Hook::count());
         result.unwrap_or_else(|error| panic!("{}: {}", scenario.name, chain(&*error)));
-        assert_eq!(before.diff(&MachineState::capture(&bench.watch())), "", "{}", scenario.name);
+        assert_eq!(before.diff(&bench.state()), "", "{}", scenario.name);
         eprintln!("{}: {:?}", scenario.name, began.elapsed());
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -4,6 +4,9 @@ use crate::machine_state::{loops, mounts};
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
 
+/// Loop devices from this number on were added by us, and go when they are detached.
+pub(crate) const FIRST_OWN_LOOP: u32 = 1000;
+
 /// Takes down every mount, loop device, cgroup and file that carries [`PREFIX`]. Goes on while it makes progress, since a
 /// loop device may rest on a file in another one's mount. Does nothing under `DISKPROOF_TEST_KEEP=1`.
 pub fn cleanup() {
@@ -43,6 +46,10 @@ fn detach() -> bool {
             let _ = tool::run("btrfs", &["device", "scan", "--forget", &device]);
             let _ = tool::run("losetup", &["-d", &device]);
             progress |= !loops().contains_key(&device);
+            let number = device.strip_prefix("/dev/loop").and_then(|number| number.parse().ok());
+            if let Some(number) = number.filter(|number| *number >= FIRST_OWN_LOOP) {
+                let _ = device::loop_control::remove(Path::new("/dev"), number);
+            }
         }
     }
     progress

@@ -1,7 +1,7 @@
 //! What a test may change on a machine, as a value that can be compared.
 
 use crate::PREFIX;
-use crate::cleanup::is_ours;
+use crate::cleanup::{FIRST_OWN_LOOP, is_ours};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,9 @@ impl MachineState {
                     mount.kind
                 ));
             }
+        }
+        for device in forgotten_loops() {
+            lines.insert(format!("loop {device} over nothing"));
         }
         cgroups(Path::new("/sys/fs/cgroup"), 0, watch.everything, &mut lines);
         for dir in &watch.dirs {
@@ -95,6 +98,28 @@ pub(crate) fn loops() -> BTreeMap<String, PathBuf> {
         }
     }
     found
+}
+
+/// Loop devices that we added and nobody uses. A diskproof beside us has such ones only for an instant, so those that
+/// are gone, or attached, a moment later don't count.
+fn forgotten_loops() -> BTreeSet<String> {
+    let first = unbound_loops();
+    if first.is_empty() {
+        return first;
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    first.intersection(&unbound_loops()).cloned().collect()
+}
+
+fn unbound_loops() -> BTreeSet<String> {
+    let Ok(entries) = std::fs::read_dir("/sys/block") else { return BTreeSet::new() };
+    let names = entries.flatten().filter(|entry| !entry.path().join("loop/backing_file").exists());
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_own = |name: &String| {
+        let number = name.strip_prefix("loop").and_then(|number| number.parse::<u32>().ok());
+        number.is_some_and(|number| number >= FIRST_OWN_LOOP)
+    };
+    names.filter(is_own).collect()
 }
 
 /// Mounts of this namespace, in the order they were made.

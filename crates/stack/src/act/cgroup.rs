@@ -110,12 +110,17 @@ impl EnableController {
 
 impl Reversible for EnableController {
     fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
-        std::fs::write(&self.file, format!("+{}", self.controller)).map_err(ActError::io("write", &self.file))?;
+        std::fs::write(&self.file, format!("+{}", self.controller))
+            .map_err(ActError::io("write", &self.file))?;
         if self.is_enabled()? {
             return Ok(());
         }
         let saw = "it is not".to_owned();
-        Err(ActError::Unverified { what: self.file.display().to_string(), expected: self.controller.clone(), saw })
+        Err(ActError::Unverified {
+            what: self.file.display().to_string(),
+            expected: self.controller.clone(),
+            saw,
+        })
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
@@ -139,7 +144,10 @@ impl Reversible for EnableController {
 /// Another run's cgroup beside ours, whose limits would vanish with the controller. Ours is gone by now.
 fn other_user(machine: &Machine<'_>, parent: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(parent).ok()?;
-    entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir() && names::carries_prefix(machine, path))
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.is_dir() && names::carries_prefix(machine, path))
 }
 
 /// Limits one device in a cgroup.

@@ -53,7 +53,9 @@ impl DeviceRef {
                 // joining an absolute path gives that path
                 let link = roots.dev.join("disk/by-id").join(id);
                 match std::fs::canonicalize(&link) {
-                    Ok(path) if undoing.rebooted || devno_of(&path) == Some(self.devno) => Standing::Ours(path),
+                    Ok(path) if undoing.rebooted || devno_of(&path) == Some(self.devno) => {
+                        Standing::Ours(path)
+                    }
                     Ok(path) => Standing::Foreign(format!("{id} is {} now", path.display())),
                     Err(_) => Standing::Gone,
                 }

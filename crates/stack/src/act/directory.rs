@@ -111,8 +111,11 @@ impl Reversible for UseLentDir {
         for entry in std::fs::read_dir(&self.path).map_err(ActError::io("read", &self.path))? {
             let entry = entry.map_err(ActError::io("read", &self.path))?;
             let is_dir = entry.file_type().map_err(ActError::io("look at", entry.path()))?.is_dir();
-            let removed =
-                if is_dir { std::fs::remove_dir_all(entry.path()) } else { std::fs::remove_file(entry.path()) };
+            let removed = if is_dir {
+                std::fs::remove_dir_all(entry.path())
+            } else {
+                std::fs::remove_file(entry.path())
+            };
             removed.map_err(ActError::io("remove", entry.path()))?;
             undone = Undone::Done;
         }

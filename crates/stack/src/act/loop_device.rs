@@ -42,7 +42,9 @@ impl Reversible for AttachLoop {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(ActError::LoopTaken { number: self.number });
             }
-            Err(error) => return Err(ActError::io("add a loop device by", roots.dev.join("loop-control"))(error)),
+            Err(error) => {
+                return Err(ActError::io("add a loop device by", roots.dev.join("loop-control"))(error));
+            }
         }
         let node = self.node(doing.machine);
         until_ok(PATIENCE, || devno_of(&node).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)))
@@ -166,7 +168,10 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.display())))?;
     until_ok(PATIENCE, || {
         if over(&machine.roots.sys, backing).iter().any(|still| still == name) {
-            return Err(ActError::Busy { what: node.display().to_string(), holders: holders::of(&machine.roots.proc, &node) });
+            return Err(ActError::Busy {
+                what: node.display().to_string(),
+                holders: holders::of(&machine.roots.proc, &node),
+            });
         }
         Ok(())
     })

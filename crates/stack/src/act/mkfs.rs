@@ -55,7 +55,8 @@ pub struct Mkfs {
 
 impl fmt::Display for Mkfs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let devices: Vec<String> = self.devices.iter().map(|device| device.path.display().to_string()).collect();
+        let devices: Vec<String> =
+            self.devices.iter().map(|device| device.path.display().to_string()).collect();
         write!(f, "make {} on {}", self.fs.name(), devices.join(" "))
     }
 }

@@ -35,7 +35,11 @@ impl Reversible for Mount {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         let Some(device) = self.devices.first() else {
             let saw = "no device".to_owned();
-            return Err(ActError::Unverified { what: self.to_string(), expected: "a device".to_owned(), saw });
+            return Err(ActError::Unverified {
+                what: self.to_string(),
+                expected: "a device".to_owned(),
+                saw,
+            });
         };
         let mut mount = Invocation::new(Tool::Mount).args(["-t", &self.fs_type]);
         if !self.options.is_empty() {
@@ -47,7 +51,8 @@ impl Reversible for Mount {
             other => Err(ActError::Unverified {
                 what: format!("mount at {}", self.target.display()),
                 expected: format!("{} of {}", self.fs_type, device.path.display()),
-                saw: other.map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.display())),
+                saw: other
+                    .map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.display())),
             }),
         }
     }
@@ -86,7 +91,10 @@ impl Mount {
         if ours && entry.fs_type == self.fs_type {
             return Ok(());
         }
-        Err(ActError::NotOurs { what: what(), saw: format!("{} of {}", entry.fs_type, entry.source.display()) })
+        Err(ActError::NotOurs {
+            what: what(),
+            saw: format!("{} of {}", entry.fs_type, entry.source.display()),
+        })
     }
 
     fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
@@ -95,7 +103,10 @@ impl Mount {
             let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
             let holders = holders::of(&machine.roots.proc, &self.target);
             if holders.is_empty() {
-                return Err(ActError::Tool { doing: format!("unmount {}", self.target.display()), source: failure });
+                return Err(ActError::Tool {
+                    doing: format!("unmount {}", self.target.display()),
+                    source: failure,
+                });
             }
             Err(ActError::Busy { what: self.target.display().to_string(), holders })
         })

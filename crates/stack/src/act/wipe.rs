@@ -13,7 +13,11 @@ const NOTHING_FOUND: i32 = 2;
 
 /// Makes a device free again: one over our own file whatever is on it, any other only while it carries the UUID that we
 /// chose. `None` for the UUID: only our own files' devices.
-pub(super) fn wipe(undoing: &Undoing<'_>, device: &DeviceRef, uuid: Option<&str>) -> Result<Undone, ActError> {
+pub(super) fn wipe(
+    undoing: &Undoing<'_>,
+    device: &DeviceRef,
+    uuid: Option<&str>,
+) -> Result<Undone, ActError> {
     let machine = undoing.machine;
     let path = match device.standing(undoing) {
         Standing::Ours(path) => path,
@@ -53,8 +57,10 @@ struct Signature {
 
 /// What libblkid finds on the device itself, not in its cache.
 fn signature(machine: &Machine<'_>, path: &Path) -> Result<Option<Signature>, ActError> {
-    let probe =
-        Invocation::new(Tool::Blkid).args(["--probe", "--output", "export"]).arg(path).accept([0, NOTHING_FOUND]);
+    let probe = Invocation::new(Tool::Blkid)
+        .args(["--probe", "--output", "export"])
+        .arg(path)
+        .accept([0, NOTHING_FOUND]);
     let doing = || ActError::tool(format!("look for signatures on {}", path.display()));
     let output = machine.runner.run(&probe).map_err(doing())?;
     if output.status == NOTHING_FOUND {

@@ -33,7 +33,9 @@ impl Journal {
     /// # Errors
     /// Another process has it; something in it is not undone; it can't be read or made.
     pub fn open(machine: &Machine<'_>, run: &RunId) -> Result<Self, JournalError> {
-        for dir in [machine.state_dir.to_owned(), machine.journal_dir(), machine.volumes_dir(), machine.mounts_dir()] {
+        for dir in
+            [machine.state_dir.to_owned(), machine.journal_dir(), machine.volumes_dir(), machine.mounts_dir()]
+        {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
             made.map_err(io_error("make", &dir))?;
             // a journal whose directory is lost in a power cut is no journal
@@ -62,7 +64,11 @@ impl Journal {
     }
 
     /// Opens and locks it as it is; `None` when there is none and none is to be made.
-    pub(super) fn lock(machine: &Machine<'_>, run: &RunId, create: bool) -> Result<Option<Self>, JournalError> {
+    pub(super) fn lock(
+        machine: &Machine<'_>,
+        run: &RunId,
+        create: bool,
+    ) -> Result<Option<Self>, JournalError> {
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
         loop {
             let mut options = OpenOptions::new();
@@ -233,7 +239,11 @@ fn trust(file: &File, path: &Path) -> Result<(), JournalError> {
     let about = file.metadata().map_err(io_error("look at", path))?;
     let me = rustix::process::geteuid().as_raw();
     if about.uid() != me || about.mode() & 0o022 != 0 {
-        let what = format!("belongs to user {} with mode {:o}; only user {me} may write it", about.uid(), about.mode() & 0o777);
+        let what = format!(
+            "belongs to user {} with mode {:o}; only user {me} may write it",
+            about.uid(),
+            about.mode() & 0o777
+        );
         return Err(JournalError::Foreign { path: path.to_owned(), what });
     }
     Ok(())

@@ -66,7 +66,11 @@ pub(crate) fn parse(text: &str, path: &Path, run: &RunId, prefix: &str) -> Resul
             Ok(line) => content.apply(line, &boot),
             Err(_) if line.bytes().all(|byte| byte == 0) => {} // a file system may leave zeros after a power cut
             Err(source) => {
-                content.corrupt.push(JournalError::Corrupt { path: path.to_owned(), line: index + 1, source });
+                content.corrupt.push(JournalError::Corrupt {
+                    path: path.to_owned(),
+                    line: index + 1,
+                    source,
+                });
             }
         }
     }

@@ -33,7 +33,9 @@ pub fn leftovers(machine: &Machine<'_>) -> Result<Vec<Leftover>, JournalError> {
     };
     let mut runs: Vec<RunId> = entries
         .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".jsonl").map(|run| RunId(run.to_owned())))
+        .filter_map(|entry| {
+            entry.file_name().to_str()?.strip_suffix(".jsonl").map(|run| RunId(run.to_owned()))
+        })
         .collect();
     runs.sort();
     Ok(runs.iter().filter_map(|run| leftover(machine, run)).collect())

@@ -5,14 +5,22 @@ use record::stack::{Btrfs, Compress};
 use std::path::Path;
 
 /// All arguments of mkfs.btrfs but the devices; or why it can't be built.
-pub(crate) fn mkfs_args(btrfs: &Btrfs, devices: usize, uuid: &str, label: &str) -> Result<Vec<String>, String> {
+pub(crate) fn mkfs_args(
+    btrfs: &Btrfs,
+    devices: usize,
+    uuid: &str,
+    label: &str,
+) -> Result<Vec<String>, String> {
     let profiles = [Some(btrfs.data), btrfs.metadata];
     if let Some(profile) = profiles.into_iter().flatten().find(|profile| profile.min_devices() > devices) {
         let (name, needed) = (profile.name(), profile.min_devices());
         return Err(format!("btrfs {name} needs at least {needed} volumes and has {devices}; give it more"));
     }
     if btrfs.mkfs_options.iter().any(|option| option.starts_with("-U") || option.starts_with("--uuid")) {
-        return Err("mkfs.btrfs's -U is diskproof's own (it knows its file systems by their UUID); leave it out".to_owned());
+        return Err(
+            "mkfs.btrfs's -U is diskproof's own (it knows its file systems by their UUID); leave it out"
+                .to_owned(),
+        );
     }
     let mut args: Vec<String> = ["-q", "-K", "-d", btrfs.data.name()].map(str::to_owned).to_vec();
     if let Some(metadata) = btrfs.metadata {
@@ -79,7 +87,10 @@ mod tests {
         let members = [Path::new("/dev/loop1001")];
         let options = mount_options(&btrfs(BtrfsProfile::Raid0, zstd(Some(3), true)), &members);
         assert_eq!(options, ["nodiscard", "compress-force=zstd:3", "device=/dev/loop1001"]);
-        assert_eq!(mount_options(&btrfs(BtrfsProfile::Single, zstd(None, false)), &[]), ["nodiscard", "compress=zstd"]);
+        assert_eq!(
+            mount_options(&btrfs(BtrfsProfile::Single, zstd(None, false)), &[]),
+            ["nodiscard", "compress=zstd"]
+        );
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub(crate) fn fill_one(text: &str, places: &Places<'_>) -> Result<String, String
         rest = &rest[begin..];
         let end = rest.find('}').map_or(rest.len(), |end| end + 1);
         match &rest[..end] {
-            "{device}" => filled.push_str(&places.devices.first().map_or(String::new(), |d| d.display().to_string())),
+            "{device}" => {
+                filled.push_str(&places.devices.first().map_or(String::new(), |d| d.display().to_string()))
+            }
             "{mount}" => filled.push_str(&places.mount.display().to_string()),
             "{name}" => filled.push_str(places.name),
             "{devices}" => {
@@ -62,8 +64,10 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_in() {
-        let argv = filled(&["mdadm", "--create", "/dev/md/{name}", "{devices}", "{device}:{mount}", "{x}", "{"]);
-        let expected = ["mdadm", "--create", "/dev/md/diskproof-x", "/dev/a", "/dev/b", "/dev/a:/m", "{x}", "{"];
+        let argv =
+            filled(&["mdadm", "--create", "/dev/md/{name}", "{devices}", "{device}:{mount}", "{x}", "{"]);
+        let expected =
+            ["mdadm", "--create", "/dev/md/diskproof-x", "/dev/a", "/dev/b", "/dev/a:/m", "{x}", "{"];
         assert_eq!(argv.unwrap(), expected);
     }
 

@@ -44,7 +44,8 @@ fn ext(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> 
     }
     // mkfs obeys only the last -E, so there is one
     let mut own = vec!["nodiscard".to_owned()];
-    if let (Some(StripeGeometry { chunk_bytes, width }), Some(block)) = (fs.stripe, block.filter(|b| *b > 0)) {
+    if let (Some(StripeGeometry { chunk_bytes, width }), Some(block)) = (fs.stripe, block.filter(|b| *b > 0))
+    {
         let stride = chunk_bytes / block;
         own.push(format!("stride={stride},stripe_width={}", stride * u64::from(width)));
     }
@@ -114,7 +115,11 @@ mod tests {
 
     #[test]
     fn ext4_gets_its_stripe_and_one_merged_extended_option() {
-        let args = mkfs_args(&fs(FsKind::Ext4, &["-E", "lazy_itable_init=0", "-Eresize=1", "-m0"], STRIPE), "U", "l");
+        let args = mkfs_args(
+            &fs(FsKind::Ext4, &["-E", "lazy_itable_init=0", "-Eresize=1", "-m0"], STRIPE),
+            "U",
+            "l",
+        );
         let args = args.unwrap().join(" ");
         assert_eq!(
             args,
@@ -124,7 +129,8 @@ mod tests {
 
     #[test]
     fn the_users_block_size_and_label_win() {
-        let args = mkfs_args(&fs(FsKind::Ext3, &["-b1024", "-L", "mine"], STRIPE), "U", "l").unwrap().join(" ");
+        let args =
+            mkfs_args(&fs(FsKind::Ext3, &["-b1024", "-L", "mine"], STRIPE), "U", "l").unwrap().join(" ");
         assert_eq!(args, "-q -b1024 -L mine -E nodiscard,stride=64,stripe_width=192 -U U");
     }
 

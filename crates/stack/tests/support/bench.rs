@@ -1,21 +1,21 @@
 //! A state directory, a journal, and hooks that count points and fail at one.
 
-use record::id::RunId;
 use diskproof_stack::{Fill, Hooks, Injected, Machine, Phase, Point};
+use record::id::RunId;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// A machine to be changed by a test, under the tests' prefix.
-pub struct Bench {
-    pub dir: PathBuf,
-    pub roots: device::Roots,
-    pub runner: host::LocalRunner,
-    pub run: RunId,
+pub(crate) struct Bench {
+    pub(crate) dir: PathBuf,
+    pub(crate) roots: device::Roots,
+    pub(crate) runner: host::LocalRunner,
+    pub(crate) run: RunId,
 }
 
 impl Bench {
     /// With a fresh state directory.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let dir = testkit::fresh_dir(name);
         std::fs::create_dir(dir.join("lent")).unwrap();
         std::fs::create_dir(dir.join("state")).unwrap();
@@ -23,26 +23,37 @@ impl Bench {
     }
 
     /// With one that is there.
-    pub fn at(dir: PathBuf, name: &str) -> Self {
+    pub(crate) fn at(dir: PathBuf, name: &str) -> Self {
         let run = RunId(name.to_owned());
         Self { dir, roots: device::Roots::default(), runner: host::LocalRunner, run }
     }
 
-    pub fn state_dir(&self) -> PathBuf {
+    pub(crate) fn state_dir(&self) -> PathBuf {
         self.dir.join("state")
     }
 
-    pub fn machine<'a>(&'a self, state_dir: &'a Path, hooks: &'a dyn Hooks) -> Machine<'a> {
+    pub(crate) fn machine<'a>(&'a self, state_dir: &'a Path, hooks: &'a dyn Hooks) -> Machine<'a> {
         Machine { runner: &self.runner, roots: &self.roots, state_dir, prefix: testkit::PREFIX, hooks }
     }
 
-    pub fn watch(&self) -> testkit::Watch {
+    /// The machine's state, once the state directory has its own directories.
+    pub(crate) fn state(&self) -> testkit::MachineState {
+        let (state_dir, hooks) = (self.state_dir(), diskproof_stack::NoHooks);
+        let machine = self.machine(&state_dir, &hooks);
+        if !machine.journal_dir().exists() {
+            let journal = diskproof_stack::Journal::open(&machine, &self.run).unwrap();
+            journal.undo_all(&machine).unwrap();
+        }
+        testkit::MachineState::capture(&self.watch())
+    }
+
+    fn watch(&self) -> testkit::Watch {
         testkit::Watch { dirs: vec![self.dir.clone()], ..testkit::Watch::default() }
     }
 }
 
 /// Counts points; at one of them fails, or ends the process as `kill -9` does.
-pub struct Hook {
+pub(crate) struct Hook {
     seen: Mutex<Vec<Point>>,
     at: Option<usize>,
     kill: bool,
@@ -51,26 +62,26 @@ pub struct Hook {
 
 impl Hook {
     /// Only counts.
-    pub fn count() -> Self {
+    pub(crate) fn count() -> Self {
         Self { seen: Mutex::new(Vec::new()), at: None, kill: false, fill: Fill::Reserved }
     }
 
     /// Only counts, and fills backing files in earnest.
-    pub fn random() -> Self {
+    pub(crate) fn random() -> Self {
         Self { fill: Fill::Random, ..Self::count() }
     }
 
     /// Fails at the point of this number, once.
-    pub fn fail(at: usize) -> Self {
+    pub(crate) fn fail(at: usize) -> Self {
         Self { at: Some(at), ..Self::count() }
     }
 
     /// Kills the process at the point of this number.
-    pub fn kill(at: usize) -> Self {
+    pub(crate) fn kill(at: usize) -> Self {
         Self { at: Some(at), kill: true, ..Self::count() }
     }
 
-    pub fn seen(&self) -> Vec<Point> {
+    pub(crate) fn seen(&self) -> Vec<Point> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -98,7 +109,7 @@ impl Hooks for Hook {
 }
 
 /// How a point reads in a failed assertion.
-pub fn name(point: &Point) -> String {
+pub(crate) fn name(point: &Point) -> String {
     let phase = match point.phase {
         Phase::BeforeIntent => "before the intent",
         Phase::AfterIntent => "after the intent",
@@ -107,4 +118,10 @@ pub fn name(point: &Point) -> String {
         Phase::AfterUndo => "after the undo",
     };
     format!("{phase} of step {} ({})", point.step, point.act)
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -1,7 +1,8 @@
 //! What the loop tests share.
+#![allow(dead_code, unused_imports, reason = "each test binary uses its part of it")]
 
 mod bench;
 mod scenario;
 
-pub use bench::{Bench, Hook};
-pub use scenario::{Scenario, scenarios};
+pub(crate) use bench::{Bench, Hook, chain, name};
+pub(crate) use scenario::{Scenario, emulated, scenarios, simple, works};

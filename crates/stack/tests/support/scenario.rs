@@ -2,11 +2,11 @@
 
 use super::bench::Bench;
 use device::Place;
+use diskproof_stack::{Built, Hooks, Journal, Volumes, build};
 use record::stack::{
     Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Stack,
 };
 use record::volume::{Limits, Volume, VolumeKind};
-use diskproof_stack::{Built, Hooks, Journal, Volumes, build};
 use std::error::Error;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -15,18 +15,18 @@ use std::sync::atomic::AtomicBool;
 const MIB: u64 = 1 << 20;
 
 /// Volumes and a stack on them.
-pub struct Scenario {
-    pub name: &'static str,
-    pub volumes: Vec<Volume>,
-    pub layers: Vec<Layer>,
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) volumes: Vec<Volume>,
+    pub(crate) layers: Vec<Layer>,
 }
 
-fn emulated(count: usize, mib: u64, limits: Limits) -> Vec<Volume> {
+pub(crate) fn emulated(count: usize, mib: u64, limits: Limits) -> Vec<Volume> {
     let kind = VolumeKind::Emulate { size_bytes: mib * MIB, limits };
     (0..count).map(|index| Volume { name: format!("vol[{index}]"), kind: kind.clone() }).collect()
 }
 
-fn simple(kind: FsKind) -> Layer {
+pub(crate) fn simple(kind: FsKind) -> Layer {
     Layer::Filesystem(Filesystem { kind, mkfs_options: Vec::new(), mount_options: Vec::new(), stripe: None })
 }
 
@@ -63,9 +63,10 @@ fn device_by_hand() -> Layer {
 }
 
 /// One of every kind.
-pub fn scenarios(lent: &Path) -> Vec<Scenario> {
+pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
     let free = Limits::default();
-    let slow = Limits { read_iops: Some(4000), write_iops: Some(4000), read_bps: None, write_bps: Some(1 << 30) };
+    let slow =
+        Limits { read_iops: Some(4000), write_iops: Some(4000), read_bps: None, write_bps: Some(1 << 30) };
     let zstd = Compress { algorithm: "zstd".to_owned(), level: Some(3), force: true };
     let of = |name, volumes, layers| Scenario { name, volumes, layers };
     let raid1 = Some(BtrfsProfile::Raid1);
@@ -82,14 +83,18 @@ pub fn scenarios(lent: &Path) -> Vec<Scenario> {
         of("btrfs-compress", emulated(1, 112, free), vec![btrfs(BtrfsProfile::Single, None, Some(zstd))]),
         of("command-mount", emulated(1, 16, free), vec![ext2_by_hand()]),
         of("command-device", emulated(1, 16, free), vec![device_by_hand(), simple(FsKind::Ext4)]),
-        of("lent", vec![Volume { name: "dir".into(), kind: VolumeKind::Directory { path: lent.into() } }], vec![]),
+        of(
+            "lent",
+            vec![Volume { name: "dir".into(), kind: VolumeKind::Directory { path: lent.into() } }],
+            vec![],
+        ),
     ]
 }
 
 fn btrfs_mixed() -> Layer {
     Layer::Btrfs(Btrfs {
-        data: BtrfsProfile::Raid0,
-        metadata: Some(BtrfsProfile::Raid0),
+        data: BtrfsProfile::Single,
+        metadata: Some(BtrfsProfile::Single),
         compress: None,
         mkfs_options: vec!["--mixed".to_owned()],
         mount_options: vec!["noatime".to_owned()],
@@ -97,17 +102,17 @@ fn btrfs_mixed() -> Layer {
 }
 
 impl Scenario {
-    pub fn stack(&self) -> Stack {
+    pub(crate) fn stack(&self) -> Stack {
         Stack { name: self.name.to_owned(), volumes: self.volumes.clone(), layers: self.layers.clone() }
     }
 
     /// Provides, builds, works, takes the stack down, takes the volumes down.
-    pub fn whole(&self, bench: &Bench, hooks: &dyn Hooks) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn whole(&self, bench: &Bench, hooks: &dyn Hooks) -> Result<(), Box<dyn Error>> {
         self.with_ground(bench, hooks, |built| works(built).map_err(Into::into))
     }
 
     /// The same with other work.
-    pub fn with_ground(
+    pub(crate) fn with_ground(
         &self,
         bench: &Bench,
         hooks: &dyn Hooks,
@@ -128,7 +133,7 @@ impl Scenario {
 }
 
 /// Writes to the ground and reads it back.
-pub fn works(built: &Built) -> std::io::Result<()> {
+pub(crate) fn works(built: &Built) -> std::io::Result<()> {
     let path = match built.ground.place() {
         Place::Block(device) => device.clone(),
         Place::Directory(dir) => dir.join("file"),

@@ -1,0 +1,104 @@
+//! Every layer, every moment: a step fails there, or the process is killed there. Then the run is undone, twice, and the
+//! machine must be what it was.
+
+mod support;
+
+use diskproof_stack::{NoHooks, Point, leftovers, undo_run};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use support::{Bench, Hook, Scenario, chain, name, scenarios};
+use testkit::{MachineState, exclusive, is_root};
+
+/// Tells the child which scenario to run, where to die, and in which directory.
+const FAULT: &str = "DISKPROOF_TEST_FAULT";
+/// What the whole matrix must at least hold.
+const FEWEST_FAULTS: usize = 200;
+
+#[test]
+fn loop_any_step_may_fail() {
+    matrix(Fault::Fail);
+}
+
+#[test]
+fn loop_any_moment_may_be_the_last() {
+    matrix(Fault::Kill);
+}
+
+/// Not a test by itself: the process that is killed. Does nothing when run with the others.
+#[test]
+fn loop_child_that_dies() {
+    let Ok(told) = std::env::var(FAULT) else { return };
+    let mut told = told.splitn(3, ':');
+    let mut next = || told.next().unwrap();
+    let (scenario, at, dir) = (next(), next().parse().unwrap(), PathBuf::from(next()));
+    let bench = Bench::at(dir, "faults");
+    let all = scenarios(&bench.dir.join("lent"));
+    let scenario = all.iter().find(|s| s.name == scenario).unwrap();
+    let result = scenario.whole(&bench, &Hook::kill(at));
+    panic!("it should be dead: {result:?}");
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    Fail,
+    Kill,
+}
+
+fn matrix(fault: Fault) {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("faults");
+    let before = bench.state();
+    let mut faults = 0;
+    for scenario in scenarios(&bench.dir.join("lent")) {
+        let began = std::time::Instant::now();
+        let hook = Hook::count();
+        let result = scenario.whole(&bench, &hook);
+        result.unwrap_or_else(|error| panic!("{}: {}", scenario.name, chain(&*error)));
+        let points = hook.seen();
+        for (at, point) in points.iter().enumerate() {
+            match fault {
+                Fault::Fail => fail(&bench, &scenario, at),
+                Fault::Kill => kill(&bench, &scenario, at),
+            }
+            undo_twice(&bench, &before, &scenario, point);
+        }
+        eprintln!("{}: {} faults in {:.1} s", scenario.name, points.len(), began.elapsed().as_secs_f64());
+        faults += points.len();
+    }
+    let how = if fault == Fault::Fail { "failed steps" } else { "killed processes" };
+    eprintln!("{faults} {how}, 0 leaks");
+    assert!(faults >= FEWEST_FAULTS, "only {faults} faults were injected");
+}
+
+fn fail(bench: &Bench, scenario: &Scenario, at: usize) {
+    let result = scenario.whole(bench, &Hook::fail(at));
+    let error = result.expect_err("the failure that was injected must show");
+    assert!(chain(&*error).contains("a test asked for"), "{}: {}", scenario.name, chain(&*error));
+}
+
+fn kill(bench: &Bench, scenario: &Scenario, at: usize) {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "loop_child_that_dies", "--nocapture"])
+        .env(FAULT, format!("{}:{at}:{}", scenario.name, bench.dir.display()))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.signal(), Some(9), "{} at {at}: {status}", scenario.name);
+}
+
+fn undo_twice(bench: &Bench, before: &MachineState, scenario: &Scenario, point: &Point) {
+    let state_dir = bench.state_dir();
+    let machine = bench.machine(&state_dir, &NoHooks);
+    let what = || format!("{}, {}", scenario.name, name(point));
+    for _ in 0..2 {
+        undo_run(&machine, &bench.run).unwrap_or_else(|error| panic!("{}: {}", what(), chain(&error)));
+        assert_eq!(before.diff(&bench.state()), "", "{}", what());
+    }
+    assert!(leftovers(&machine).unwrap().is_empty(), "{}", what());
+}
