@@ -39,7 +39,8 @@ pub(crate) fn caveats(view: &RunView, width: usize, paint: Paint) -> String {
         out.push_str(&head);
         out.push('\n');
         let cells: Vec<&CellId> = group.iter().map(|f| &f.cell).collect();
-        let example = if group.len() > 1 { format!("{}: ", name(view, &finding.cell)) } else { String::new() };
+        let example =
+            if group.len() > 1 { format!("{}: ", name(view, &finding.cell)) } else { String::new() };
         out.push_str(&fill("    ", &format!("{example}{}", finding.text), width));
         if view.cells.len() > 1 {
             out.push_str(&fill("    in ", &names(view, &cells), width));

@@ -8,9 +8,25 @@ use std::fmt::Display;
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
 const TAIL: [&str; 19] = [
-    "metric", "estimate", "low", "high", "confidence", "n", "unit", "trials_done", "trials_failed",
-    "trials_planned", "void", "device_share", "page_cache_share", "hole_share", "other_share", "unknown_share",
-    "expected", "expectation", "findings",
+    "metric",
+    "estimate",
+    "low",
+    "high",
+    "confidence",
+    "n",
+    "unit",
+    "trials_done",
+    "trials_failed",
+    "trials_planned",
+    "void",
+    "device_share",
+    "page_cache_share",
+    "hole_share",
+    "other_share",
+    "unknown_share",
+    "expected",
+    "expectation",
+    "findings",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.

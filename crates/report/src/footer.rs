@@ -73,8 +73,9 @@ fn probes(group: &[&VolumeFacts]) -> String {
     let texts: Vec<String> = limits
         .into_iter()
         .map(|(limit, (asked, low, high))| {
-            let figure =
-                |x: f64| if limit.ends_with("bps") { format!("{:.1} MB/s", x / 1e6) } else { format!("{x:.1}") };
+            let figure = |x: f64| {
+                if limit.ends_with("bps") { format!("{:.1} MB/s", x / 1e6) } else { format!("{x:.1}") }
+            };
             let what = match limit {
                 "read_iops" => "read IOPS",
                 "write_iops" => "write IOPS",
@@ -82,8 +83,11 @@ fn probes(group: &[&VolumeFacts]) -> String {
                 "write_bps" => "writing",
                 other => other,
             };
-            let measured =
-                if (high - low).abs() < 0.05 { figure(low) } else { format!("{} to {}", figure(low), figure(high)) };
+            let measured = if (high - low).abs() < 0.05 {
+                figure(low)
+            } else {
+                format!("{} to {}", figure(low), figure(high))
+            };
             format!("limit {} {what}, probe {measured}", figure(asked).trim_end_matches(".0"))
         })
         .collect();

@@ -19,3 +19,38 @@ pub fn schema() -> String {
     text.push('\n');
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::json;
+    use crate::testing;
+    use record::judged::{RUN_FORMAT, RunView};
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        for view in [testing::striped(), testing::trap()] {
+            let text = json(&view);
+            assert_eq!(serde_json::from_str::<RunView>(&text).unwrap(), view);
+            assert!(text.ends_with("}\n"));
+        }
+    }
+
+    #[test]
+    fn the_documented_fields_are_there() {
+        let value: serde_json::Value = serde_json::from_str(&json(&testing::trap())).unwrap();
+        assert_eq!(value["format"], RUN_FORMAT);
+        let cell = &value["cells"][4];
+        for field in ["id", "target", "stack", "workload", "levels", "trials", "metrics", "served", "void"] {
+            assert!(cell.get(field).is_some(), "{field}");
+        }
+        let once = &cell["metrics"]["iops"];
+        assert!(
+            once["low"].is_null() && once["high"].is_null() && once["n"] == 1,
+            "one trial has no interval"
+        );
+        assert_eq!(value["stopped"]["reason"], "rounds_done");
+        let claims: Vec<&str> =
+            value["findings"].as_array().unwrap().iter().filter_map(|f| f["claim"].as_str()).collect();
+        assert!(claims.contains(&"served_from_holes"));
+    }
+}

@@ -107,7 +107,8 @@ pub(crate) fn expected(value: f64, unit: &str) -> String {
     let scaled = value / scale.factor;
     let places = (3 - magnitude(scaled)).clamp(0, 3);
     let text = fixed(scaled, places);
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
     if scale.unit == "IOPS" { text } else { format!("{text} {}", scale.unit) }
 }
 
@@ -173,7 +174,13 @@ mod tests {
     fn others_read_well() {
         assert_eq!(alone(&metric(812_345.0, Some(900.0), "us")), "812 ms");
         assert_eq!(alone(&metric(1234.0, Some(300.0), "us")), "1.2 ms");
-        assert_eq!([expected(80.0, "1/s"), expected(2.5e9, "B/s"), expected(213.333, "1/s")], ["80", "2.5 GB/s", "213.3"]);
-        assert_eq!([1.0, 0.9991, 0.97, 0.042, 0.0001, 0.0].map(percent), ["100 %", "99.9 %", "97 %", "4.2 %", "<0.1 %", "0 %"]);
+        assert_eq!(
+            [expected(80.0, "1/s"), expected(2.5e9, "B/s"), expected(213.333, "1/s")],
+            ["80", "2.5 GB/s", "213.3"]
+        );
+        assert_eq!(
+            [1.0, 0.9991, 0.97, 0.042, 0.0001, 0.0].map(percent),
+            ["100 %", "99.9 %", "97 %", "4.2 %", "<0.1 %", "0 %"]
+        );
     }
 }

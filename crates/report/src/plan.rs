@@ -1,8 +1,8 @@
 //! A plan for people: the matrix, the order of the first round, the forecast.
 
 use crate::paint::{Paint, Tone};
-use crate::wrap::fill;
 use crate::table::STYLE;
+use crate::wrap::fill;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use record::quantity::{Bytes, Seconds};
 use std::fmt::Write as _;

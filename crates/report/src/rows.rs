@@ -37,10 +37,16 @@ impl Line {
 }
 
 /// Lines of a measured cell; empty when nothing was measured. `shown` collects the expectations that are shown here.
-pub(crate) fn lines<'a>(view: &'a RunView, cell: &CellView, shown: &mut Vec<&'a ExpectationView>) -> Vec<Line> {
+pub(crate) fn lines<'a>(
+    view: &'a RunView,
+    cell: &CellView,
+    shown: &mut Vec<&'a ExpectationView>,
+) -> Vec<Line> {
     let what = if cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK) { "bw" } else { "iops" };
-    let sides: Vec<&'static str> =
-        ["read", "write"].into_iter().filter(|side| cell.metrics.contains_key(&format!("{side}_{what}"))).collect();
+    let sides: Vec<&'static str> = ["read", "write"]
+        .into_iter()
+        .filter(|side| cell.metrics.contains_key(&format!("{side}_{what}")))
+        .collect();
     let both = sides.len() > 1;
     let mut lines = Vec::new();
     for side in &sides {
@@ -74,8 +80,7 @@ fn line<'a>(
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Line {
     let (value, unit) = number::with_interval(metric);
-    let expectation =
-        view.expectations.iter().find(|e| e.cell == cell.id && names.contains(&e.of.as_str()));
+    let expectation = view.expectations.iter().find(|e| e.cell == cell.id && names.contains(&e.of.as_str()));
     shown.extend(expectation);
     Line {
         side,
@@ -102,8 +107,11 @@ fn rest(served: &Served) -> String {
         (served.unknown, "unknown"),
     ];
     parts.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let worth: Vec<String> =
-        parts.iter().filter(|(share, _)| *share >= 0.005).map(|(s, name)| format!("{name} {}", number::percent(*s))).collect();
+    let worth: Vec<String> = parts
+        .iter()
+        .filter(|(share, _)| *share >= 0.005)
+        .map(|(s, name)| format!("{name} {}", number::percent(*s)))
+        .collect();
     worth.join(", ")
 }
 

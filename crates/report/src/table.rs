@@ -39,7 +39,7 @@ enum Remark {
 type Body<'a> = Vec<(&'a CellView, Vec<Line>)>;
 
 /// The table, and the expectations that it shows.
-pub(crate) fn table<'a>(view: &'a RunView, width: usize, colour: bool) -> (String, Vec<&'a ExpectationView>) {
+pub(crate) fn table(view: &RunView, width: usize, colour: bool) -> (String, Vec<&ExpectationView>) {
     let mut shown = Vec::new();
     let body: Body<'_> =
         by_workload(view).into_iter().map(|cell| (cell, rows::lines(view, cell, &mut shown))).collect();

@@ -32,11 +32,8 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
     out.push('\n');
     let (cells, shown) = table(view, width, colour);
     out.push_str(&cells);
-    let parts = [
-        answers(view, width, paint),
-        expectations(view, &shown, width, paint),
-        caveats(view, width, paint),
-    ];
+    let parts =
+        [answers(view, width, paint), expectations(view, &shown, width, paint), caveats(view, width, paint)];
     for part in parts.iter().filter(|p| !p.is_empty()) {
         out.push('\n');
         out.push_str(part);

@@ -58,7 +58,8 @@ pub(crate) fn side(cell: &mut CellView, side: &str, iops: (f64, Option<f64>), p9
     cell.metrics.insert(format!("{side}_iops"), metric(value, half, "1/s"));
     cell.metrics.insert(format!("{side}_bw"), metric(value * bs, half.map(|h| h * bs), "B/s"));
     cell.metrics.insert(format!("{side}_lat_p99"), metric(p99_us, half.map(|_| p99_us * 0.01), "us"));
-    let total: f64 = ["read_iops", "write_iops"].iter().filter_map(|n| cell.metrics.get(*n)).map(|m| m.estimate).sum();
+    let total: f64 =
+        ["read_iops", "write_iops"].iter().filter_map(|n| cell.metrics.get(*n)).map(|m| m.estimate).sum();
     cell.metrics.insert("iops".to_owned(), metric(total, half, "1/s"));
     cell.metrics.insert("bw".to_owned(), metric(total * bs, half.map(|h| h * bs), "B/s"));
 }
@@ -101,7 +102,13 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
     }
 }
 
-pub(crate) fn expectation(cell: &str, of: &str, expected: f64, status: Status, text: &str) -> ExpectationView {
+pub(crate) fn expectation(
+    cell: &str,
+    of: &str,
+    expected: f64,
+    status: Status,
+    text: &str,
+) -> ExpectationView {
     ExpectationView {
         cell: CellId(cell.to_owned()),
         of: of.to_owned(),
@@ -167,7 +174,9 @@ pub(crate) fn striped() -> RunView {
             metric: "iops".to_owned(),
             best: CellId(format!("{workload}-4")),
             tied: vec![],
-            text: "btrfs-raid0-4 delivers most: 321 IOPS (319 to 322), 1.33 times the next best, btrfs-raid0-3".to_owned(),
+            text:
+                "btrfs-raid0-4 delivers most: 321 IOPS (319 to 322), 1.33 times the next best, btrfs-raid0-3"
+                    .to_owned(),
         })
         .to_vec();
     view.volumes = (0..4_u32)
@@ -221,20 +230,48 @@ pub(crate) fn trap() -> RunView {
     cells.push(one);
     let mut view = run("compression-trap", "What does a compressing file system make of a read test?", cells);
     view.findings = vec![
-        finding("c1", Claim::ServedFromHoles, Severity::Void,
+        finding(
+            "c1",
+            Claim::ServedFromHoles,
+            Severity::Void,
             "99.8 % of the bytes read came from unwritten extents, where there is nothing to read: 46.7 GiB were asked for, the devices delivered 96 MiB.",
-            "Write the file before reading it: layout: written (the default)."),
-        finding("c3", Claim::ServedFromPageCache, Severity::Void,
+            "Write the file before reading it: layout: written (the default).",
+        ),
+        finding(
+            "c3",
+            Claim::ServedFromPageCache,
+            Severity::Void,
             "90 % of the bytes read came from the page cache: 45.8 GiB were asked for, the devices delivered 1.4 GiB; the cache held 0 B of the data before the trial and 256 MiB after it.",
-            "The cache was cold at first and filled during the trial; use direct: 1, or a size of 46 GiB or more (twice memory)."),
-        finding("c4", Claim::TrialsFailed, Severity::Void, "3 trials failed; the last one, in round 3: mkfs.btrfs: not enough space", "Fix the cause, then `diskproof resume` runs the missing trials."),
-        finding("c2", Claim::Compressed, Severity::Caveat,
+            "The cache was cold at first and filled during the trial; use direct: 1, or a size of 46 GiB or more (twice memory).",
+        ),
+        finding(
+            "c4",
+            Claim::TrialsFailed,
+            Severity::Void,
+            "3 trials failed; the last one, in round 3: mkfs.btrfs: not enough space",
+            "Fix the cause, then `diskproof resume` runs the missing trials.",
+        ),
+        finding(
+            "c2",
+            Claim::Compressed,
+            Severity::Caveat,
             "The file system compresses: 256 MiB of data take 105 MiB on the devices (2.4:1), so the devices moved less than was asked for.",
-            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to what your own data compresses by, or to 0 for the devices' own speed."),
-        finding("c3", Claim::Compressed, Severity::Caveat,
+            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to what your own data compresses by, or to 0 for the devices' own speed.",
+        ),
+        finding(
+            "c3",
+            Claim::Compressed,
+            Severity::Caveat,
             "The file system compresses: 256 MiB of data take 105 MiB on the devices (2.4:1), so the devices moved less than was asked for.",
-            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to what your own data compresses by, or to 0 for the devices' own speed."),
-        finding("c1", Claim::EngineCpuBound, Severity::Caveat, "The engine ran out of CPU: its busiest thread used 99 % of a core. The storage may do more.", "Use more jobs than numjobs: 1, or larger blocks."),
+            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to what your own data compresses by, or to 0 for the devices' own speed.",
+        ),
+        finding(
+            "c1",
+            Claim::EngineCpuBound,
+            Severity::Caveat,
+            "The engine ran out of CPU: its busiest thread used 99 % of a core. The storage may do more.",
+            "Use more jobs than numjobs: 1, or larger blocks.",
+        ),
     ];
     view
 }

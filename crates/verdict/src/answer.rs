@@ -59,7 +59,11 @@ fn answer(workload: &str, cells: &[CellView]) -> Option<Answer> {
         )
     } else {
         let names: Vec<String> = tied.iter().map(|c| name(c, &rivals)).collect();
-        format!("{} has the highest estimate, {figure}, but can't be told apart from {}", name(best, &rivals), list(&names))
+        format!(
+            "{} has the highest estimate, {figure}, but can't be told apart from {}",
+            name(best, &rivals),
+            list(&names)
+        )
     };
     Some(Answer {
         workload: workload.to_owned(),

@@ -93,15 +93,12 @@ fn reads(facts: &Facts<'_>) -> Served {
     let cacheable = may_be_cached(facts, &files);
     let first = if cacheable || files.encoded > 0.0 { holes.likely } else { holes.most };
     take(&mut missing, first, &mut served.hole);
-    match expansion(facts) {
-        Some(ratio) => {
-            take(&mut missing, device * (ratio - 1.0), &mut served.other);
-            if cacheable {
-                take(&mut missing, most_cached(facts), &mut served.page_cache);
-            }
+    // Compressed by nobody knows how much: then the page cache and the decompressor can't be told apart.
+    if let Some(ratio) = expansion(facts) {
+        take(&mut missing, device * (ratio - 1.0), &mut served.other);
+        if cacheable {
+            take(&mut missing, most_cached(facts), &mut served.page_cache);
         }
-        // Compressed, nobody knows how far: the page cache and the decompressor can't be told apart.
-        None => {}
     }
     take(&mut missing, holes.most - served.hole, &mut served.hole);
     settle(served, missing, slack)
@@ -120,16 +117,12 @@ fn writes(facts: &Facts<'_>) -> Served {
         return Served { device: 1.0, ..Served::default() };
     }
     let mut served = Served { device, ..Served::default() };
-    let ratio = facts.after.map(|f| f.expansion());
-    match ratio {
-        Some(Some(ratio)) => {
-            take(&mut missing, device * (ratio - 1.0), &mut served.other);
-            if facts.direct() != Some(true) && kept_in_memory(facts) {
-                take(&mut missing, 1.0, &mut served.page_cache);
-            }
+    // Not looked at, or compressed by nobody knows how much: unknown.
+    if let Some(ratio) = facts.after.and_then(|f| f.expansion()) {
+        take(&mut missing, device * (ratio - 1.0), &mut served.other);
+        if facts.direct() != Some(true) && kept_in_memory(facts) {
+            take(&mut missing, 1.0, &mut served.page_cache);
         }
-        // Not looked at, or compressed by nobody knows how much.
-        None | Some(None) => {}
     }
     settle(served, missing, slack)
 }
@@ -209,7 +202,8 @@ fn may_be_cached(facts: &Facts<'_>, files: &Files) -> bool {
 }
 
 pub(crate) fn turned_buffered(facts: &Facts<'_>, files: &Files) -> bool {
-    let journalled = facts.trial.topology.mount_options.as_deref().is_some_and(|o| o.contains("data=journal"));
+    let journalled =
+        facts.trial.topology.mount_options.as_deref().is_some_and(|o| o.contains("data=journal"));
     journalled || (files.encoded > 0.0 && facts.fs() == Some("btrfs"))
 }
 
@@ -217,7 +211,8 @@ pub(crate) fn turned_buffered(facts: &Facts<'_>, files: &Files) -> bool {
 /// workload goes over the files; 0 when nobody looked and the engine's own accounting doesn't tell either.
 fn most_cached(facts: &Facts<'_>) -> f64 {
     let size = facts.data_bytes();
-    let share = |cached: Option<f64>| cached.map(|c| if size > 0.0 { (c / size).clamp(0.0, 1.0) } else { 0.0 });
+    let share =
+        |cached: Option<f64>| cached.map(|c| if size > 0.0 { (c / size).clamp(0.0, 1.0) } else { 0.0 });
     let (before, after) = (share(facts.cached_before), share(facts.cached_after));
     if before.is_none() && after.is_none() {
         return not_fetched(facts);

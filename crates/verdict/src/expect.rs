@@ -50,7 +50,8 @@ fn decide(
         return (Status::Undecided, format!("{of} was not measured"));
     };
     let show = |x: f64| with_unit(x, &metric.unit);
-    let asked = format!("{} ({}) within {}", show(expected), expectation.expression, percent(expectation.within));
+    let asked =
+        format!("{} ({}) within {}", show(expected), expectation.expression, percent(expectation.within));
     let (Some(low), Some(high)) = (metric.low, metric.high) else {
         let measured = show(metric.estimate);
         return (
@@ -79,7 +80,9 @@ fn decide(
     } else {
         (
             Status::Undecided,
-            format!("{of}: expected {asked}, measured {measured}: the interval crosses the edge; more rounds decide"),
+            format!(
+                "{of}: expected {asked}, measured {measured}: the interval crosses the edge; more rounds decide"
+            ),
         )
     }
 }

@@ -239,7 +239,18 @@ fn copies(cell: &Cell) -> f64 {
 /// Kernel threads write back what somebody else dirtied, and serve loop devices: not strangers.
 fn is_kernel_thread(comm: &str) -> bool {
     const PREFIXES: [&str; 12] = [
-        "kworker", "jbd2", "btrfs", "xfs", "loop", "ksoftirqd", "kswapd", "dm", "md", "kcopyd", "worker/", "flush",
+        "kworker",
+        "jbd2",
+        "btrfs",
+        "xfs",
+        "loop",
+        "ksoftirqd",
+        "kswapd",
+        "dm",
+        "md",
+        "kcopyd",
+        "worker/",
+        "flush",
     ];
     PREFIXES.iter().any(|p| comm.starts_with(p))
 }

@@ -6,13 +6,8 @@ use record::quantity::Bytes;
 /// `97 %`, `4.2 %`, `0.3 %`; never `100 %` when it isn't.
 pub(crate) fn percent(share: f64) -> String {
     let p = share * 100.0;
-    if p >= 99.95 || (p.round() - p).abs() < 0.05 && p < 99.5 {
-        format!("{p:.0} %")
-    } else if (10.0..99.5).contains(&p) {
-        format!("{p:.0} %")
-    } else {
-        format!("{p:.1} %")
-    }
+    let whole = p >= 99.95 || (9.95..99.5).contains(&p) || (p < 99.5 && (p.round() - p).abs() < 0.05);
+    if whole { format!("{p:.0} %") } else { format!("{p:.1} %") }
 }
 
 /// `1.5 GiB`.
@@ -74,8 +69,14 @@ mod tests {
 
     #[test]
     fn figures_read_well() {
-        assert_eq!([0.973, 0.042, 0.5, 1.0, 0.9991, 0.003].map(percent), ["97 %", "4.2 %", "50 %", "100 %", "99.9 %", "0.3 %"]);
-        assert_eq!([80.0, 239.4, 1240.2, 0.524, 12.34, 2_345_678.0].map(rate), ["80", "239", "1,240", "0.52", "12.3", "2.346 million"]);
+        assert_eq!(
+            [0.973, 0.042, 0.5, 1.0, 0.9991, 0.003].map(percent),
+            ["97 %", "4.2 %", "50 %", "100 %", "99.9 %", "0.3 %"]
+        );
+        assert_eq!(
+            [80.0, 239.4, 1240.2, 0.524, 12.34, 2_345_678.0].map(rate),
+            ["80", "239", "1,240", "0.52", "12.3", "2.346 million"]
+        );
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(with_unit(80.0, "1/s"), "80 IOPS");
         assert_eq!(with_unit(250e6, "B/s"), "250 MB/s");

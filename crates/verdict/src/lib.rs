@@ -13,6 +13,10 @@ mod facts;
 mod figures;
 mod judge;
 mod metrics;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
+mod run_tests;
 mod span;
 #[cfg(test)]
 mod testing;

@@ -92,8 +92,10 @@ mod tests {
     #[test]
     fn names_and_values_of_a_mix() {
         let mut engine = testing::engine();
-        engine.read = Some(Totals { iops: 80.0, bytes_per_second: 80.0 * 16384.0, ..testing::totals(1600, 16384) });
-        engine.write = Some(Totals { iops: 79.0, bytes_per_second: 79.0 * 16384.0, ..testing::totals(1580, 16384) });
+        engine.read =
+            Some(Totals { iops: 80.0, bytes_per_second: 80.0 * 16384.0, ..testing::totals(1600, 16384) });
+        engine.write =
+            Some(Totals { iops: 79.0, bytes_per_second: 79.0 * 16384.0, ..testing::totals(1580, 16384) });
         let m = of_trial(&engine);
         assert_eq!((m["iops"], m["read_iops"], m["write_iops"]), (159.0, 80.0, 79.0));
         assert_eq!(m["bw"], 159.0 * 16384.0);

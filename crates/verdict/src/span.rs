@@ -106,6 +106,10 @@ mod tests {
         assert_eq!(grown(&[(50, Some(1)), (200, Some(2))], 0, 200), None, "starts too late");
         assert_eq!(grown(&[(0, Some(1)), (150, Some(2))], 0, 200), None, "ends too early");
         assert_eq!(grown(&[(0, Some(9)), (200, Some(2))], 0, 200), None, "went backwards");
-        assert_eq!(grown(&[(1, Some(1)), (200, Some(2))], 0, 200), Some(1.0), "1 ms of 200 is within the overhang");
+        assert_eq!(
+            grown(&[(1, Some(1)), (200, Some(2))], 0, 200),
+            Some(1.0),
+            "1 ms of 200 is within the overhang"
+        );
     }
 }

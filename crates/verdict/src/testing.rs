@@ -20,6 +20,12 @@ const SECOND: u64 = 1_000_000_000;
 /// Every synthetic trial measures 20 s, with samples at 10 Hz from 2 s before to 2 s after.
 pub(crate) const SECONDS: u64 = 20;
 
+/// A counter's value.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; absurd ones saturate")]
+pub(crate) fn whole(value: f64) -> u64 {
+    value as u64
+}
+
 pub(crate) fn totals(ios: u64, bs: u64) -> Totals {
     Totals {
         ios,
@@ -143,7 +149,12 @@ impl Truth {
 
     /// The one data file, before and after.
     pub(crate) fn file(&mut self, size: u64, change: impl Fn(&mut FileExtents)) {
-        let mut file = FileExtents { path: "/m/data".into(), size_bytes: size, written_bytes: size, ..FileExtents::default() };
+        let mut file = FileExtents {
+            path: "/m/data".into(),
+            size_bytes: size,
+            written_bytes: size,
+            ..FileExtents::default()
+        };
         change(&mut file);
         self.trial.files_before = vec![file.clone()];
         self.trial.files_after = vec![file];
@@ -168,7 +179,12 @@ impl Truth {
     }
 
     pub(crate) fn other(&mut self, comm: &str, read_bytes: u64, write_bytes: u64) {
-        self.trial.evidence.others.push(OtherProcess { pid: 4711, comm: comm.to_owned(), read_bytes, write_bytes });
+        self.trial.evidence.others.push(OtherProcess {
+            pid: 4711,
+            comm: comm.to_owned(),
+            read_bytes,
+            write_bytes,
+        });
     }
 
     /// The finished record, with samples that tell this truth.
@@ -181,8 +197,8 @@ impl Truth {
                 let monotonic_ns = 98 * SECOND + i * SECOND / 10;
                 // 0 before the window, 1 after it.
                 let done = (i as f64 / 10.0 - 2.0).clamp(0.0, SECONDS as f64) / SECONDS as f64;
-                let grow = |total: u64| 1_000_000 + (total as f64 * done) as u64;
-                let ticks = |share: f64| (share * done * SECONDS as f64 * 100.0) as u64;
+                let grow = |total: u64| 1_000_000 + whole(total as f64 * done);
+                let ticks = |share: f64| whole(share * done * SECONDS as f64 * 100.0);
                 let own_read = self.own_read.unwrap_or(self.device_read);
                 let own_write = self.own_write.unwrap_or(self.device_write);
                 let block = BlockCounters {
@@ -208,7 +224,7 @@ impl Truth {
                     }),
                     memory: Some(Memory {
                         total_bytes: Some(16 * GIB),
-                        dirty_bytes: Some((self.dirty_at_end as f64 * done) as u64),
+                        dirty_bytes: Some(whole(self.dirty_at_end as f64 * done)),
                         writeback_bytes: Some(0),
                         ..Memory::default()
                     }),

@@ -489,9 +489,8 @@ fn missing_counters_are_unknown_never_a_guess() {
         t
     };
     let all_unknown = only(|s| s.unknown = 1.0);
-    let of = |record: &record::trial::TrialRecord, t: &Truth| {
-        attribute(&Facts::of(record, &t.cell).unwrap()).both
-    };
+    let of =
+        |record: &record::trial::TrialRecord, t: &Truth| attribute(&Facts::of(record, &t.cell).unwrap()).both;
     let t = base();
     let mut record = t.record();
     for sample in &mut record.evidence.samples {

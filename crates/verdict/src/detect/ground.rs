@@ -61,7 +61,10 @@ pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
     };
     let served = match missing {
         Some(share) if share >= 0.02 => {
-            format!("; at least {} of what the loop device read never reached the disk under it", percent(share))
+            format!(
+                "; at least {} of what the loop device read never reached the disk under it",
+                percent(share)
+            )
         }
         _ => String::new(),
     };

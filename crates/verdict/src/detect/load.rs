@@ -31,8 +31,11 @@ pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
         let machine = percent(machine.unwrap_or(1.0));
         let and = if busy.is_empty() { String::new() } else { format!("; {busy}") };
         (
-            format!("The machine ran out of CPU: all cores together were {machine} busy{and}. The storage may do more."),
-            "Use a machine with more cores, larger blocks, or fewer jobs; see what else uses its CPU.".to_owned(),
+            format!(
+                "The machine ran out of CPU: all cores together were {machine} busy{and}. The storage may do more."
+            ),
+            "Use a machine with more cores, larger blocks, or fewer jobs; see what else uses its CPU."
+                .to_owned(),
         )
     } else {
         (
@@ -73,9 +76,7 @@ fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
 /// Share of all cores' time that was neither idle nor waiting.
 fn machine_busy(facts: &Facts<'_>) -> Option<f64> {
     let idle = |c: CpuTicks| c.idle + c.iowait.unwrap_or(0);
-    let all = |c: CpuTicks| {
-        c.user + c.system + idle(c) + c.irq.unwrap_or(0) + c.steal.unwrap_or(0)
-    };
+    let all = |c: CpuTicks| c.user + c.system + idle(c) + c.irq.unwrap_or(0) + c.steal.unwrap_or(0);
     let idle = facts.span.grown(|s: &Sample| s.cpu.map(idle))?;
     let all = facts.span.grown(|s: &Sample| s.cpu.map(all))?;
     (all > 0.0).then(|| (1.0 - idle / all).clamp(0.0, 1.0))
@@ -140,7 +141,8 @@ pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
             percent(share),
             bytes(total)
         ),
-        remedy: "Stop the other process or move it to other disks, then resume the run or run it again.".to_owned(),
+        remedy: "Stop the other process or move it to other disks, then resume the run or run it again."
+            .to_owned(),
     })
 }
 
@@ -181,7 +183,12 @@ pub(super) fn io_errors(scene: &Scene<'_>) -> Option<Detected> {
         severity: if float(total) >= 0.01 * ios { Severity::Void } else { Severity::Caveat },
         strength: float(total),
         evidence: evidence([("errors", Some(float(total))), ("ios", Some(ios))]),
-        text: format!("The engine counted {} and went on: {}.", counted(total, "I/O error"), kinds.join(", ")),
-        remedy: "See the kernel's log (dmesg) for the device; a figure with errors in it is not comparable.".to_owned(),
+        text: format!(
+            "The engine counted {} and went on: {}.",
+            counted(total, "I/O error"),
+            kinds.join(", ")
+        ),
+        remedy: "See the kernel's log (dmesg) for the device; a figure with errors in it is not comparable."
+            .to_owned(),
     })
 }

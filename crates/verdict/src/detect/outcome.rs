@@ -36,10 +36,16 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
 }
 
 /// An interval wider than asked for, of the rates that are headlines.
-pub(crate) fn too_wide(cell: &Cell, metrics: &BTreeMap<String, Metric>, measure: &Measure) -> Option<Finding> {
+pub(crate) fn too_wide(
+    cell: &Cell,
+    metrics: &BTreeMap<String, Metric>,
+    measure: &Measure,
+) -> Option<Finding> {
     let target = measure.interval?;
     let headlines = ["iops", "read_iops", "write_iops"].iter().filter_map(|n| Some((*n, metrics.get(*n)?)));
-    let relative = |m: &Metric| m.half_width().map_or(f64::INFINITY, |h| if h == 0.0 { 0.0 } else { h / m.estimate.abs() });
+    let relative = |m: &Metric| {
+        m.half_width().map_or(f64::INFINITY, |h| if h == 0.0 { 0.0 } else { h / m.estimate.abs() })
+    };
     let (name, metric) = headlines.max_by(|a, b| relative(a.1).total_cmp(&relative(b.1)))?;
     let width = relative(metric);
     if width <= target {

@@ -54,6 +54,7 @@ pub(super) fn shared_file(scene: &Scene<'_>) -> Option<Detected> {
         } else {
             format!("{who} use the same file: one may find in memory what another has just read.")
         },
-        remedy: "Give each job its own file (leave out filename), or its own region (offset_increment).".to_owned(),
+        remedy: "Give each job its own file (leave out filename), or its own region (offset_increment)."
+            .to_owned(),
     })
 }

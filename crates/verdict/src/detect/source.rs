@@ -106,9 +106,9 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
 }
 
 fn cache_remedy(facts: &Facts<'_>, reads: bool) -> String {
-    let larger = facts
-        .memory_total()
-        .map_or("a size well above memory".to_owned(), |m| format!("a size of {} or more (twice memory)", bytes(2.0 * m)));
+    let larger = facts.memory_total().map_or("a size well above memory".to_owned(), |m| {
+        format!("a size of {} or more (twice memory)", bytes(2.0 * m))
+    });
     match facts.direct() {
         Some(true) if facts.before.is_some_and(|f| turned_buffered(facts, &f)) => format!(
             "direct: 1 is set, but this file system serves such files through the page cache; use {larger}, or a stack \
@@ -116,12 +116,15 @@ fn cache_remedy(facts: &Facts<'_>, reads: bool) -> String {
         ),
         Some(true) => format!("direct: 1 is set and was not honoured; use {larger}."),
         _ if reads && facts.cache_start() == CacheStart::Warm => {
-            "cache: warm asks for just that; for the storage itself, use cache: cold and direct: 1.".to_owned()
+            "cache: warm asks for just that; for the storage itself, use cache: cold and direct: 1."
+                .to_owned()
         }
         _ if reads && facts.cache_start() == CacheStart::Keep => {
             format!("Use cache: cold with direct: 1, or {larger}.")
         }
-        _ if reads => format!("The cache was cold at first and filled during the trial; use direct: 1, or {larger}."),
+        _ if reads => {
+            format!("The cache was cold at first and filled during the trial; use direct: 1, or {larger}.")
+        }
         _ => format!("Use direct: 1, fsync: 1 if your application does that, or {larger}."),
     }
 }
@@ -250,7 +253,8 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     let (why, remedy) = if uncounted && facts.trial.topology.direct().next().is_none() {
         (
             "no block device under this ground could be seen".to_owned(),
-            "Use a local block device or file system; run `diskproof doctor` for what this machine can show.".to_owned(),
+            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+                .to_owned(),
         )
     } else if uncounted {
         (
@@ -270,7 +274,8 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     } else {
         (
             "neither holes, compression nor the page cache explain what the devices did not move".to_owned(),
-            "Look for a cache below the file system, or a device that is shared with the trial's own files.".to_owned(),
+            "Look for a cache below the file system, or a device that is shared with the trial's own files."
+                .to_owned(),
         )
     };
     Some(Detected {
@@ -285,7 +290,10 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
             ("write_asked_bytes", Some(facts.write.asked)),
             ("write_device_bytes", facts.write.device),
         ]),
-        text: format!("For {} of the bytes nobody can tell where they came from or went to: {why}.", percent(share)),
+        text: format!(
+            "For {} of the bytes nobody can tell where they came from or went to: {why}.",
+            percent(share)
+        ),
         remedy,
     })
 }

@@ -1,0 +1,180 @@
+//! Any record at all: shares sum to 1, nothing is NaN or negative, nothing panics.
+
+use crate::attribute;
+use crate::judge::{Input, judge};
+use crate::testing::{Truth, btrfs, filesystem, totals};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use record::counter::Sample;
+use record::environment::Environment;
+use record::event::Stopped;
+use record::extents::{FileExtents, Residency};
+use record::finding::Served;
+use record::id::RunId;
+use record::plan::{Measure, Plan};
+use record::stack::{BtrfsProfile, FsKind};
+use record::trial::{Outcome, TrialRecord};
+use record::version::FormatVersion;
+use record::workload::{Layout, Rw};
+use std::collections::BTreeMap;
+
+fn rw() -> impl Strategy<Value = Rw> {
+    prop_oneof![
+        Just(Rw::Read),
+        Just(Rw::Write),
+        Just(Rw::Randread),
+        Just(Rw::Randwrite),
+        Just(Rw::Rw),
+        Just(Rw::Randrw)
+    ]
+}
+
+/// Zero, small, plausible, absurd.
+fn bytes() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 1..10_000_u64, 0..1_u64 << 40, 0..1_u64 << 60]
+}
+
+fn extents() -> impl Strategy<Value = Vec<FileExtents>> {
+    let one = (bytes(), bytes(), bytes(), bytes(), prop::option::of(bytes())).prop_map(
+        |(size, hole, unwritten, encoded, disk)| FileExtents {
+            size_bytes: size,
+            hole_bytes: hole,
+            unwritten_bytes: unwritten,
+            encoded_bytes: encoded,
+            disk_bytes: disk,
+            ..FileExtents::default()
+        },
+    );
+    prop::collection::vec(one, 0..3)
+}
+
+fn residency() -> impl Strategy<Value = Vec<Residency>> {
+    let one = (bytes(), bytes(), prop::option::of(bytes())).prop_map(|(size, cached, dirty)| Residency {
+        size_bytes: size,
+        cached_bytes: cached,
+        dirty_bytes: dirty,
+        ..Residency::default()
+    });
+    prop::collection::vec(one, 0..3)
+}
+
+/// What a random record is made of, in four handfuls (a tuple has no more room).
+type Ground = (Rw, u64, bool, u8, u32, String);
+type Moved = (u64, u64, u64, u64, Option<u64>, Option<u64>);
+type Looked = (Vec<FileExtents>, Vec<FileExtents>, Vec<Residency>, Vec<Residency>);
+type Broken = (u64, u64, u64, u8, u64, Option<u32>);
+
+fn build(ground: Ground, moved: Moved, looked: Looked, broken: Broken) -> (Truth, TrialRecord) {
+    let (rw, bs, direct, fs, devices, distribution) = ground;
+    let layer = match fs {
+        0 => btrfs(BtrfsProfile::Raid1),
+        1 => btrfs(BtrfsProfile::Raid0),
+        2 => filesystem(FsKind::Ext4),
+        _ => filesystem(FsKind::Xfs),
+    };
+    let mut truth = Truth::new(rw, bs, direct, layer, devices);
+    truth.options().random_distribution = distribution;
+    truth.cell.workload.layout = if fs == 3 { Layout::Hole } else { Layout::Written };
+    let (read, write, device_read, device_write, own_read, own_write) = moved;
+    let engine = truth.trial.engine.as_mut().unwrap();
+    engine.read = (read > 0).then(|| totals(read / bs, bs));
+    engine.write = (write > 0).then(|| totals(write / bs, bs));
+    (truth.device_read, truth.device_write) = (device_read, device_write);
+    (truth.own_read, truth.own_write) = (own_read, own_write);
+    truth.other("dd", own_read.unwrap_or(0), device_write / 2);
+    let mut record = truth.record();
+    (record.files_before, record.files_after, record.cache_before, record.cache_after) = looked;
+    let (start, length, keep, hide, hz, fs_type) = broken;
+    let window = &mut record.engine.as_mut().unwrap().window;
+    (window.start_ns, window.end_ns) = (start, start.saturating_add(length));
+    record.evidence.ticks_per_second = hz;
+    record.evidence.samples.retain(|s| (s.monotonic_ns / 100_000_000) % (keep + 1) == 0);
+    record.evidence.samples.iter_mut().for_each(|s| forget(s, hide));
+    match fs_type {
+        Some(0) => record.topology.fs_type = None,
+        Some(1) => record.topology.fs_type = Some("tmpfs".to_owned()),
+        _ => {}
+    }
+    (truth, record)
+}
+
+fn forget(sample: &mut Sample, hide: u8) {
+    if hide & 1 != 0 {
+        sample.block.pop_first();
+    }
+    if hide & 2 != 0 {
+        sample.engine = None;
+    }
+    if hide & 4 != 0 {
+        sample.memory = None;
+    }
+    if hide & 8 != 0 {
+        sample.cpu = None;
+    }
+    if hide & 16 != 0 {
+        sample.cgroup_io.clear();
+    }
+}
+
+fn assert_sound(served: Served) {
+    let shares = [served.device, served.page_cache, served.hole, served.other, served.unknown];
+    assert!(shares.iter().all(|s| (0.0..=1.0 + 1e-9).contains(s)), "{served:?}");
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{served:?}");
+}
+
+fn plan(truth: &Truth) -> Plan {
+    Plan {
+        format: FormatVersion::RECORD,
+        experiment: "any".to_owned(),
+        question: None,
+        parameters: BTreeMap::new(),
+        cells: vec![truth.cell.clone()],
+        measure: Measure {
+            trial_seconds: 20.0,
+            ramp_seconds: 0.0,
+            rounds: 3,
+            confidence: 0.95,
+            interval: Some(0.05),
+            sample_hz: 10.0,
+            max_seconds: None,
+        },
+        expectations: vec![],
+        source: String::new(),
+        seed: 0,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #[test]
+    fn any_record_is_judged_soundly(
+        ground in (rw(), prop_oneof![Just(512_u64), Just(4096), Just(1 << 20)], any::<bool>(), 0..4_u8, 0..4_u32,
+            prop_oneof![Just("random".to_owned()), Just("zipf:1.1".to_owned())]),
+        moved in (bytes(), bytes(), bytes(), bytes(), prop::option::of(bytes()), prop::option::of(bytes())),
+        looked in (extents(), extents(), residency(), residency()),
+        broken in (prop_oneof![Just(100_000_000_000_u64), any::<u64>()], prop_oneof![Just(20_000_000_000_u64), Just(0), any::<u64>()],
+            0..30_u64, any::<u8>(), prop_oneof![Just(100_u64), Just(0)], prop::option::of(0..3_u32)),
+    ) {
+        let (truth, record) = build(ground, moved, looked, broken);
+        let shares = attribute::trial(&record, &truth.cell).unwrap();
+        assert_sound(shares.both);
+        shares.read.into_iter().chain(shares.write).for_each(assert_sound);
+
+        let mut failed = record.clone();
+        failed.id.round = 1;
+        failed.outcome = Outcome::Failed("no reason".to_owned());
+        let view = judge(&Input {
+            run: &RunId("r".to_owned()),
+            plan: &plan(&truth),
+            environment: &Environment::default(),
+            volumes: &[],
+            trials: &[record, failed],
+            stopped: &Stopped::Unfinished,
+        });
+        let json = serde_json::to_string(&view).unwrap();
+        // An infinity or a NaN would have become null, which no plain number can be read from.
+        assert!(serde_json::from_str::<record::judged::RunView>(&json).is_ok());
+        assert!(view.findings.iter().all(|f| f.evidence.values().all(|v| v.is_finite()) && !f.text.contains("NaN")));
+        assert_eq!(view.cells[0].trials.failed, 1);
+        view.cells[0].served.into_iter().for_each(assert_sound);
+    }
+}

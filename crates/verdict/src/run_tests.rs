@@ -1,0 +1,224 @@
+//! Whole runs: metrics, expectations, findings over rounds, answers.
+
+use crate::judge::{Input, judge};
+use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, whole};
+use record::environment::Environment;
+use record::event::Stopped;
+use record::finding::{Claim, Severity};
+use record::id::{CellId, RunId};
+use record::judged::{RUN_FORMAT, RunView, Status};
+use record::plan::{Cell, Expectation, Measure, Plan};
+use record::stack::{BtrfsProfile, FsKind};
+use record::trial::{Outcome, TrialRecord};
+use record::version::FormatVersion;
+use record::workload::Rw;
+use std::collections::BTreeMap;
+
+/// A cell whose rounds read so many I/Os of 4 KiB in 20 s, all from the device.
+fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
+    let trial = |(round, ios): (u32, &u64)| {
+        let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+        t.asked(ios * 4096, 0);
+        t.device_read = ios * 4096;
+        let mut record = t.record();
+        record.id.cell = CellId(name.to_owned());
+        record.id.round = round;
+        record
+    };
+    let mut cell = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1).cell;
+    cell.id = CellId(name.to_owned());
+    cell.stack.name = name.to_owned();
+    (cell, (0..).zip(ios).map(trial).collect())
+}
+
+fn run(cells: &[(Cell, Vec<TrialRecord>)], expectations: Vec<Expectation>) -> RunView {
+    let plan = Plan {
+        format: FormatVersion::RECORD,
+        experiment: "test".to_owned(),
+        question: None,
+        parameters: BTreeMap::new(),
+        cells: cells.iter().map(|(c, _)| c.clone()).collect(),
+        measure: Measure {
+            trial_seconds: 20.0,
+            ramp_seconds: 2.0,
+            rounds: 3,
+            confidence: 0.95,
+            interval: Some(0.05),
+            sample_hz: 10.0,
+            max_seconds: None,
+        },
+        expectations,
+        source: String::new(),
+        seed: 1,
+    };
+    // The order of records is nobody's promise.
+    let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).rev().collect();
+    judge(&Input {
+        run: &RunId("r".to_owned()),
+        plan: &plan,
+        environment: &Environment::default(),
+        volumes: &[],
+        trials: &trials,
+        stopped: &Stopped::RoundsDone { rounds: 3 },
+    })
+}
+
+fn expect(name: &str, of: &str, value: f64, within: f64) -> Expectation {
+    Expectation {
+        of: of.to_owned(),
+        expression: "x".to_owned(),
+        within,
+        values: BTreeMap::from([(CellId(name.to_owned()), value)]),
+    }
+}
+
+fn claims(view: &RunView, cell: &str) -> Vec<Claim> {
+    view.findings.iter().filter(|f| f.cell.0 == cell).map(|f| f.claim).collect()
+}
+
+#[test]
+fn metrics_are_means_over_rounds_with_t_intervals() {
+    let view = run(&[cell("a", &[2000, 1980, 2020])], vec![]);
+    assert_eq!(view.format, RUN_FORMAT);
+    let iops = &view.cells[0].metrics["iops"];
+    assert_eq!((iops.estimate, iops.n, iops.unit.as_str()), (100.0, 3, "1/s"));
+    assert_eq!(iops.values, [100.0, 99.0, 101.0], "in order of rounds");
+    assert!((iops.half_width().unwrap() - 4.302_652_73 / 3.0_f64.sqrt()).abs() < 1e-6);
+    let cell = &view.cells[0];
+    assert_eq!((cell.trials.done, cell.trials.failed, cell.trials.planned), (3, 0, 3));
+    assert_eq!(cell.served.unwrap().device, 1.0);
+    assert_eq!(cell.served_write, None);
+    assert!(view.findings.is_empty() && !cell.void, "{:?}", view.findings);
+}
+
+#[test]
+fn expectations_are_met_missed_or_undecided_by_the_interval() {
+    // 100 ± 2.5, and 100 ± 0 in one trial.
+    let cells = [cell("a", &[2000, 1980, 2020]), cell("once", &[2000]), cell("never", &[])];
+    let cases = [
+        ("a", 100.0, 0.05, Status::Met),
+        ("a", 102.0, 0.05, Status::Met),
+        ("a", 103.0, 0.05, Status::Undecided),
+        ("a", 107.0, 0.05, Status::Undecided),
+        ("a", 109.0, 0.05, Status::Missed),
+        ("a", 80.0, 0.05, Status::Missed),
+        ("a", 100.0, 0.01, Status::Undecided),
+        ("once", 100.0, 0.05, Status::Undecided),
+        ("once", 500.0, 0.05, Status::Undecided),
+        ("never", 100.0, 0.05, Status::Undecided),
+    ];
+    for (name, value, within, status) in cases {
+        let view = run(&cells, vec![expect(name, "read_iops", value, within)]);
+        let e = &view.expectations[0];
+        assert_eq!(e.status, status, "{name} {value} {within}: {}", e.text);
+        let claimed = claims(&view, name).contains(&Claim::ExpectationMissed);
+        assert_eq!(claimed, status == Status::Missed);
+    }
+    let view = run(&cells, vec![expect("a", "no_such_metric", 1.0, 0.1)]);
+    assert_eq!(view.expectations[0].status, Status::Undecided);
+    assert!(view.expectations[0].text.contains("not measured"));
+}
+
+#[test]
+fn a_figure_that_is_no_storage_figure_meets_nothing() {
+    let (cell, mut trials) = cell("a", &[2000, 1990, 2010]);
+    for trial in &mut trials {
+        trial.files_before[0].unwritten_bytes = 256 * MIB;
+        trial.evidence.samples.iter_mut().flat_map(|s| s.block.values_mut()).for_each(|b| b.read_bytes = 0);
+    }
+    let view = run(&[(cell, trials)], vec![expect("a", "iops", 100.0, 0.05)]);
+    assert!(view.cells[0].void);
+    assert_eq!(view.expectations[0].status, Status::Undecided);
+    assert!(view.expectations[0].text.contains("no storage figure"));
+    assert!(view.answers.is_empty());
+    assert_eq!((view.findings[0].claim, view.findings[0].trials), (Claim::ServedFromHoles, 3));
+}
+
+#[test]
+fn failed_trials_are_kept_but_not_used() {
+    let (cell, mut trials) = cell("a", &[2000, 2000, 9000]);
+    trials[2].outcome = Outcome::Failed("mkfs.ext4: no space".to_owned());
+    let view = run(&[(cell, trials)], vec![]);
+    assert_eq!(view.cells[0].metrics["iops"].estimate, 100.0);
+    assert_eq!((view.cells[0].trials.done, view.cells[0].trials.failed), (2, 1));
+    let finding = &view.findings[0];
+    assert_eq!((finding.claim, finding.severity, finding.trials), (Claim::TrialsFailed, Severity::Caveat, 1));
+    assert!(
+        finding.text.contains("mkfs.ext4: no space") && finding.text.contains("round 3"),
+        "{}",
+        finding.text
+    );
+}
+
+#[test]
+fn nothing_measured_is_said_and_is_not_called_void() {
+    let (cell, mut trials) = cell("a", &[2000]);
+    (trials[0].outcome, trials[0].engine) = (Outcome::Failed("gone".to_owned()), None);
+    let view = run(&[(cell, trials)], vec![]);
+    assert!(view.cells[0].metrics.is_empty() && view.cells[0].served.is_none() && !view.cells[0].void);
+    assert_eq!((view.findings[0].claim, view.findings[0].severity), (Claim::TrialsFailed, Severity::Void));
+}
+
+#[test]
+fn a_wide_interval_says_how_many_rounds_would_do() {
+    let view = run(&[cell("a", &[2000, 1600, 2400]), cell("once", &[2000])], vec![]);
+    assert_eq!(claims(&view, "a"), [Claim::IntervalTooWide]);
+    let finding = &view.findings[0];
+    assert!(finding.text.contains("±50 %") && finding.text.contains("3 rounds"), "{}", finding.text);
+    assert!(finding.evidence["rounds_needed"] > 50.0, "{:?}", finding.evidence);
+    assert!(view.findings[1].text.starts_with("One trial gives no interval"));
+}
+
+#[test]
+fn a_finding_counts_its_trials_and_shows_the_strongest() {
+    let (cell, mut trials) = cell("a", &[2000, 2000, 2000]);
+    for (trial, busy) in trials.iter_mut().zip([0.5, 0.93, 0.98]) {
+        for sample in &mut trial.evidence.samples {
+            let ticks = whole(sample.monotonic_ns as f64 / 1e9 * 100.0 * busy);
+            sample.engine.as_mut().unwrap().busiest_thread_ticks = Some(ticks);
+        }
+    }
+    let view = run(&[(cell, trials)], vec![]);
+    let finding = &view.findings[0];
+    assert_eq!((finding.claim, finding.trials), (Claim::EngineCpuBound, 2));
+    assert!((finding.evidence["busiest_thread_cores"] - 0.98).abs() < 0.01);
+}
+
+#[test]
+fn answers_tell_apart_only_what_is_apart() {
+    let far = run(&[cell("a", &[2000, 2010, 1990]), cell("b", &[1500, 1510, 1490])], vec![]);
+    assert_eq!((far.answers[0].best.0.as_str(), far.answers[0].tied.len()), ("a", 0));
+    assert!(far.answers[0].text.contains("1.33 times"), "{}", far.answers[0].text);
+    let near = run(&[cell("a", &[2000, 2010, 1990]), cell("b", &[2005, 2015, 1995])], vec![]);
+    assert_eq!((near.answers[0].best.0.as_str(), near.answers[0].tied[0].0.as_str()), ("b", "a"));
+    assert!(near.answers[0].text.contains("can't be told apart"), "{}", near.answers[0].text);
+    let once = run(&[cell("a", &[2000]), cell("b", &[100])], vec![]);
+    assert_eq!(once.answers[0].tied.len(), 1, "one trial tells nothing apart");
+    assert!(run(&[cell("a", &[2000])], vec![]).answers.is_empty());
+}
+
+#[test]
+fn worst_findings_come_first_and_strangers_trials_are_ignored() {
+    let (bad, mut trials) = cell("bad", &[2000, 2000, 2000]);
+    for trial in &mut trials {
+        trial.topology.fs_type = Some("tmpfs".to_owned());
+    }
+    let (_, strangers) = cell("unplanned", &[1, 2, 3]);
+    trials.extend(strangers);
+    let view = run(&[cell("wide", &[2000, 1000, 3000]), (bad, trials)], vec![]);
+    assert_eq!(view.findings[0].claim, Claim::MemoryBacked);
+    assert_eq!(view.findings.last().unwrap().claim, Claim::IntervalTooWide);
+    assert_eq!(view.cells.len(), 2);
+}
+
+#[test]
+fn a_mix_over_mirrors_has_both_directions() {
+    let mut t = Truth::new(Rw::Randrw, 16384, true, btrfs(BtrfsProfile::Raid1), 2);
+    t.asked(GIB, GIB / 2);
+    (t.device_read, t.device_write) = (GIB, GIB);
+    let view = run(&[(t.cell.clone(), vec![t.record()])], vec![]);
+    let cell = &view.cells[0];
+    assert!(cell.metrics.contains_key("read_iops") && cell.metrics.contains_key("write_lat_p99"));
+    assert_eq!(cell.served_read.unwrap().device, 1.0);
+    assert_eq!(cell.served_write.unwrap().device, 1.0);
+}
