@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// width of at most 2^-6, so a percentile is off by at most 2^-7 = 0.78 % (fio's stat.h).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyHistogram {
-    /// Representative latency in ns -> number of I/Os.
+    /// Representative latency in ns -> number of I/Os; written as a list of pairs, in order.
+    #[serde(with = "pairs")]
     pub bins_ns: BTreeMap<u64, u64>,
 }
 
@@ -49,6 +50,20 @@ impl LatencyHistogram {
     }
 }
 
+/// A map with numbers as keys, as pairs: JSON's keys are text, and serde's tagged enums don't turn them back.
+mod pairs {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<S: Serializer>(bins: &BTreeMap<u64, u64>, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(bins.iter())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<u64, u64>, D::Error> {
+        Ok(Vec::<(u64, u64)>::deserialize(d)?.into_iter().collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::LatencyHistogram;
@@ -70,6 +85,13 @@ mod tests {
         assert_eq!(h.percentile_ns(0.99), Some(20));
         assert_eq!(h.percentile_ns(1.0), Some(1000));
         assert_eq!(LatencyHistogram::default().percentile_ns(0.5), None);
+    }
+
+    #[test]
+    fn written_as_pairs() {
+        let text = serde_json::to_string(&of(&[(20, 1), (10, 2)])).unwrap();
+        assert_eq!(text, r#"{"bins_ns":[[10,2],[20,1]]}"#);
+        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), of(&[(20, 1), (10, 2)]));
     }
 
     proptest! {
