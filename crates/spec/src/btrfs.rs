@@ -19,6 +19,7 @@ pub(crate) fn read(
     let devices = match given {
         Given::Devices(count) => *count,
         Given::Directory { .. } => 0,
+        Given::Unknown => usize::MAX,
     };
     let data = match fields.get("data") {
         Some(node) => profile(node, devices, scope, problems)?,
@@ -51,7 +52,15 @@ fn profile(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<BtrfsProfile> {
-    let profile = match value::choice(node, PROFILES, scope, problems)? {
+    let Some(word) = value::choice(node, PROFILES, scope, problems) else {
+        let diagnostic = problems.amend(node.span);
+        if diagnostic.message.contains("raid5") || diagnostic.message.contains("raid6") {
+            diagnostic.did_you_mean = None;
+            diagnostic.help("btrfs's own documentation warns of raid5 and raid6; they are not built in");
+        }
+        return None;
+    };
+    let profile = match word {
         "single" => BtrfsProfile::Single,
         "dup" => BtrfsProfile::Dup,
         "raid0" => BtrfsProfile::Raid0,
@@ -93,7 +102,7 @@ fn compression(
         other => {
             let shown = printable(&text, 40);
             problems
-                .add(node.span, format!("`{shown}` is no compression of btrfs{}", scope.levels()))
+                .add(node.span, format!("`{shown}` is no compression of btrfs"))
                 .expected(EXPECTED)
                 .did_you_mean = nearest(other, ["zlib", "lzo", "zstd", "none"]);
             return None;
@@ -110,10 +119,7 @@ fn compression(
             };
             let shown = printable(typed, 20);
             problems
-                .add(
-                    node.span,
-                    format!("level `{shown}` of {algorithm} does not exist: {range}{}", scope.levels()),
-                )
+                .add(node.span, format!("level `{shown}` of {algorithm} does not exist: {range}"))
                 .expected(EXPECTED);
             return None;
         }

@@ -107,20 +107,26 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
     }
 }
 
-/// Reports what makes a cell impossible. Spans are those of the workload's and the stack's names.
-pub(crate) fn check(cell: &Cell, workload_span: Span, stack_span: Span, problems: &mut Problems<'_>) {
+/// Where to complain about a workload or stack.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spans {
+    pub(crate) name: Span,
+    pub(crate) size: Option<Span>,
+    pub(crate) layout: Option<Span>,
+}
+
+/// Reports what makes a cell impossible.
+pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
     let needed = data_bytes(workload);
     if let Some(room) = room(stack).filter(|room| *room < needed) {
+        let (needed, room) = (Bytes(needed), Bytes(room));
         problems
             .add(
-                workload_span,
+                spans.size.unwrap_or(spans.name),
                 format!(
-                    "workload `{}` needs {} of data, but stack `{}` holds at most about {}",
-                    workload.name,
-                    Bytes(needed),
-                    stack.name,
-                    Bytes(room)
+                    "workload `{}` needs {needed}, but stack `{}` holds at most about {room}",
+                    workload.name, stack.name
                 ),
             )
             .help("lower `size` or `numjobs`, raise the volumes' `size`, or `exclude` this combination");
@@ -131,14 +137,17 @@ pub(crate) fn check(cell: &Cell, workload_span: Span, stack_span: Span, problems
     if workload.layout != Layout::Written {
         problems
             .add(
-                workload_span,
-                format!("workload `{}` wants `layout: {}`, but stack `{}` is a bare block device", workload.name, layout(workload), stack.name),
+                spans.layout.unwrap_or(spans.name),
+                format!("`layout: {}` on stack `{}`, a bare block device", layout(workload), stack.name),
             )
-            .help("a block device has neither holes nor unwritten extents; put a file system on it, or `exclude` this combination");
+            .help(
+                "a block device has neither holes nor unwritten extents; put a file system on it, or `exclude` \
+                 this combination",
+            );
     }
     if let (Ask::Options(options), CacheStart::Warm) = (&workload.ask, workload.cache) {
         if options.direct {
-            problems.note(stack_span, "`cache: warm` has no effect on direct I/O to a block device");
+            problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
         }
     }
 }

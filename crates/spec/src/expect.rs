@@ -1,10 +1,11 @@
 //! What the user expects: `expect`.
 
 use crate::diagnostic::printable;
-use crate::expression::evaluate;
+use crate::expression::{DIVISION_BY_ZERO, evaluate};
 use crate::fields::Fields;
 use crate::filter::{About, rule};
 use crate::limits::MAX_RULES;
+use crate::matrix::Matrix;
 use crate::problems::Problems;
 use crate::quantity::Wrong;
 use crate::scope::{Level, Scope};
@@ -36,8 +37,7 @@ pub(crate) const METRICS: &[&str] = &[
 /// Reads all expectations and works out the value for every cell.
 pub(crate) fn read(
     node: Option<&Node>,
-    cells: &[Cell],
-    factors: &[String],
+    matrix: &Matrix,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Expectation> {
@@ -47,16 +47,11 @@ pub(crate) fn read(
         problems.add(one.span, format!("{} expectations; at most {MAX_RULES} are allowed", nodes.len()));
         return Vec::new();
     }
-    nodes.iter().filter_map(|node| one(node, cells, factors, scope, problems)).collect()
+    nodes.iter().filter_map(|node| one(node, matrix, scope, problems)).collect()
 }
 
-fn one(
-    node: &Node,
-    cells: &[Cell],
-    factors: &[String],
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Expectation> {
+fn one(node: &Node, matrix: &Matrix, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Expectation> {
+    let factors = &matrix.factors;
     let fields = Fields::open(node, &EXPECTATION, problems)?;
     let of = match fields.get("of") {
         Some(of) => value::choice(of, METRICS, scope, problems),
@@ -69,6 +64,10 @@ fn one(
     };
     let is = fields.get("is")?;
     let expression = value::raw(is, "an expression, e.g. 80 * n", problems)?;
+    let Some(cells) = &matrix.cells else {
+        check_syntax(is, expression, factors, scope, problems);
+        return None;
+    };
     let mut values = BTreeMap::new();
     let mut spoken_of = 0_usize;
     for cell in cells {
@@ -93,6 +92,25 @@ fn one(
         return None;
     }
     Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
+}
+
+/// Without cells, an expression can at least be read.
+fn check_syntax(
+    node: &Node,
+    expression: &str,
+    factors: &[String],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) {
+    let names = factors.iter().map(|name| (name.clone(), Level::Text("1".to_owned()))).collect();
+    let scope = Scope { parent: Some(scope), names };
+    // With every factor at 1, a difference may well be 0; only names and syntax are judged here.
+    let result = evaluate(expression, &mut |name| scope.number(name));
+    if let Err(why) = result {
+        if why.message != DIVISION_BY_ZERO {
+            value::wrong(node, why, &Scope::default(), problems);
+        }
+    }
 }
 
 fn tolerance(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
@@ -126,15 +144,15 @@ fn expected(
     match result {
         _ if lacking => Some(None),
         Ok(value) if value.is_negative() => {
-            problems.add(node.span, format!("the expected value is negative: {value}{}", scope.levels()));
+            problems.add(
+                node.span,
+                format!("the expected value is negative: {value}{}", scope.levels_in(expression)),
+            );
             None
         }
         Ok(value) => Some(Some(value.to_f64())),
         Err(why) => {
-            let levels = scope.levels();
-            let diagnostic = problems.add(node.span, format!("{}{levels}", why.message));
-            diagnostic.did_you_mean = why.near;
-            diagnostic.help = why.help;
+            value::wrong(node, why, &scope, problems);
             None
         }
     }

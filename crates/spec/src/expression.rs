@@ -4,6 +4,9 @@ use crate::limits::{MAX_EXPRESSION, MAX_EXPRESSION_DEPTH};
 use crate::number::Number;
 use crate::quantity::{Wrong, amount};
 
+/// What is said of `x / 0`.
+pub(crate) const DIVISION_BY_ZERO: &str = "a division by zero";
+
 /// Gives the value of a name.
 pub(crate) type Lookup<'a> = &'a mut dyn FnMut(&str) -> Result<Number, Wrong>;
 
@@ -74,7 +77,7 @@ impl Evaluator<'_, '_> {
             } else if self.eat('/') {
                 let right = self.single()?;
                 if right.is_zero() {
-                    return Err(Wrong::new("a division by zero"));
+                    return Err(Wrong::new(DIVISION_BY_ZERO));
                 }
                 value = value.divide(right).ok_or_else(overflow)?;
             } else {

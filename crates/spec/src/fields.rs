@@ -75,13 +75,20 @@ fn check_needed(
             None => absent.push(needed),
         }
     }
-    if let Some(first) = absent.first() {
-        let list = absent.iter().map(|key| format!("`{}`", key.name)).collect::<Vec<_>>().join(", ");
-        let help = if absent.len() == 1 { format!("{}: {}", first.name, first.help) } else { String::new() };
-        let diagnostic = problems.add_missing(node.span, format!("{} needs {list}", table.what));
-        if !help.is_empty() {
-            diagnostic.help(help);
-        }
+    if absent.is_empty() {
+        return;
+    }
+    let list = and(&absent.iter().map(|key| format!("`{}`", key.name)).collect::<Vec<_>>());
+    let help = absent.iter().map(|key| format!("{}: {}", key.name, key.help)).collect::<Vec<_>>().join("; ");
+    problems.add_missing(node.span, format!("{} needs {list}", table.what)).help(help);
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn and(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -92,8 +99,6 @@ fn unknown(key: &Key, table: &'static Table, problems: &mut Problems<'_>) -> Opt
     let lower = key.text.to_lowercase().replace('-', "_");
     if let Some((_, instead)) = table.instead.iter().find(|(word, _)| *word == lower || *word == key.text) {
         diagnostic.help(*instead);
-    } else if key.text == "<<" {
-        diagnostic.help("merge keys are not part of YAML 1.2; write the keys out");
     } else {
         diagnostic.suggest(&key.text, table.keys.iter().map(|known| known.name));
     }

@@ -379,7 +379,11 @@ fn check_value(name: &str, value: &str) -> Result<(), Refused> {
             message: format!(
                 "the value of `{}` holds {}",
                 printable(name, 40),
-                if c.is_control() { "a control character".to_owned() } else { format!("`{c}`") }
+                match c {
+                    '$' => "a dollar sign",
+                    '`' => "a backtick",
+                    _ => "a control character",
+                }
             ),
             help: "fio would evaluate it, also by running programs; write the value itself".to_owned(),
             near: None,

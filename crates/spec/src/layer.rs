@@ -18,6 +18,8 @@ const MAX_LAYERS: usize = 16;
 pub(crate) enum Given {
     /// Block devices.
     Devices(usize),
+    /// What is below is wrong, which was reported.
+    Unknown,
     /// A directory, and who made it.
     Directory { made_by: &'static str },
 }

@@ -21,6 +21,7 @@ mod jobfile;
 mod layer;
 pub mod limits;
 mod load;
+mod matrix;
 mod measure;
 mod name;
 mod number;

@@ -39,7 +39,7 @@ fn check(key: &Key, what: &str, text: &str, problems: &mut Problems<'_>) -> Opti
         text.to_lowercase().chars().map(|c| if safe(c) { c } else { '-' }).take(MAX_NAME).collect();
     let better = better.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let diagnostic = problems
-        .add(key.span, format!("`{}` cannot be the name of a {what}", printable(&key.text, 60)))
+        .add(key.span, format!("`{}` cannot be the name of {what}", printable(&key.text, 60)))
         .expected(format!("a-z 0-9 . _ -, beginning with a letter or digit, at most {MAX_NAME} characters"));
     if !better.is_empty() && better.len() <= 40 && text == key.text {
         diagnostic.help(format!("for example `{better}`"));

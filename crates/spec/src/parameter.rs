@@ -36,6 +36,8 @@ pub(crate) struct Resolved {
     pub(crate) values: Vec<(String, Level)>,
     /// Required ones that were not given.
     pub(crate) missing: Vec<Parameter>,
+    /// Whether all others have a value.
+    pub(crate) sound: bool,
 }
 
 /// Reads the declarations and gives every parameter its value.
@@ -60,7 +62,7 @@ pub(crate) fn resolve(
                 .expected(expected);
         }
     }
-    let missing = declared
+    let missing: Vec<Parameter> = declared
         .iter()
         .filter(|one| one.default.is_none() && !set.contains_key(&one.parameter.name))
         .map(|one| one.parameter.clone())
@@ -72,7 +74,12 @@ pub(crate) fn resolve(
             values.push((one.parameter.name.clone(), level));
         }
     }
-    Resolved { values, missing }
+    let declared_count = node.map_or(0, |node| match &node.value {
+        Value::Map(entries) => entries.len(),
+        _ => 0,
+    });
+    let sound = values.len() + missing.len() == declared_count;
+    Resolved { values, missing, sound }
 }
 
 fn declarations<'n>(node: Option<&'n Node>, problems: &mut Problems<'_>) -> Vec<Declared<'n>> {

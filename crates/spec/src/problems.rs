@@ -40,6 +40,14 @@ impl<'s> Problems<'s> {
         self.add_once(source, span, true, message)
     }
 
+    /// The problem that was reported last, to say more about it; one that was not kept if it was at another place.
+    pub(crate) fn amend(&mut self, span: Span) -> &mut Diagnostic {
+        match self.found.last_mut() {
+            Some((at, last)) if *at == span.start => last,
+            _ => &mut self.beyond,
+        }
+    }
+
     /// Reports a problem in another file.
     pub(crate) fn add_in(
         &mut self,

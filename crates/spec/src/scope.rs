@@ -59,6 +59,13 @@ impl Scope<'_> {
         format!(" ({})", shown.join(", "))
     }
 
+    /// Like [`Self::levels`], but only those that a text mentions.
+    pub(crate) fn levels_in(&self, text: &str) -> String {
+        let words: Vec<&str> = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect();
+        let names = self.names.iter().filter(|(name, _)| words.contains(&name.as_str())).cloned().collect();
+        Scope { parent: self.parent, names }.levels()
+    }
+
     /// The number a name stands for.
     pub(crate) fn number(&self, name: &str) -> Result<Number, Wrong> {
         match self.find(name) {

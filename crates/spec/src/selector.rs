@@ -27,6 +27,9 @@ pub(crate) fn select(
         }
         _ => value::texts(node, EXPECTED, &[], scope, problems)?,
     };
+    if entries.is_empty() {
+        return None;
+    }
     let mut chosen: Vec<Volume> = Vec::new();
     let mut seen = BTreeSet::new();
     for text in &raw {
@@ -46,7 +49,7 @@ pub(crate) fn select(
                 }
             }
             Err(why) => {
-                let diagnostic = problems.add(node.span, format!("{}{}", why.message, scope.levels()));
+                let diagnostic = problems.add(node.span, format!("{}{}", why.message, scope.levels_in(text)));
                 diagnostic.did_you_mean = why.near;
                 diagnostic.help = why.help;
                 return None;

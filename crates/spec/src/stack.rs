@@ -31,7 +31,7 @@ pub(crate) fn template<'n>(
     parameters: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Template<'n>> {
-    let named = crate::name::check_template(key, "stack", problems);
+    let named = crate::name::check_template(key, "a stack", problems);
     let fields = Fields::open(node, &STACK, problems)?;
     let factors = crate::factor::read(fields.get("with"), parameters, problems)?;
     named.map(|()| Template { key, factors, fields })
@@ -51,8 +51,17 @@ pub(crate) fn instance(
     let frames = layer::frames(nodes, &scope, problems)?;
     let on = base(template, &frames, problems)?;
     let volumes = match on {
-        Some(node) => crate::selector::select(node, entries, &scope, problems)?,
-        None => only_volume(template, entries, problems)?,
+        Some(node) => crate::selector::select(node, entries, &scope, problems),
+        None => only_volume(template, entries, problems),
+    };
+    let Some(volumes) = volumes else {
+        // What is wrong with the layers themselves is told all the same.
+        let mut given = Given::Unknown;
+        for frame in &frames {
+            layer::read(frame, &mut given, &[], &scope, problems);
+            given = Given::Unknown;
+        }
+        return None;
     };
     let directory = volumes.iter().find(|volume| matches!(volume.kind, VolumeKind::Directory { .. }));
     let mut given = match directory {

@@ -5,7 +5,7 @@ use crate::limits::{MAX_ALIASED_BYTES, MAX_DEPTH, MAX_NODES};
 use crate::problems::Problems;
 use crate::source::Span;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A value and its place.
 #[derive(Debug, Clone)]
@@ -147,7 +147,7 @@ impl Builder {
                     .add(span, format!("`*{}` refers to an anchor that does not exist", printable(&name, 40)))
                     .expected("an anchor `&name` earlier in the file")
                     .help("a text that begins with `*` must be quoted");
-                self.place(Node { span, value: Value::Null }, 0, Weight { nodes: 1, bytes: 0 }, problems)?;
+                return None;
             }
             _ => {}
         }
@@ -196,7 +196,7 @@ impl Builder {
         let open = self.open.pop()?;
         let value = match open.kind {
             OpenKind::List(items) => Value::List(items),
-            OpenKind::Map { entries, .. } => Value::Map(entries),
+            OpenKind::Map { entries, .. } => Value::Map(merged(entries, problems)),
         };
         let span = Span { start: open.start.start, end: span.end.max(open.start.end) };
         self.place(Node { span, value }, open.anchor, open.weight, problems)
@@ -254,6 +254,30 @@ impl Builder {
     }
 }
 
+/// Follows `<<: *base`: the base's keys count where the map itself does not have them. Not YAML 1.2, but everybody's habit.
+fn merged(entries: Vec<(Key, Node)>, problems: &mut Problems<'_>) -> Vec<(Key, Node)> {
+    if !entries.iter().any(|(key, _)| key.text == "<<") {
+        return entries;
+    }
+    let (bases, mut own): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(key, _)| key.text == "<<");
+    let mut names: HashSet<String> = own.iter().map(|(key, _)| key.text.clone()).collect();
+    for (_, base) in bases {
+        let kind = base.kind();
+        let Value::Map(inherited) = base.value else {
+            problems
+                .add(base.span, format!("{kind} cannot be merged"))
+                .expected("an alias of a map: `<<: *base`");
+            continue;
+        };
+        for (key, node) in inherited {
+            if names.insert(key.text.clone()) {
+                own.push((key, node));
+            }
+        }
+    }
+    own
+}
+
 fn as_key(node: Node, first: &mut HashMap<String, usize>, problems: &mut Problems<'_>) -> Option<Key> {
     let Value::Text(text) = node.value else {
         problems.add(node.span, "a key is missing here").expected("a name before the `:`");
@@ -290,6 +314,12 @@ fn report(error: &ScanError, problems: &mut Problems<'_>) {
             "this bracket has no partner"
         }
         ErrorKind::UnclosedQuotedScalar => "this quotation mark has no partner",
+        ErrorKind::InvalidQuotedScalarIndent | ErrorKind::DocumentIndicatorInQuotedScalar => {
+            "a quotation mark above has no partner"
+        }
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
+            "a `{` or `[` above is not closed, or a comma is missing"
+        }
         ErrorKind::UnexpectedCharacter { .. } => "text that begins with a special character must be quoted",
         ErrorKind::DirectiveDisallowed => "remove the line; experiment files need no `%` directives",
         ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey => {

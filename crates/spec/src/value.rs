@@ -10,12 +10,18 @@ use record::quantity::Bytes;
 use std::ops::RangeInclusive;
 
 /// Reports what is wrong with a value.
-pub(crate) fn wrong(node: &Node, wrong: Wrong, scope: &Scope<'_>, problems: &mut Problems<'_>) {
-    let used = matches!(&node.value, Value::Text(text) if amount(text).is_none());
-    let levels = if used { scope.levels() } else { String::new() };
-    let diagnostic = problems.add(node.span, format!("{}{levels}", wrong.message));
-    diagnostic.did_you_mean = wrong.near;
-    diagnostic.help = wrong.help;
+pub(crate) fn wrong(node: &Node, why: Wrong, scope: &Scope<'_>, problems: &mut Problems<'_>) {
+    let diagnostic = problems.add(node.span, format!("{}{}", why.message, levels(node, scope)));
+    diagnostic.did_you_mean = why.near;
+    diagnostic.help = why.help;
+}
+
+/// The levels a value mentions, for messages about one of many cells.
+fn levels(node: &Node, scope: &Scope<'_>) -> String {
+    match &node.value {
+        Value::Text(text) => scope.levels_in(text),
+        _ => String::new(),
+    }
 }
 
 /// The text of a scalar, nothing filled in.
@@ -25,6 +31,17 @@ pub(crate) fn raw<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_
     }
     problems.add(node.span, format!("{} does not fit here", node.kind())).expected(expected);
     None
+}
+
+/// The text of a scalar that could be a factor.
+fn variable<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_>) -> Option<&'n str> {
+    let text = raw(node, expected, problems);
+    if let (None, Value::List(_)) = (text, &node.value) {
+        problems
+            .amend(node.span)
+            .help("several values are levels of a factor: `with: { x: [...] }`, and `x` here");
+    }
+    text
 }
 
 /// A text: a bare name becomes its level, `{name}` is filled in.
@@ -45,7 +62,7 @@ pub(crate) fn text_keeping(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<String> {
-    let raw = raw(node, expected, problems)?;
+    let raw = variable(node, expected, problems)?;
     match scope.find(raw) {
         Some(Level::Text(level)) => return Some(level.clone()),
         Some(Level::List(_)) => {
@@ -98,7 +115,7 @@ pub(crate) fn number(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Number> {
-    let typed = raw(node, expected, problems)?;
+    let typed = variable(node, expected, problems)?;
     let result = match amount(typed) {
         Some(written) => written,
         None => {
@@ -109,16 +126,12 @@ pub(crate) fn number(
     match result {
         Ok(number) => Some(number),
         Err(mut why) => {
-            let levels = if amount(typed).is_some() { String::new() } else { scope.levels() };
             if is_name(typed) && scope.find(typed).is_none() {
-                why.message = format!(
-                    "`{}` does not fit here: it is neither a number nor a factor or parameter",
-                    crate::diagnostic::printable(typed, 40)
-                );
+                let shown = crate::diagnostic::printable(typed, 40);
+                why.message = format!("`{shown}` is neither a number nor a factor or parameter");
             }
-            let diagnostic = problems.add(node.span, format!("{}{levels}", why.message)).expected(expected);
-            diagnostic.did_you_mean = why.near;
-            diagnostic.help = why.help;
+            wrong(node, why, scope, problems);
+            problems.amend(node.span).expected(expected);
             None
         }
     }
@@ -170,12 +183,8 @@ fn complain(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) {
-    let literal = matches!(&node.value, Value::Text(text) if amount(text).is_some());
-    let levels = if literal { String::new() } else { scope.levels() };
     let why = if value.is_negative() {
         "is negative"
-    } else if value.is_zero() {
-        "is zero"
     } else if value.whole().is_none() {
         "is not whole"
     } else {
@@ -187,7 +196,7 @@ fn complain(
         }
         _ => format!("`{shown}`"),
     };
-    problems.add(node.span, format!("{typed} {why}{levels}")).expected(expected);
+    problems.add(node.span, format!("{typed} {why}{}", levels(node, scope))).expected(expected);
 }
 
 /// A time in seconds.
@@ -247,12 +256,7 @@ pub(crate) fn choice(
         let mut near: Vec<&str> = words.to_vec();
         near.extend(scope.known());
         let shown = crate::diagnostic::printable(&typed, 40);
-        let levels =
-            if scope.find(&typed).is_none() && matches!(&node.value, Value::Text(raw) if *raw == typed) {
-                String::new()
-            } else {
-                scope.levels()
-            };
+        let levels = levels(node, scope);
         problems
             .add(node.span, format!("`{shown}` is not known here{levels}"))
             .suggest(&typed, near)

@@ -67,7 +67,7 @@ fn entry(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Entry> {
-    crate::name::check_plain(key, "volume", problems)?;
+    crate::name::check_plain(key, "a volume", problems)?;
     let fields = Fields::open(node, &VOLUME, problems)?;
     let kinds: Vec<&str> =
         ["emulate", "directory", "disks"].into_iter().filter(|kind| fields.get(kind).is_some()).collect();

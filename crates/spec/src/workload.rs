@@ -34,7 +34,7 @@ pub(crate) fn template<'n>(
     parameters: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Template<'n>> {
-    let named = crate::name::check_template(key, "workload", problems);
+    let named = crate::name::check_template(key, "a workload", problems);
     let fields = Fields::open(node, &WORKLOAD, problems)?;
     let factors = crate::factor::read(fields.get("with"), parameters, problems)?;
     named.map(|()| Template { key, factors, fields })

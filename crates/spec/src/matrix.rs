@@ -1,0 +1,305 @@
+//! The matrix: every stack times every workload, each with its combinations of levels, less what the rules take out.
+
+use crate::cell::{self, Spans};
+use crate::factor::{combination, combinations};
+use crate::fields::{Fields, named};
+use crate::filter::{About, Rule, rules};
+use crate::limits::{MAX_CELLS, MAX_PLAN_BYTES};
+use crate::problems::Problems;
+use crate::scope::{Level, Scope};
+use crate::source::Span;
+use crate::tree::{Key, Node, Value};
+use crate::{stack, volume, workload};
+use record::plan::Cell;
+use record::quantity::Bytes;
+use record::stack::Stack;
+use record::workload::Workload;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What reading volumes, stacks, workloads and rules comes to.
+pub(crate) struct Matrix {
+    /// `None`: something is wrong, which was reported.
+    pub(crate) cells: Option<Vec<Cell>>,
+    /// Names of all factors, as far as they could be read.
+    pub(crate) factors: Vec<String>,
+}
+
+/// A stack or workload with its levels, and where to complain about it.
+struct Placed<T> {
+    spans: Spans,
+    levels: Vec<(String, Level)>,
+    thing: T,
+}
+
+/// `only` and `exclude`, in this order, each with its place.
+struct Rules {
+    all: Vec<(Rule, Span)>,
+    /// How many of them are `only`.
+    only: usize,
+}
+
+/// Reads the matrix.
+pub(crate) fn read(
+    fields: &Fields<'_>,
+    base_dir: &Path,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Matrix {
+    let volumes = fields.get("volumes").map(|node| volume::read(node, base_dir, scope, problems));
+    let stacks: Vec<stack::Template<'_>> =
+        entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
+            .iter()
+            .filter_map(|(key, node)| stack::template(key, node, scope, problems))
+            .collect();
+    let workloads: Vec<workload::Template<'_>> =
+        entries(fields.get("workloads"), "a map: NAME: { rw, bs, size, ... }", problems)
+            .iter()
+            .filter_map(|(key, node)| workload::template(key, node, scope, problems))
+            .collect();
+    check_shared(&stacks, &workloads, problems);
+    let factors = factors(fields);
+    let rules = read_rules(fields, &factors, scope, problems);
+    let few = count(fields, &stacks, &workloads, problems).is_some();
+    let mut cells = None;
+    if let (true, false) = (few, problems.full()) {
+        let built = stacks_of(&stacks, &volumes.unwrap_or_default(), scope, problems);
+        let asked = workloads_of(&workloads, base_dir, scope, problems);
+        if let (Some(rules), true) = (rules, problems.none()) {
+            cells = check_weight(fields, &built, &asked, problems)
+                .and_then(|()| product(fields, &built, &asked, &rules, problems));
+        }
+    }
+    Matrix { cells, factors }
+}
+
+fn entries<'n>(node: Option<&'n Node>, expected: &str, problems: &mut Problems<'_>) -> &'n [(Key, Node)] {
+    let Some(node) = node else { return &[] };
+    let Some(entries) = named(node, expected, problems) else { return &[] };
+    if entries.is_empty() {
+        problems.add(node.span, "there is nothing here").expected(expected);
+    }
+    entries
+}
+
+fn read_rules(
+    fields: &Fields<'_>,
+    factors: &[String],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Rules> {
+    let only = rules(fields.get("only"), factors, scope, problems);
+    let exclude = rules(fields.get("exclude"), factors, scope, problems);
+    let (mut all, exclude) = (only?, exclude?);
+    let only = all.len();
+    all.extend(exclude);
+    Some(Rules { all, only })
+}
+
+/// Refuses too many cells, before any of them is made.
+fn count(
+    fields: &Fields<'_>,
+    stacks: &[stack::Template<'_>],
+    workloads: &[workload::Template<'_>],
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let of_stacks = stacks.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
+    let of_workloads =
+        workloads.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
+    let cells = of_stacks.zip(of_workloads).and_then(|(s, w)| s.checked_mul(w));
+    let most = of_stacks.max(of_workloads);
+    if cells.is_some_and(|cells| cells <= MAX_CELLS) && most.is_some_and(|most| most <= MAX_CELLS) {
+        return Some(());
+    }
+    let span = fields.key("stacks").or(fields.key("workloads")).map(|key| key.span).unwrap_or_default();
+    let message = match (cells, of_stacks, of_workloads) {
+        (Some(cells), Some(s), Some(w)) => format!("{cells} cells: {s} stacks times {w} workloads"),
+        _ => "more cells than can be counted".to_owned(),
+    };
+    problems
+        .add(span, message)
+        .expected(format!("at most {MAX_CELLS} cells"))
+        .help("take out levels or factors; `only` and `exclude` are applied after this limit");
+    None
+}
+
+/// Names of all factors, also of those whose levels are wrong.
+fn factors(fields: &Fields<'_>) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for section in ["stacks", "workloads"] {
+        let things = fields.get(section).map_or(&[][..], map_entries);
+        let with =
+            things.iter().flat_map(|(_, thing)| map_entries(thing)).filter(|(key, _)| key.text == "with");
+        names.extend(with.flat_map(|(_, with)| map_entries(with)).map(|(key, _)| key.text.clone()));
+    }
+    names.into_iter().collect()
+}
+
+fn map_entries(node: &Node) -> &[(Key, Node)] {
+    match &node.value {
+        Value::Map(entries) => entries,
+        _ => &[],
+    }
+}
+
+/// A stack and a workload cannot share a factor: their levels would be combined, not matched.
+fn check_shared(
+    stacks: &[stack::Template<'_>],
+    workloads: &[workload::Template<'_>],
+    problems: &mut Problems<'_>,
+) {
+    let of_stacks: BTreeSet<&str> =
+        stacks.iter().flat_map(|one| one.factors.iter().map(|factor| factor.name.as_str())).collect();
+    for factor in workloads.iter().flat_map(|one| &one.factors) {
+        if of_stacks.contains(factor.name.as_str()) {
+            problems.add(factor.span, format!("factor `{}` belongs to a stack already", factor.name)).help(
+                "every stack meets every workload, so the two would vary independently under one name; \
+                     rename one",
+            );
+        }
+    }
+}
+
+/// All stacks with their levels; stops when enough is wrong.
+fn stacks_of(
+    templates: &[stack::Template<'_>],
+    volumes: &[volume::Entry],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<Placed<Stack>> {
+    let mut built = Vec::new();
+    for template in templates {
+        for index in 0..combinations(&template.factors) {
+            if problems.full() {
+                return built;
+            }
+            let levels = combination(&template.factors, index);
+            let spans = Spans { name: template.key.span, size: None, layout: None };
+            built.extend(stack::instance(template, levels, volumes, scope, problems).map(|one| Placed {
+                spans,
+                levels: one.levels,
+                thing: one.stack,
+            }));
+        }
+    }
+    unique(&built, |stack| &stack.name, "stacks", problems);
+    built
+}
+
+/// All workloads with their levels; stops when enough is wrong.
+fn workloads_of(
+    templates: &[workload::Template<'_>],
+    base_dir: &Path,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<Placed<Workload>> {
+    let mut asked = Vec::new();
+    for template in templates {
+        let at = |name| template.fields.get(name).map(|node| node.span);
+        let spans = Spans { name: template.key.span, size: at("size").or(at("fio")), layout: at("layout") };
+        for index in 0..combinations(&template.factors) {
+            if problems.full() {
+                return asked;
+            }
+            let levels = combination(&template.factors, index);
+            asked.extend(workload::instance(template, levels, scope, base_dir, problems).map(|one| Placed {
+                spans,
+                levels: one.levels,
+                thing: one.workload,
+            }));
+        }
+    }
+    unique(&asked, |workload| &workload.name, "workloads", problems);
+    asked
+}
+
+fn unique<T>(all: &[Placed<T>], name: impl Fn(&T) -> &str, what: &str, problems: &mut Problems<'_>) {
+    let mut seen = BTreeSet::new();
+    for one in all {
+        let name = name(&one.thing);
+        if !seen.insert(name) {
+            problems
+                .add(one.spans.name, format!("two {what} are named `{name}`, levels filled in"))
+                .help("names must tell them apart: put every factor into the name, or rename one");
+        }
+    }
+}
+
+/// Refuses plans that would not fit into memory.
+fn check_weight(
+    fields: &Fields<'_>,
+    stacks: &[Placed<Stack>],
+    workloads: &[Placed<Workload>],
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let bytes = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len() as u64 + 512);
+    let of_stacks: u64 = stacks.iter().map(|one| bytes(serde_json::to_vec(&one.thing))).sum();
+    let of_workloads: u64 = workloads.iter().map(|one| bytes(serde_json::to_vec(&one.thing))).sum();
+    let total = of_stacks
+        .saturating_mul(workloads.len() as u64)
+        .saturating_add(of_workloads.saturating_mul(stacks.len() as u64));
+    if total <= MAX_PLAN_BYTES {
+        return Some(());
+    }
+    let span = fields.key("stacks").map(|key| key.span).unwrap_or_default();
+    problems
+        .add(span, format!("the plan would take about {}", Bytes(total)))
+        .expected(format!("at most {}", Bytes(MAX_PLAN_BYTES)))
+        .help("fewer cells, fewer volumes per stack, or shorter texts");
+    None
+}
+
+fn product(
+    fields: &Fields<'_>,
+    stacks: &[Placed<Stack>],
+    workloads: &[Placed<Workload>],
+    rules: &Rules,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Cell>> {
+    let mut used = vec![false; rules.all.len()];
+    let mut cells = Vec::new();
+    for s in stacks {
+        for w in workloads {
+            let levels: BTreeMap<String, String> =
+                s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
+            let about = About { stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
+            if !rules.keep(&about, &mut used) {
+                continue;
+            }
+            let (stack, workload) = (s.thing.clone(), w.thing.clone());
+            let id = cell::id("local", &stack, &workload, &levels);
+            let cell = Cell { id, target: "local".to_owned(), stack, workload, levels };
+            cell::check(&cell, w.spans, problems);
+            if problems.full() {
+                return None;
+            }
+            cells.push(cell);
+        }
+    }
+    for (_, (_, span)) in used.iter().zip(&rules.all).filter(|(used, _)| !**used) {
+        problems
+            .add(*span, "this rule matches no cell")
+            .help("names are compared with their levels filled in; `*` matches anything");
+    }
+    if cells.is_empty() && problems.none() {
+        let span = fields.key("exclude").or(fields.key("only")).map(|key| key.span).unwrap_or_default();
+        problems.add(span, "no cell is left").help("the rules contradict each other or exclude everything");
+    }
+    Some(cells)
+}
+
+impl Rules {
+    /// Whether a cell stays, and which rules spoke of it.
+    fn keep(&self, about: &About<'_>, used: &mut [bool]) -> bool {
+        let mut kept = self.only == 0;
+        let mut dropped = false;
+        for (i, ((rule, _), used)) in self.all.iter().zip(used).enumerate() {
+            if rule.matches(about) {
+                *used = true;
+                kept |= i < self.only;
+                dropped |= i >= self.only;
+            }
+        }
+        kept && !dropped
+    }
+}
