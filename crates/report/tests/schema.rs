@@ -8,3 +8,20 @@ fn the_schema_is_current() {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(kept == diskproof_report::schema(), "{} is out of date: run `make generate`", path.display());
 }
+
+/// The example in the documentation is a document of this format.
+#[test]
+fn the_documented_example_can_be_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let example = text.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let view: record::judged::RunView = serde_json::from_str(example).unwrap();
+    assert_eq!(view.format, record::judged::RUN_FORMAT);
+    let written: serde_json::Value = serde_json::from_str(&diskproof_report::json(&view)).unwrap();
+    let documented: serde_json::Value = serde_json::from_str(example).unwrap();
+    assert_eq!(written, documented, "the example shows every field");
+    for column in diskproof_report::csv(&view).lines().next().unwrap().split(',') {
+        let shown = text.contains(&format!("`{column}`")) || column.starts_with("level_");
+        assert!(shown, "CSV column {column} is documented");
+    }
+}
