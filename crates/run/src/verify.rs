@@ -197,3 +197,63 @@ fn refusal(name: &str, verified: &VerifiedLimit, off: f64) -> Failure {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PROBES, check, refusal, workload};
+    use record::trial::{EngineOutput, Totals, Window};
+    use record::volume::VerifiedLimit;
+    use record::workload::Ask;
+
+    fn output(read_iops: f64, write_iops: f64) -> EngineOutput {
+        let totals = |iops| Some(Totals { iops, ..Totals::default() });
+        EngineOutput {
+            engine: "fio-3.33".into(),
+            argv: Vec::new(),
+            input: String::new(),
+            raw: String::new(),
+            messages: Vec::new(),
+            window: Window { start_ns: 0, end_ns: 2_000_000_000 },
+            read: totals(read_iops),
+            write: totals(write_iops),
+            errors: Vec::new(),
+            cpu_user_share: None,
+            cpu_system_share: None,
+            shared_files: false,
+        }
+    }
+
+    #[test]
+    fn each_probe_looks_at_its_own_direction_and_unit() {
+        let measured: Vec<(&str, f64)> = PROBES
+            .iter()
+            .map(|p| {
+                let verified = check(p, 80, &output(81.0, 79.0));
+                (p.limit, verified.measured)
+            })
+            .collect();
+        let expected = [("read_iops", 81.0), ("write_iops", 79.0), ("read_bps", 0.0), ("write_bps", 0.0)];
+        assert_eq!(measured, expected);
+    }
+
+    #[test]
+    fn probes_are_direct_and_stay_inside_the_volume() {
+        for probe in PROBES {
+            let Ask::Options(options) = workload(probe, 300 << 20).ask else { panic!("options") };
+            assert!(options.direct);
+            assert_eq!(options.size_bytes, 300 << 20);
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_volume_limit_and_both_rates() {
+        let verified =
+            VerifiedLimit { limit: "read_iops".into(), asked: 80.0, measured: 4100.0, seconds: 2.0 };
+        let loose = refusal("vol[1]", &verified, 50.0).error;
+        for part in ["vol[1]", "read_iops", "80", "4100", "does not bind"] {
+            assert!(loose.contains(part), "{loose}");
+        }
+        let slow = refusal("vol[1]", &verified, -0.5).error;
+        assert!(slow.contains("can't reach"), "{slow}");
+    }
+}

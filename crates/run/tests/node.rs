@@ -1,0 +1,164 @@
+//! The node as a controller meets it: lines in, lines out. A lent directory needs no root, fio is the real one.
+
+use diskproof_run::blame::Blame;
+use diskproof_run::node::serve;
+use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use record::id::{CellId, RunId, TrialId};
+use record::plan::{Cell, Measure};
+use record::stack::Stack;
+use record::trial::Outcome;
+use record::volume::{Volume, VolumeKind};
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+
+/// Asks one request after the other, each when the one before is answered, then closes the input.
+fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
+    let lines: Vec<String> = requests.iter().map(|r| serde_json::to_string(r).unwrap()).collect();
+    said(state, &lines)
+}
+
+fn said(state: &Path, lines: &[String]) -> Vec<Reply> {
+    let (input, mut ask) = std::io::pipe().unwrap();
+    let (hear, output) = std::io::pipe().unwrap();
+    let state = state.to_path_buf();
+    let node = std::thread::spawn(move || serve(BufReader::new(input), output, &state));
+    let mut heard = BufReader::new(hear).lines();
+    let mut answers = Vec::new();
+    for line in lines {
+        writeln!(ask, "{line}").unwrap();
+        let replies = heard.by_ref().map(|reply| serde_json::from_str(&reply.unwrap()).unwrap());
+        answers.extend(replies.filter(|reply| !matches!(reply, Reply::Event { .. })).take(1));
+    }
+    drop(ask);
+    node.join().unwrap().unwrap();
+    assert_eq!(heard.count(), 0, "nothing is said unasked");
+    answers
+}
+
+fn volume(path: &Path) -> Volume {
+    Volume { name: "dir".into(), kind: VolumeKind::Directory { path: path.to_path_buf() } }
+}
+
+fn trial(path: &Path) -> TrialRequest {
+    let cell = CellId("00112233445566aa".into());
+    let options = Options {
+        rw: Rw::Randread,
+        rwmixread: 50,
+        bs_bytes: 4096,
+        size_bytes: 8 << 20,
+        iodepth: 1,
+        numjobs: 1,
+        direct: false,
+        ioengine: "psync".into(),
+        fsync: 0,
+        fdatasync: 0,
+        end_fsync: false,
+        buffer_compress_percentage: 0,
+        dedupe_percentage: 0,
+        rate_iops: Some(500),
+        random_distribution: "random".into(),
+        norandommap: false,
+        other: BTreeMap::new(),
+    };
+    TrialRequest {
+        id: TrialId { cell: cell.clone(), round: 0 },
+        cell: Cell {
+            id: cell,
+            target: "local".into(),
+            stack: Stack { name: "dir".into(), volumes: vec![volume(path)], layers: Vec::new() },
+            workload: Workload {
+                name: "randread".into(),
+                engine: EngineKind::Fio,
+                ask: Ask::Options(options),
+                layout: Layout::Written,
+                cache: CacheStart::Warm,
+            },
+            levels: BTreeMap::new(),
+        },
+        measure: Measure {
+            trial_seconds: 1.0,
+            ramp_seconds: 0.5,
+            rounds: 1,
+            confidence: 0.95,
+            interval: None,
+            sample_hz: 20.0,
+            max_seconds: None,
+        },
+        seed: 7,
+    }
+}
+
+#[test]
+fn greets_with_its_protocol_and_machine() {
+    let state = tempfile::tempdir().unwrap();
+    let replies = talk(state.path(), &[Request::Hello { protocol: PROTOCOL }]);
+    let [Reply::Hello { protocol, environment }] = replies.as_slice() else { panic!("{replies:?}") };
+    assert_eq!(*protocol, PROTOCOL);
+    assert_eq!(environment.diskproof, env!("CARGO_PKG_VERSION"));
+    assert!(environment.kernel.is_some() && environment.cpus.is_some_and(|n| n > 0));
+}
+
+#[test]
+fn refuses_a_trial_without_volumes() {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let replies = talk(state.path(), &[Request::Trial(Box::new(trial(lent.path())))]);
+    assert!(matches!(replies.as_slice(), [Reply::Failed { blame: Blame::Ours, .. }]), "{replies:?}");
+}
+
+#[test]
+fn ends_at_a_line_that_is_no_request() {
+    let state = tempfile::tempdir().unwrap();
+    let replies = said(state.path(), &[r#"{"request":"format_all_disks"}"#.to_owned()]);
+    assert!(replies.is_empty(), "{replies:?}");
+}
+
+#[test]
+fn a_missing_directory_is_the_machines_fault_and_leaves_no_journal() {
+    let state = tempfile::tempdir().unwrap();
+    let run = RunId("r1".into());
+    let open = Request::Open { run, volumes: vec![volume(Path::new("/nonexistent/lent"))] };
+    let replies = talk(state.path(), &[open]);
+    let [Reply::Failed { blame: Blame::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
+    assert!(error.contains("/nonexistent/lent"), "{error}");
+    assert_eq!(files_below(state.path()), Vec::<String>::new());
+}
+
+#[test]
+fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(lent.path().join("mine.txt"), "stays").unwrap();
+    let open = Request::Open { run: RunId("r2".into()), volumes: vec![volume(lent.path())] };
+    let requests = [open, Request::Trial(Box::new(trial(lent.path()))), Request::Close];
+    let replies = talk(state.path(), &requests);
+    let [Reply::Opened { volumes }, Reply::Trial { record, cancelled: false }, Reply::Closed] =
+        replies.as_slice()
+    else {
+        panic!("{replies:?}")
+    };
+    assert_eq!(volumes.len(), 1);
+    assert_eq!(record.outcome, Outcome::Measured);
+    let read = record.engine.as_ref().and_then(|e| e.read.as_ref()).unwrap();
+    assert!((400.0..=600.0).contains(&read.iops), "asked for 500 per second, got {}", read.iops);
+    assert!(record.evidence.samples.len() >= 10, "{} samples", record.evidence.samples.len());
+    let cached: u64 = record.cache_before.iter().map(|r| r.cached_bytes).sum();
+    assert_eq!(cached, 8 << 20, "warm means all of it");
+    let steps: Vec<&str> = record.steps.iter().map(|s| s.step.as_str()).collect();
+    assert_eq!(steps, ["build", "prepare", "settle", "measure", "undo"]);
+    assert_eq!(files_below(lent.path()), ["mine.txt"]);
+    assert_eq!(files_below(state.path()), Vec::<String>::new());
+}
+
+fn files_below(dir: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files_below(&entry.path()));
+        } else {
+            found.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    found
+}
