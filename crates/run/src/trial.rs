@@ -162,10 +162,12 @@ fn settle(machine: &Machine<'_>, files: &[PathBuf], cache: CacheStart) -> Result
     }
 }
 
+/// All files or none: a partial list would be taken for the whole.
 fn extents(files: &[PathBuf]) -> Vec<FileExtents> {
-    files.iter().filter_map(|f| device::extents::of_file(f).ok()).collect()
+    files.iter().map(|f| device::extents::of_file(f)).collect::<Result<_, _>>().unwrap_or_default()
 }
 
+/// All files or none, likewise.
 fn residency(files: &[PathBuf]) -> Vec<Residency> {
-    files.iter().filter_map(|f| device::extents::residency(f).ok()).collect()
+    files.iter().map(|f| device::extents::residency(f)).collect::<Result<_, _>>().unwrap_or_default()
 }
