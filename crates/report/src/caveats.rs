@@ -61,7 +61,7 @@ fn title(claim: Claim) -> &'static str {
         Claim::DoubleCaching => "cached a second time under the loop device",
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",
-        Claim::EngineCpuBound => "limited by the CPU, not by storage",
+        Claim::EngineCpuBound => "short of CPU",
         Claim::Interference => "others used the same devices",
         Claim::SourceUnknown => "nobody can tell where the bytes came from",
         Claim::IntervalTooWide => "the interval is wider than asked",

@@ -269,7 +269,7 @@ pub(crate) fn trap() -> RunView {
             "c1",
             Claim::EngineCpuBound,
             Severity::Caveat,
-            "The engine ran out of CPU: its busiest thread used 99 % of a core. The storage may do more.",
+            "The engine ran out of CPU: the engine's busiest thread used 99 % of a core. The storage may do more.",
             "Use more jobs than numjobs: 1, or larger blocks.",
         ),
     ];

@@ -8,6 +8,8 @@ pub mod attribute;
 mod answer;
 mod cell;
 mod detect;
+#[cfg(test)]
+mod documented;
 mod expect;
 mod facts;
 mod figures;

@@ -21,7 +21,11 @@ const SECOND: u64 = 1_000_000_000;
 pub(crate) const SECONDS: u64 = 20;
 
 /// A counter's value.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; absurd ones saturate")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "never negative; absurd ones saturate"
+)]
 pub(crate) fn whole(value: f64) -> u64 {
     value as u64
 }

@@ -26,7 +26,8 @@ pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let jobs = facts.options().map_or(1, |o| o.numjobs);
-    let busy = thread.map_or(String::new(), |t| format!("its busiest thread used {} of a core", percent(t)));
+    let busy = thread
+        .map_or(String::new(), |t| format!("the engine's busiest thread used {} of a core", percent(t)));
     let (text, remedy) = if machine_full {
         let machine = percent(machine.unwrap_or(1.0));
         let and = if busy.is_empty() { String::new() } else { format!("; {busy}") };

@@ -1,0 +1,34 @@
+//! What this judge can say is in docs/metrics.md.
+
+use crate::metrics::of_trial;
+use crate::testing;
+use record::finding::Claim;
+
+fn metrics_md() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn every_metric_is_documented() {
+    let text = metrics_md();
+    let mut engine = testing::engine();
+    (engine.read, engine.write) = (Some(testing::totals(5000, 4096)), Some(testing::totals(5000, 4096)));
+    let names = of_trial(&engine);
+    assert_eq!(names.len(), 15, "{names:?}");
+    for name in names.keys().filter(|n| !n.contains("_lat_p99") && !n.starts_with("write_lat_p")) {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn every_claim_is_documented() {
+    let text = metrics_md();
+    let schema = serde_json::to_value(schemars::schema_for!(Claim)).unwrap();
+    let claims: Vec<&str> =
+        schema["oneOf"].as_array().unwrap().iter().filter_map(|c| c["const"].as_str()).collect();
+    assert_eq!(claims.len(), 15);
+    for claim in claims {
+        assert!(text.contains(&format!("| `{claim}` |")), "{claim}");
+    }
+}
