@@ -1,4 +1,5 @@
 //! The machine's description: exact from a made-up tree, plausible from the real one.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use diskproof_observe::{Roots, environment};
 use std::fs;

@@ -1,4 +1,5 @@
 //! Loop devices of this machine: their counters and what lies under them. Needs root.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use diskproof_observe::{Config, Roots, Sampler, Subjects, topology};
 use record::topology::BlockKind;

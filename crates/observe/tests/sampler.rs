@@ -1,4 +1,5 @@
 //! The sampler against made-up trees (exact values) and against the machine the test runs on.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use diskproof_observe::{Config, Roots, Sampler, Subjects};
 use record::counter::{Evidence, Pressure};

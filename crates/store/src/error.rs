@@ -2,7 +2,8 @@
 
 use record::id::{RunId, TrialId};
 use record::version::FormatVersion;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A store could not do what was asked. Nothing that was stored before is lost by any of these.
@@ -147,27 +148,45 @@ pub enum StoreError {
     },
 }
 
-/// Less free space than this, and an I/O error of SQLite is taken for a full disk: some file systems run full only when
-/// they are synchronised, which SQLite calls an I/O error.
-const FULL_BELOW_BYTES: u64 = 256 << 10;
+/// What is written to see whether anything can still be written.
+const PROBE_BYTES: usize = 64 << 10;
 
 impl StoreError {
     pub(crate) fn sql(path: &Path, doing: &'static str, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
-            DatabaseBusy, DatabaseLocked, DiskFull, NotADatabase, ReadOnly, SystemIoFailure,
+            CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, NotADatabase, ReadOnly, SystemIoFailure,
         };
         let path = path.to_owned();
-        let free_bytes = free_bytes(&path);
-        let scarce = free_bytes.is_some_and(|free| free < FULL_BELOW_BYTES);
         match source.sqlite_error_code() {
-            Some(DiskFull) => Self::Full { path, free_bytes },
-            Some(SystemIoFailure) if scarce => Self::Full { path, free_bytes },
+            Some(DiskFull) => Self::full(path),
+            // Some file systems run full only when a file is made or synchronised, and a quota isn't called a full disk:
+            // SQLite has other names for these.
+            Some(CannotOpen | SystemIoFailure) if is_full(&path) => Self::full(path),
             Some(DatabaseBusy | DatabaseLocked) => Self::Busy { path },
             Some(NotADatabase) => Self::NotAStore { path },
             Some(ReadOnly) => Self::ReadOnly { path },
             _ => Self::Sql { doing, path, source },
         }
     }
+
+    fn full(path: PathBuf) -> Self {
+        let free_bytes = free_bytes(&path);
+        Self::Full { path, free_bytes }
+    }
+}
+
+/// Tries it out beside the file.
+fn is_full(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-probe");
+    let probe = PathBuf::from(name);
+    let written = File::create_new(&probe).and_then(|mut file| {
+        file.write_all(&[0x5a; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    // Nothing is lost if it can't be removed, and there is an error to tell already.
+    let _ = fs::remove_file(&probe);
+    written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 /// Free space where the file is, or would be.
