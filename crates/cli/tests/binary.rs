@@ -1,5 +1,7 @@
 //! The binary as a user meets it, without root: help, exit codes, bad input, settings.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
 use assert_cmd::Command;
 use std::path::Path;
 use tempfile::TempDir;
