@@ -15,6 +15,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+const EXCHANGED: &str = "start again; somebody exchanged the disk or its name";
+
 /// A block device that exists.
 #[derive(Debug, Clone)]
 pub struct Candidate {
@@ -237,6 +239,10 @@ impl Candidate {
         if same {
             return Ok(());
         }
+        if now.block.devno == self.block.devno && now.identity == self.identity {
+            let saw = format!("the kernel met another disk under the same name, {}", self.node.display());
+            return Err(Dissent::new(Witness::Identity, saw, EXCHANGED));
+        }
         let saw = format!(
             "{} was {} ({}) and is now {} ({})",
             self.link.display(),
@@ -245,7 +251,7 @@ impl Candidate {
             now.block.label(),
             now.identity
         );
-        Err(Dissent::new(Witness::Identity, saw, "start again; somebody exchanged the disk or its name"))
+        Err(Dissent::new(Witness::Identity, saw, EXCHANGED))
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
         // A process with more capabilities than ours won't tell its namespace, but may well show its mounts.
         let namespace = match fs::read_link(roots.proc.join(&pid).join("ns/mnt")) {
             Ok(namespace) => Some(namespace),
-            Err(error) if gone(&error) => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(_) => None,
         };
         if namespace.as_ref().is_some_and(|n| seen.contains(n)) {

@@ -1,0 +1,396 @@
+//! Machines that aren't there: device mapper, md, multipath, cciss, namespaces that hide. No root, no devices.
+
+use diskproof_device::{ClaimBook, DiskReport, Dissent, Roots, Strength, Witness, disk, inventory};
+use host::{CommandFailure, Invocation, Output, Runner};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// blkid that finds nothing.
+struct Nothing;
+
+impl Runner for Nothing {
+    fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+        Ok(Output { status: 2, argv: cmd.argv(), ..Output::default() })
+    }
+}
+
+/// A tree of /proc, /sys and /dev. Device nodes are files that hold their number.
+struct Machine {
+    dir: TempDir,
+    roots: Roots,
+}
+
+const ROOT_ON_NFS: &str = "22 1 0:40 / / rw - nfs server:/root rw\n";
+
+impl Machine {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let under = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: under("proc"), sys: under("sys"), dev: under("dev") };
+        let machine = Self { dir, roots };
+        for path in ["sys/block", "sys/class/block", "sys/dev/block", "sys/devices", "dev/disk/by-id"] {
+            fs::create_dir_all(machine.dir.path().join(path)).unwrap();
+        }
+        machine.write("proc/swaps", "Filename Type Size Used Priority\n");
+        machine.namespace("self", "mnt:[1]", ROOT_ON_NFS);
+        machine.namespace("1", "mnt:[1]", ROOT_ON_NFS);
+        machine
+    }
+
+    fn path(&self, rest: &str) -> PathBuf {
+        self.dir.path().join(rest)
+    }
+
+    fn write(&self, rest: &str, text: &str) {
+        let path = self.path(rest);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn namespace(&self, pid: &str, namespace: &str, mountinfo: &str) {
+        let link = self.path(&format!("proc/{pid}/ns/mnt"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&link);
+        symlink(namespace, link).unwrap();
+        self.write(&format!("proc/{pid}/mountinfo"), mountinfo);
+    }
+
+    /// A block device at `sys/devices/<place>/<name>`.
+    fn block(&self, place: &str, name: &str, devno: &str) {
+        let dir = format!("sys/devices/{place}/{name}");
+        for (file, text) in [("dev", devno), ("size", "2048"), ("ro", "0")] {
+            self.write(&format!("{dir}/{file}"), &format!("{text}\n"));
+        }
+        self.write(&format!("{dir}/uevent"), &format!("DEVNAME={}\n", name.replace('!', "/")));
+        for sub in ["holders", "slaves"] {
+            fs::create_dir_all(self.path(&dir).join(sub)).unwrap();
+        }
+        for link in [format!("sys/class/block/{name}"), format!("sys/dev/block/{devno}")] {
+            symlink(self.path(&dir), self.path(&link)).unwrap();
+        }
+        self.write(&format!("dev/{}", name.replace('!', "/")), devno);
+    }
+
+    /// A disk that is plugged in somewhere.
+    fn disk(&self, name: &str, devno: &str) {
+        self.block(&format!("pci0/{name}-port/block"), name, devno);
+        let dir = format!("sys/devices/pci0/{name}-port");
+        symlink(self.path(&dir), self.path(&format!("{dir}/block/{name}/device"))).unwrap();
+        symlink(self.path(&format!("{dir}/block/{name}")), self.path(&format!("sys/block/{name}"))).unwrap();
+    }
+
+    fn partition(&self, disk: &str, name: &str, devno: &str) {
+        self.block(&format!("pci0/{disk}-port/block/{disk}"), name, devno);
+        self.write(&format!("sys/class/block/{name}/partition"), "1\n");
+    }
+
+    /// A stacked device, held by what it rests on.
+    fn stacked(&self, name: &str, devno: &str, on: &[&str]) {
+        self.block("virtual/block", name, devno);
+        for below in on {
+            symlink("..", self.path(&format!("sys/class/block/{below}/holders/{name}"))).unwrap();
+            symlink("..", self.path(&format!("sys/class/block/{name}/slaves/{below}"))).unwrap();
+        }
+    }
+
+    fn report(&self, name: &str) -> DiskReport {
+        let all = inventory(&self.roots, &Nothing, None);
+        all.into_iter().find(|d| d.path == self.roots.dev.join(name)).unwrap()
+    }
+
+    fn dissent(&self, name: &str, witness: Witness) -> Vec<Dissent> {
+        self.report(name).dissent.into_iter().filter(|d| d.witness == witness).collect()
+    }
+
+    fn objects(&self, name: &str, witness: Witness, words: &[&str]) {
+        let found = self.dissent(name, witness);
+        for word in words {
+            let said = found.iter().any(|d| d.heard && (d.saw.contains(word) || d.remedy.contains(word)));
+            assert!(said, "{witness} doesn't say {word:?} about {name}: {found:#?}");
+        }
+    }
+
+    fn unheard(&self, name: &str, witness: Witness, word: &str) {
+        let found = self.dissent(name, witness);
+        let said = found.iter().any(|d| !d.heard && d.saw.contains(word));
+        assert!(said, "{witness} was heard about {name}: {found:#?}");
+        assert!(!self.report(name).free, "a witness that couldn't be heard, and yet free");
+    }
+
+    fn silent(&self, name: &str, witnesses: &[Witness]) {
+        for witness in witnesses {
+            let found = self.dissent(name, *witness);
+            assert!(found.is_empty(), "{witness} objects to {name}: {found:#?}");
+        }
+    }
+}
+
+const USE: [Witness; 5] =
+    [Witness::Mounts, Witness::Holders, Witness::Swap, Witness::Root, Witness::Partitions];
+
+#[test]
+fn an_unused_disk_has_nobody_against_it_but_its_own_unreality() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.silent("sda", &USE);
+    machine.silent("sda", &[Witness::ReadOnly]);
+    // A file can't be held as a block device, so no made-up machine ever yields a disk to write to.
+    let report = machine.report("sda");
+    assert!(!report.free, "{report:#?}");
+    let state = tempfile::tempdir().unwrap();
+    let mut book = ClaimBook::open(state.path()).unwrap();
+    let id = machine.path("dev/sda");
+    let candidate = diskproof_device::Candidate::by_id(&machine.roots, id.to_str().unwrap()).unwrap();
+    book.claim(&candidate).unwrap();
+    assert!(disk(&machine.roots, &Nothing, &book, id.to_str().unwrap(), 0).is_err());
+}
+
+#[test]
+fn a_volume_group_on_a_partition_keeps_the_whole_disk() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.partition("sda", "sda2", "8:2");
+    machine.stacked("dm-0", "253:0", &["sda2"]);
+    machine.write("sys/class/block/dm-0/dm/name", "vg-home\n");
+    machine.namespace(
+        "self",
+        "mnt:[1]",
+        &format!("{ROOT_ON_NFS}30 22 253:0 / /home rw - ext4 /dev/mapper/vg-home rw\n"),
+    );
+    machine.objects("sda", Witness::Holders, &["sda2 is in use by dm-0 (253:0), vg-home", "lvchange -an"]);
+    machine.objects(
+        "sda",
+        Witness::Mounts,
+        &["dm-0 (253:0), stacked on sda2, is mounted at /home", "umount /home"],
+    );
+    machine.objects("sda", Witness::Partitions, &["sda2 (8:2)"]);
+    machine.objects("sda2", Witness::Holders, &["dm-0"]);
+}
+
+#[test]
+fn holders_are_followed_to_the_top() {
+    let machine = Machine::new();
+    for (name, devno) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+        machine.disk(name, devno);
+    }
+    machine.stacked("md0", "9:0", &["sda", "sdb"]);
+    machine.stacked("dm-0", "253:0", &["md0"]);
+    machine.stacked("dm-1", "253:1", &["dm-0"]);
+    machine.write("proc/swaps", "Filename Type Size Used Priority\n/dev/dm-1 partition 9 0 -2\n");
+    for name in ["sda", "sdb"] {
+        machine.objects(name, Witness::Holders, &["md0", "md0 is in use by dm-0", "dm-0 is in use by dm-1"]);
+        machine.objects(name, Witness::Swap, &["dm-1 (253:1) holds active swap"]);
+    }
+    machine.silent("sdc", &USE);
+}
+
+#[test]
+fn the_root_file_system_is_followed_down_to_its_disks() {
+    let machine = Machine::new();
+    for (name, devno) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+        machine.disk(name, devno);
+    }
+    machine.partition("sdb", "sdb1", "8:17");
+    machine.stacked("md0", "9:0", &["sda", "sdb1"]);
+    machine.stacked("dm-0", "253:0", &["md0"]);
+    // We live in a container whose root is something else.
+    machine.namespace("1", "mnt:[2]", "1 0 253:0 / / rw - ext4 /dev/mapper/root rw\n");
+    machine.objects("sda", Witness::Root, &["rests on sda (8:0)", "choose another disk"]);
+    machine.objects("sdb", Witness::Root, &["rests on sdb (8:16)"]);
+    machine.objects("sda", Witness::Mounts, &["in the mount namespace of process 1"]);
+    machine.silent("sdc", &USE);
+}
+
+#[test]
+fn every_member_of_a_btrfs_root_is_kept() {
+    let machine = Machine::new();
+    for (name, devno) in [("sda", "8:0"), ("sdb", "8:16")] {
+        machine.disk(name, devno);
+    }
+    for name in ["sda", "sdb"] {
+        machine.write(&format!("sys/fs/btrfs/1234-uuid/devices/{name}"), "");
+    }
+    machine.namespace("self", "mnt:[1]", "1 0 0:33 /@ / rw - btrfs /dev/sda rw\n");
+    for name in ["sda", "sdb"] {
+        machine.objects(name, Witness::Root, &["(btrfs) rests on"]);
+        machine.objects(name, Witness::Mounts, &["is mounted at /"]);
+    }
+}
+
+#[test]
+fn swap_that_nobody_can_place_frees_no_disk() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.write("proc/swaps", "Filename Type Size Used Priority\n/dev/mapper/elsewhere partition 9 0 -2\n");
+    machine.unheard("sda", Witness::Swap, "/dev/mapper/elsewhere");
+}
+
+#[test]
+fn two_paths_to_one_disk_are_not_two_disks() {
+    let machine = Machine::new();
+    for (name, devno) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+        machine.disk(name, devno);
+        machine.write(&format!("sys/class/block/{name}/device/wwid"), "naa.5000c500aaaa0001\n");
+    }
+    machine.write("sys/class/block/sdc/device/wwid", "naa.5000c500aaaa0002\n");
+    machine.objects(
+        "sda",
+        Witness::Identity,
+        &["sda (8:0) and sdb (8:16) call themselves the same", "multipath"],
+    );
+    machine.objects("sdb", Witness::Identity, &["sdb (8:16) and sda (8:0)"]);
+    assert!(!machine.dissent("sdc", Witness::Identity).iter().any(|d| d.saw.contains("the same")));
+}
+
+#[test]
+fn namespaces_that_hide_their_mounts_free_no_disk() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.namespace("77", "mnt:[7]", "");
+    fs::remove_file(machine.path("proc/77/mountinfo")).unwrap();
+    // Reading a directory fails, as reading another user's table does.
+    fs::create_dir(machine.path("proc/77/mountinfo")).unwrap();
+    machine.unheard("sda", Witness::Mounts, "mounts of 1 processes can't be seen");
+}
+
+#[test]
+fn a_namespace_that_hides_its_name_but_not_its_mounts_is_read() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.namespace("77", "mnt:[7]", "30 22 8:0 / /data rw - xfs /dev/sda rw\n");
+    fs::remove_file(machine.path("proc/77/ns/mnt")).unwrap();
+    fs::create_dir(machine.path("proc/77/ns/mnt")).unwrap();
+    machine.objects("sda", Witness::Mounts, &["in the mount namespace of process 77", "nsenter -t 77"]);
+}
+
+#[test]
+fn a_process_that_ends_while_we_look_hides_nothing() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    fs::create_dir_all(machine.path("proc/78")).unwrap();
+    machine.silent("sda", &USE);
+}
+
+#[test]
+fn without_proc_or_sys_nothing_is_free() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    for file in ["proc/self/mountinfo", "proc/1/mountinfo", "proc/swaps", "sys/class/block/sda/ro"] {
+        fs::remove_file(machine.path(file)).unwrap();
+    }
+    fs::remove_dir_all(machine.path("proc/self")).unwrap();
+    machine.unheard("sda", Witness::Mounts, "mountinfo");
+    machine.unheard("sda", Witness::Root, "names no root file system");
+    machine.unheard("sda", Witness::ReadOnly, "ro doesn't say");
+}
+
+#[test]
+fn a_holder_that_is_no_block_device_is_reported_too() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.write("sys/class/block/sda/holders/mystery", "");
+    machine.objects("sda", Witness::Holders, &["in use by mystery on sda"]);
+}
+
+#[test]
+fn a_loop_device_that_says_nothing_frees_no_disk() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    machine.block("virtual/block", "loop0", "7:0");
+    symlink(machine.path("sys/class/block/loop0"), machine.path("sys/block/loop0")).unwrap();
+    machine.write("sys/class/block/loop0/loop/backing_file", "/mnt/elsewhere/image\n");
+    machine.unheard("sda", Witness::Holders, "nobody says what loop0 rests on");
+}
+
+#[test]
+fn names_with_a_slash_find_their_node() {
+    let machine = Machine::new();
+    machine.disk("cciss!c0d0", "104:0");
+    assert_eq!(machine.report("cciss/c0d0").path, machine.path("dev/cciss/c0d0"));
+}
+
+#[test]
+fn serial_numbers_come_from_where_each_driver_puts_them() {
+    let machine = Machine::new();
+    for (name, devno) in [("vda", "254:0"), ("vdb", "254:16"), ("sda", "8:0"), ("nvme0n1", "259:0")] {
+        machine.disk(name, devno);
+    }
+    machine.write("sys/class/block/vda/serial", "VIRT-1\n");
+    let page = b"\x00\x80\x00\x0a  Z1D0ABC \0\0";
+    fs::write(machine.path("sys/class/block/sda/device/vpd_pg80"), page).unwrap();
+    machine.write("sys/class/block/sda/device/model", "ST4000DM000-1F21\n");
+    machine.write("sys/class/block/nvme0n1/wwid", "eui.0025385b71b00001\n");
+    machine.write("sys/class/block/nvme0n1/device/serial", "S4EV     \n");
+    assert_eq!(machine.report("vda").serial.as_deref(), Some("VIRT-1"));
+    let sda = machine.report("sda");
+    assert_eq!((sda.serial.as_deref(), sda.model.as_deref()), (Some("Z1D0ABC"), Some("ST4000DM000-1F21")));
+    let nvme = machine.report("nvme0n1");
+    assert_eq!((nvme.wwn.as_deref(), nvme.serial.as_deref()), (Some("eui.0025385b71b00001"), Some("S4EV")));
+    assert_eq!(nvme.strength, Strength::Strong);
+    assert_eq!(machine.report("vdb").strength, Strength::Weak, "nothing but where it is plugged in");
+}
+
+#[test]
+fn a_weakly_named_disk_is_claimed_with_that_said() {
+    let machine = Machine::new();
+    machine.disk("vdb", "254:16");
+    let state = tempfile::tempdir().unwrap();
+    let mut book = ClaimBook::open(state.path()).unwrap();
+    let ask = |book: &ClaimBook| inventory(&machine.roots, &Nothing, Some(book)).remove(0);
+    assert!(!ask(&book).claimed);
+    let path = machine.path("dev/vdb");
+    let candidate = diskproof_device::Candidate::by_id(&machine.roots, path.to_str().unwrap()).unwrap();
+    let claim = book.claim(&candidate).unwrap();
+    assert_eq!(claim.strength, Strength::Weak);
+    assert!(claim.identity.to_string().contains("at pci0/vdb-port"), "{}", claim.identity);
+    assert!(ask(&book).claimed);
+    // Plugged in elsewhere, or suddenly with a serial number: not the disk that was claimed.
+    machine.write("sys/class/block/vdb/serial", "NEW\n");
+    assert!(!ask(&book).claimed);
+}
+
+#[test]
+fn claims_survive_and_a_newer_book_is_read_but_not_rewritten() {
+    let machine = Machine::new();
+    machine.disk("vda", "254:0");
+    machine.write("sys/class/block/vda/serial", "S1\n");
+    symlink("../../vda", machine.path("dev/disk/by-id/virtio-S1")).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let mut book = ClaimBook::open(state.path()).unwrap();
+    let candidate = diskproof_device::Candidate::by_id(&machine.roots, "virtio-S1").unwrap();
+    book.claim(&candidate).unwrap();
+    let again = ClaimBook::open(state.path()).unwrap();
+    assert_eq!(again.claims(), book.claims());
+    assert_eq!(again.named("virtio-S1").unwrap().identity.serial.as_deref(), Some("S1"));
+    newer(book.path());
+    let mut newer = ClaimBook::open(state.path()).unwrap();
+    assert!(newer.find(candidate.identity()).is_some());
+    let error = newer.unclaim("virtio-S1").unwrap_err();
+    assert!(error.to_string().contains("use the newer diskproof"), "{error}");
+    assert!(ClaimBook::open(state.path()).unwrap().named("virtio-S1").is_some());
+}
+
+fn newer(book: &Path) {
+    let text = fs::read_to_string(book).unwrap();
+    let text =
+        text.replace("\"minor\": 0", "\"minor\": 7").replace("\"names\"", "\"added_later\": 1, \"names\"");
+    fs::write(book, text).unwrap();
+}
+
+/// Written by 1.0; every later build of major 1 must read it.
+#[test]
+fn the_first_format_stays_readable() {
+    let state = tempfile::tempdir().unwrap();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/claims-1.0.json"), state.path().join("claims.json"))
+        .unwrap();
+    let mut permissions = fs::metadata(state.path().join("claims.json")).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
+    fs::set_permissions(state.path().join("claims.json"), permissions).unwrap();
+    let book = ClaimBook::open(state.path()).unwrap();
+    let claim = book.named("nvme-Samsung_SSD_990_S1234").unwrap();
+    assert_eq!(claim.strength, Strength::Strong);
+    assert_eq!(claim.identity.wwn.as_deref(), Some("eui.0025385b71b00001"));
+    assert_eq!((claim.identity.size_bytes, claim.claimed_unix_ms), (1_000_204_886_016, 1_795_219_200_000));
+}

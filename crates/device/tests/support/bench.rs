@@ -1,0 +1,139 @@
+//! The bench itself.
+
+use super::mirror::Mirror;
+use diskproof_device::{Candidate, ClaimBook, Claimed, Refusal, Roots, Witness, disk};
+use host::LocalRunner;
+use sha2::{Digest as _, Sha256};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use testkit::{Exclusive, LoopDevice, exclusive, fresh_dir, is_root};
+
+pub const MIB: u64 = 1 << 20;
+/// The disk's name below by-id.
+pub const NAME: &str = "test-DISK_A1";
+const SERIAL: &str = "A1";
+
+/// A claimed disk that nothing speaks against, until a test does something to it.
+pub struct Bench {
+    pub disk: LoopDevice,
+    pub dir: PathBuf,
+    pub book: ClaimBook,
+    mirror: Mirror,
+    serials: RefCell<Vec<(String, String)>>,
+    ids: RefCell<Vec<(String, String)>>,
+    // Dropped last: it cleans up.
+    _exclusive: Exclusive,
+}
+
+/// A bench with a disk of `mib` MiB; `None`, with a word, when we are not root.
+pub fn start(mib: u64) -> Option<Bench> {
+    if !is_root() {
+        println!("skipped: needs root and loop devices");
+        return None;
+    }
+    let exclusive = exclusive();
+    let dir = fresh_dir("guard");
+    let disk = LoopDevice::new(mib * MIB, "guard-disk");
+    let bench = Bench {
+        mirror: Mirror::new(dir.join("mirror")),
+        serials: RefCell::new(vec![(disk.name(), SERIAL.into())]),
+        ids: RefCell::new(vec![(NAME.into(), disk.name())]),
+        book: ClaimBook::open(&dir.join("state")).unwrap(),
+        disk,
+        dir,
+        _exclusive: exclusive,
+    };
+    Some(bench.claimed())
+}
+
+impl Bench {
+    /// Claims the disk, and proves that the guard lets it pass as it is: whatever refuses it later is the test's doing.
+    fn claimed(mut self) -> Self {
+        let candidate = Candidate::by_id(&self.roots(), NAME).unwrap();
+        self.book.claim(&candidate).unwrap();
+        self.accepted();
+        self
+    }
+
+    pub fn roots(&self) -> Roots {
+        self.mirror.refresh(&self.serials.borrow(), &self.ids.borrow())
+    }
+
+    /// Gives a device a serial number; an empty one takes it away.
+    pub fn set_serial(&self, device: &str, serial: &str) {
+        let mut serials = self.serials.borrow_mut();
+        serials.retain(|(name, _)| name != device);
+        serials.push((device.into(), serial.into()));
+    }
+
+    /// Points a name below by-id to a device.
+    pub fn set_id(&self, id: &str, device: &str) {
+        let mut ids = self.ids.borrow_mut();
+        ids.retain(|(name, _)| name != id);
+        ids.push((id.into(), device.into()));
+    }
+
+    pub fn path(&self) -> &str {
+        self.disk.path().to_str().unwrap()
+    }
+
+    pub fn ask(&self) -> Result<Claimed, Refusal> {
+        self.ask_for(NAME, 0)
+    }
+
+    pub fn ask_for(&self, id: &str, min_bytes: u64) -> Result<Claimed, Refusal> {
+        disk(&self.roots(), &LocalRunner, &self.book, id, min_bytes)
+    }
+
+    pub fn accepted(&self) -> Claimed {
+        self.ask().unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// The guard refuses the disk, nothing on it changes, this witness objects with these words, and says what to do.
+    pub fn refused(&self, witness: Witness, words: &[&str]) -> Refusal {
+        self.unchanged(|| self.ask().map(drop).unwrap_err(), witness, words)
+    }
+
+    /// The same for any question.
+    pub fn unchanged(&self, ask: impl FnOnce() -> Refusal, witness: Witness, words: &[&str]) -> Refusal {
+        let before = self.checksum();
+        let refusal = ask();
+        assert_eq!(before, self.checksum(), "the disk was written to");
+        let text = refusal.to_string();
+        println!("{text}\n");
+        let mine: Vec<_> = refusal.dissent.iter().filter(|d| d.witness == witness).collect();
+        assert!(!mine.is_empty(), "{witness} does not object:\n{text}");
+        for word in words {
+            let said = mine.iter().any(|d| d.saw.contains(word) || d.remedy.contains(word));
+            assert!(said, "{witness} does not say {word:?}:\n{text}");
+        }
+        for dissent in &refusal.dissent {
+            assert!(!dissent.remedy.is_empty(), "{} knows no remedy:\n{text}", dissent.witness);
+            assert!(text.contains(&dissent.witness.to_string()) && text.contains(&dissent.remedy));
+        }
+        refusal
+    }
+
+    fn checksum(&self) -> String {
+        checksum(self.disk.path())
+    }
+}
+
+/// SHA-256 of everything on a device. What waits in its page cache is written out first, so that a later write-back is not
+/// taken for a change.
+pub fn checksum(device: &Path) -> String {
+    super::run("sync", &[]);
+    let mut file = File::open(device).unwrap();
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let n = file.read(&mut buffer).unwrap();
+        if n == 0 {
+            break;
+        }
+        hash.update(&buffer[..n]);
+    }
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,11 @@
+//! A bench for the guard: a loop device that pretends to be a disk with a name, and proof that nothing was written to it.
+#![allow(dead_code, unused_imports, unreachable_pub, reason = "every test binary uses a part of it")]
+
+mod bench;
+mod child;
+mod mirror;
+mod tools;
+
+pub use bench::{Bench, MIB, NAME, start};
+pub use child::Child;
+pub use tools::{Mounted, Partition, mkfs, run, write_at};

@@ -1,0 +1,82 @@
+//! What tests do to a device by hand.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs a program that must succeed; its stdout.
+pub fn run(program: &str, args: &[&str]) -> String {
+    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let output = Command::new(program).args(args).env("LC_ALL", "C").env("PATH", path).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {args:?}: {stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Makes a file system that leaves nothing to be written later.
+pub fn mkfs(kind: &str, device: &Path) {
+    let device = device.to_str().unwrap();
+    match kind {
+        "ext4" => run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device]),
+        "ext3" => run("mkfs.ext3", &["-q", "-F", "-E", "lazy_itable_init=0", device]),
+        "xfs" => run("mkfs.xfs", &["-q", "-f", device]),
+        "btrfs" => run("mkfs.btrfs", &["-q", "-f", device]),
+        other => panic!("{other}"),
+    };
+}
+
+/// Writes bytes to a device, through its own page cache, and flushes them.
+pub fn write_at(device: &Path, offset: u64, bytes: &[u8]) {
+    let file = OpenOptions::new().write(true).open(device).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
+    file.sync_all().unwrap();
+}
+
+/// A mount, unmounted when dropped.
+pub struct Mounted(PathBuf);
+
+impl Mounted {
+    pub fn new(args: &[&str], target: &Path) -> Self {
+        std::fs::create_dir_all(target).unwrap();
+        let mut all = args.to_vec();
+        all.push(target.to_str().unwrap());
+        run("mount", &all);
+        Self(target.to_path_buf())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+/// A partition made by hand (the kernel may know no partition tables), deleted when dropped: a loop device that is
+/// detached keeps its partitions.
+pub struct Partition {
+    disk: PathBuf,
+    path: PathBuf,
+}
+
+impl Partition {
+    /// From 1 MiB on, `mib` MiB long.
+    pub fn new(disk: &Path, mib: u64) -> Self {
+        run("addpart", &[disk.to_str().unwrap(), "1", "2048", &(mib * 2048).to_string()]);
+        Self { disk: disk.to_path_buf(), path: PathBuf::from(format!("{}p1", disk.display())) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Partition {
+    fn drop(&mut self) {
+        let _ = Command::new("delpart").arg(&self.disk).arg("1").output();
+    }
+}
