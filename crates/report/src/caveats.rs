@@ -1,34 +1,25 @@
 //! Caveats in words: the same finding over many cells is said once.
 
+use crate::index::Index;
 use crate::paint::{Paint, Tone};
 use crate::table::NOT_STORAGE;
 use crate::wrap::fill;
 use record::finding::{Claim, Finding, Severity};
-use record::id::CellId;
-use record::judged::RunView;
+use std::collections::BTreeMap;
 
 /// Cells named in one caveat; the others are counted.
 const NAMED: usize = 6;
 
 /// All findings, grouped by claim and remedy, worst first. Empty when there are none.
-pub(crate) fn caveats(view: &RunView, width: usize, paint: Paint) -> String {
-    let mut groups: Vec<Vec<&Finding>> = Vec::new();
-    for finding in view.findings.iter().filter(|f| f.claim != Claim::ExpectationMissed) {
-        let same = |g: &&mut Vec<&Finding>| {
-            g[0].claim == finding.claim && g[0].remedy == finding.remedy && g[0].severity == finding.severity
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
-        }
-    }
+pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
+    let groups = groups(&index.view.findings);
     if groups.is_empty() {
         return String::new();
     }
     let mut out = paint.text(Tone::Heading, "What to know before quoting these numbers");
     out.push('\n');
     for group in groups {
-        let finding = group[0];
+        let finding = worst(&group);
         let (label, tone) = match (finding.claim, finding.severity) {
             (Claim::TrialsFailed, Severity::Void) => ("NOT MEASURED", Tone::Bad),
             (_, Severity::Void) => (NOT_STORAGE, Tone::Bad),
@@ -38,16 +29,38 @@ pub(crate) fn caveats(view: &RunView, width: usize, paint: Paint) -> String {
         let head = format!("  {}: {}", paint.text(tone, label), title(finding.claim));
         out.push_str(&head);
         out.push('\n');
-        let cells: Vec<&CellId> = group.iter().map(|f| &f.cell).collect();
         let example =
-            if group.len() > 1 { format!("{}: ", name(view, &finding.cell)) } else { String::new() };
+            if group.len() > 1 { format!("{}: ", index.name(&finding.cell)) } else { String::new() };
         out.push_str(&fill("    ", &format!("{example}{}", finding.text), width));
-        if view.cells.len() > 1 {
-            out.push_str(&fill("    in ", &names(view, &cells), width));
+        if index.view.cells.len() > 1 {
+            out.push_str(&fill("    in ", &names(index, &group), width));
         }
         out.push_str(&fill("    > ", &finding.remedy, width));
     }
     out
+}
+
+/// Findings that are said in one breath: same claim, same severity, same remedy but for its figures. Missed expectations
+/// have a place of their own.
+fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut places: BTreeMap<(Claim, Severity, String), usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings.iter().filter(|f| f.claim != Claim::ExpectationMissed) {
+        let words: String = finding.remedy.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let place = *places.entry((finding.claim, finding.severity, words)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
+}
+
+/// The widest interval of its group; of other findings, the first.
+fn worst<'a>(group: &[&'a Finding]) -> &'a Finding {
+    let width = |f: &Finding| f.evidence.get("half_width_share").copied().unwrap_or(0.0);
+    let first = group[0];
+    group.iter().copied().fold(first, |worst, f| if width(f) > width(worst) { f } else { worst })
 }
 
 /// A claim as a heading.
@@ -71,28 +84,13 @@ fn title(claim: Claim) -> &'static str {
     }
 }
 
-/// A cell by what tells it from the others.
-pub(crate) fn name(view: &RunView, id: &CellId) -> String {
-    let Some(cell) = view.cells.iter().find(|c| c.id == *id) else {
-        return id.to_string();
-    };
-    let stacks = view.cells.iter().any(|c| c.stack != cell.stack);
-    let workloads = view.cells.iter().any(|c| c.workload != cell.workload);
-    let base = match (stacks, workloads) {
-        (true, true) => format!("{}/{}", cell.stack, cell.workload),
-        (false, true) => cell.workload.clone(),
-        _ => cell.stack.clone(),
-    };
-    if view.cells.iter().any(|c| c.target != cell.target) { format!("{}:{base}", cell.target) } else { base }
-}
-
-fn names(view: &RunView, cells: &[&CellId]) -> String {
-    if cells.len() == view.cells.len() && cells.len() > 1 {
-        return format!("all {} cells", cells.len());
+fn names(index: &Index<'_>, group: &[&Finding]) -> String {
+    if group.len() == index.view.cells.len() && group.len() > 1 {
+        return format!("all {} cells", group.len());
     }
-    let mut list: Vec<String> = cells.iter().take(NAMED).map(|id| name(view, id)).collect();
-    if cells.len() > NAMED {
-        list.push(format!("and {} more", cells.len() - NAMED));
+    let mut list: Vec<String> = group.iter().take(NAMED).map(|f| index.name(&f.cell)).collect();
+    if group.len() > NAMED {
+        list.push(format!("and {} more", group.len() - NAMED));
     }
     list.join(", ")
 }

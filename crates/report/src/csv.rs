@@ -1,5 +1,6 @@
 //! CSV in long format: one row per cell and metric, quoted by RFC 4180, UTF-8, lines end in CR LF.
 
+use crate::index::Index;
 use record::finding::Served;
 use record::judged::{CellView, RunView, Status};
 use std::collections::BTreeSet;
@@ -34,6 +35,7 @@ const TAIL: [&str; 19] = [
 pub fn csv(view: &RunView) -> String {
     let factors: BTreeSet<&str> =
         view.cells.iter().flat_map(|c| c.levels.keys()).map(String::as_str).collect();
+    let index = Index::of(view);
     let mut out = String::new();
     let mut header: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
     header.extend(factors.iter().map(|f| format!("level_{f}")));
@@ -50,16 +52,16 @@ pub fn csv(view: &RunView) -> String {
         ];
         head.extend(factors.iter().map(|f| cell.levels.get(*f).cloned().unwrap_or_default()));
         if cell.metrics.is_empty() {
-            row(&mut out, &[head.clone(), tail(view, cell, None)].concat());
+            row(&mut out, &[head.clone(), tail(&index, cell, None)].concat());
         }
         for name in cell.metrics.keys() {
-            row(&mut out, &[head.clone(), tail(view, cell, Some(name))].concat());
+            row(&mut out, &[head.clone(), tail(&index, cell, Some(name))].concat());
         }
     }
     out
 }
 
-fn tail(view: &RunView, cell: &CellView, name: Option<&str>) -> Vec<String> {
+fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>) -> Vec<String> {
     let metric = name.and_then(|n| cell.metrics.get(n));
     let served = match name {
         Some(n) if n.starts_with("read_") => cell.served_read,
@@ -67,16 +69,15 @@ fn tail(view: &RunView, cell: &CellView, name: Option<&str>) -> Vec<String> {
         _ => cell.served,
     };
     let share = |of: fn(&Served) -> f64| optional(served.as_ref().map(of));
-    let expectation = view.expectations.iter().find(|e| e.cell == cell.id && Some(e.of.as_str()) == name);
+    let expectation = index.expectations(&cell.id).iter().find(|e| Some(e.of.as_str()) == name);
     let status = expectation.map_or("", |e| match e.status {
         Status::Met => "met",
         Status::Missed => "missed",
         Status::Undecided => "undecided",
     });
-    let findings: BTreeSet<String> = view
-        .findings
+    let findings: BTreeSet<String> = index
+        .findings(&cell.id)
         .iter()
-        .filter(|f| f.cell == cell.id)
         .filter_map(|f| serde_json::to_value(f.claim).ok()?.as_str().map(str::to_owned))
         .collect();
     vec![

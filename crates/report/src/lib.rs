@@ -3,6 +3,7 @@
 mod caveats;
 mod csv;
 mod footer;
+mod index;
 mod json;
 mod number;
 mod paint;

@@ -1,8 +1,9 @@
 //! What a cell's rows say: which metrics are worth showing for its workload.
 
+use crate::index::Index;
 use crate::number;
 use record::finding::Served;
-use record::judged::{CellView, ExpectationView, Metric, RunView, Status};
+use record::judged::{CellView, ExpectationView, Metric, Status};
 
 /// From this block size on, bandwidth says more than I/Os per second.
 const LARGE_BLOCK: u64 = 128 << 10;
@@ -38,7 +39,7 @@ impl Line {
 
 /// Lines of a measured cell; empty when nothing was measured. `shown` collects the expectations that are shown here.
 pub(crate) fn lines<'a>(
-    view: &'a RunView,
+    index: &Index<'a>,
     cell: &CellView,
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Vec<Line> {
@@ -55,22 +56,22 @@ pub(crate) fn lines<'a>(
         let served = if *side == "read" { cell.served_read } else { cell.served_write };
         let p99 = cell.metrics.get(&format!("{side}_lat_p99"));
         if let Some(metric) = cell.metrics.get(&own) {
-            lines.push(line(view, cell, side, metric, p99, served, &names, shown));
+            lines.push(line(index, cell, side, metric, p99, served, &names, shown));
         }
     }
-    let of_both = view.expectations.iter().any(|e| e.cell == cell.id && e.of == what);
+    let of_both = index.expectations(&cell.id).iter().any(|e| e.of == what);
     if both
         && of_both
         && let Some(metric) = cell.metrics.get(what)
     {
-        lines.push(line(view, cell, "both", metric, None, cell.served, &[what], shown));
+        lines.push(line(index, cell, "both", metric, None, cell.served, &[what], shown));
     }
     lines
 }
 
 #[expect(clippy::too_many_arguments, reason = "one line of a table has that many parts")]
 fn line<'a>(
-    view: &'a RunView,
+    index: &Index<'a>,
     cell: &CellView,
     side: &'static str,
     metric: &Metric,
@@ -80,7 +81,7 @@ fn line<'a>(
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Line {
     let (value, unit) = number::with_interval(metric);
-    let expectation = view.expectations.iter().find(|e| e.cell == cell.id && names.contains(&e.of.as_str()));
+    let expectation = index.expectations(&cell.id).iter().find(|e| names.contains(&e.of.as_str())).copied();
     shown.extend(expectation);
     Line {
         side,

@@ -1,8 +1,10 @@
 //! The table of cells.
 
+use crate::index::Index;
 use crate::rows::{self, Line};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
 use record::judged::{CellView, ExpectationView, RunView, Status};
+use std::collections::BTreeMap;
 
 /// Blank columns and one rule under the header.
 pub(crate) const STYLE: TableStyle =
@@ -39,11 +41,13 @@ enum Remark {
 type Body<'a> = Vec<(&'a CellView, Vec<Line>)>;
 
 /// The table, and the expectations that it shows.
-pub(crate) fn table(view: &RunView, width: usize, colour: bool) -> (String, Vec<&ExpectationView>) {
+pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (String, Vec<&'a ExpectationView>) {
     let mut shown = Vec::new();
-    let body: Body<'_> =
-        by_workload(view).into_iter().map(|cell| (cell, rows::lines(view, cell, &mut shown))).collect();
-    let full = wanted(view, &body);
+    let body: Body<'_> = by_workload(index.view)
+        .into_iter()
+        .map(|cell| (cell, rows::lines(index, cell, &mut shown)))
+        .collect();
+    let full = wanted(index, &body);
     let narrower = [
         full,
         Columns { remark: full.remark.short(&body), ..full },
@@ -60,26 +64,25 @@ pub(crate) fn table(view: &RunView, width: usize, colour: bool) -> (String, Vec<
 }
 
 /// What all cells have in common and the table therefore leaves out.
-pub(crate) fn in_common(view: &RunView) -> String {
-    let Some(first) = view.cells.first() else {
+pub(crate) fn in_common(index: &Index<'_>) -> String {
+    let Some(first) = index.view.cells.first() else {
         return "no cells".to_owned();
     };
-    let (stacks, workloads) = (differ(view, |c| &c.stack), differ(view, |c| &c.workload));
-    match (stacks, workloads) {
+    match (index.stacks, index.workloads) {
         (false, true) => format!("stack {}", first.stack),
         (true, false) => format!("workload {}", first.workload),
         _ => String::new(),
     }
 }
 
-fn wanted(view: &RunView, body: &Body<'_>) -> Columns {
+fn wanted(index: &Index<'_>, body: &Body<'_>) -> Columns {
     let all = || body.iter().flat_map(|(_, lines)| lines);
-    let (stacks, workloads) = (differ(view, |c| &c.stack), differ(view, |c| &c.workload));
+    let (stacks, workloads) = (index.stacks, index.workloads);
     let mut units = all().map(|l| l.unit).filter(|u| !u.is_empty());
     let unit = units.next().filter(|first| all().all(|l| l.unit == *first || l.unit.is_empty()));
     let remark = all().any(|l| !l.rest.is_empty()) || body.iter().any(|(c, _)| c.void);
     Columns {
-        target: differ(view, |c| &c.target),
+        target: index.targets,
         workload: workloads || !stacks,
         stack: stacks || !workloads,
         side: all().any(|l| l.side != "read"),
@@ -133,17 +136,14 @@ fn render(body: &Body<'_>, columns: Columns, width: Option<usize>, colour: bool)
 
 /// Cells of one workload stand together, in the order of the file, since stacks are what is compared.
 fn by_workload(view: &RunView) -> Vec<&CellView> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in &view.cells {
-        if !names.contains(&cell.workload.as_str()) {
-            names.push(&cell.workload);
-        }
+        let next = places.len();
+        places.entry(&cell.workload).or_insert(next);
     }
-    names.iter().flat_map(|name| view.cells.iter().filter(move |c| c.workload == *name)).collect()
-}
-
-fn differ(view: &RunView, of: fn(&CellView) -> &String) -> bool {
-    view.cells.iter().any(|c| of(c) != of(&view.cells[0]))
+    let mut cells: Vec<&CellView> = view.cells.iter().collect();
+    cells.sort_by_key(|c| places.get(c.workload.as_str()).copied());
+    cells
 }
 
 /// Names and alignment of the columns that are shown.

@@ -1,21 +1,26 @@
 //! The answer for people.
 
-use crate::caveats::{self, caveats};
+use crate::caveats::caveats;
 use crate::footer;
+use crate::index::Index;
 use crate::paint::{Paint, Tone};
 use crate::table::{in_common, table};
 use crate::wrap::fill;
 use record::judged::{ExpectationView, RunView, Status};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The narrowest page that is laid out; a narrower terminal wraps by itself.
 const NARROWEST: usize = 60;
+/// Expectations that are put in words; the others are counted.
+const WORDED: usize = 20;
 
 /// A run as a page of text: the question, the table, the answer, what to know before quoting, what it rests on.
 #[must_use]
 pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
     let width = width.max(NARROWEST);
     let paint = Paint { colour };
+    let index = Index::of(view);
     let mut out = paint.text(Tone::Heading, &view.experiment);
     out.push('\n');
     if let Some(question) = &view.question {
@@ -25,15 +30,18 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
         let list: Vec<String> = view.parameters.iter().map(|(k, v)| format!("{k} = {v}")).collect();
         out.push_str(&fill("with ", &list.join(", "), width));
     }
-    let common = in_common(view);
+    let common = in_common(&index);
     if !common.is_empty() {
         out.push_str(&fill("", &common, width));
     }
     out.push('\n');
-    let (cells, shown) = table(view, width, colour);
+    let (cells, shown) = table(&index, width, colour);
     out.push_str(&cells);
-    let parts =
-        [answers(view, width, paint), expectations(view, &shown, width, paint), caveats(view, width, paint)];
+    let parts = [
+        answers(view, width, paint),
+        expectations(&index, &shown, width, paint),
+        caveats(&index, width, paint),
+    ];
     for part in parts.iter().filter(|p| !p.is_empty()) {
         out.push('\n');
         out.push_str(part);
@@ -60,7 +68,8 @@ fn answers(view: &RunView, width: usize, paint: Paint) -> String {
 }
 
 /// How many expectations were met, and those that need words: missed, open, or not in the table.
-fn expectations(view: &RunView, shown: &[&ExpectationView], width: usize, paint: Paint) -> String {
+fn expectations(index: &Index<'_>, shown: &[&ExpectationView], width: usize, paint: Paint) -> String {
+    let view = index.view;
     if view.expectations.is_empty() {
         return String::new();
     }
@@ -83,17 +92,27 @@ fn expectations(view: &RunView, shown: &[&ExpectationView], width: usize, paint:
     };
     let mut out =
         format!("{} {}\n", paint.text(Tone::Heading, "Expectations:"), paint.text(tone, &words.join(", ")));
-    for e in &view.expectations {
-        let in_table = shown.iter().any(|s| std::ptr::eq(*s, e));
-        if e.status == Status::Met && in_table {
-            continue;
-        }
+    let in_table: BTreeSet<*const ExpectationView> = shown.iter().map(|e| std::ptr::from_ref(*e)).collect();
+    let mut worded: Vec<&ExpectationView> = view
+        .expectations
+        .iter()
+        .filter(|e| e.status != Status::Met || !in_table.contains(&std::ptr::from_ref(*e)))
+        .collect();
+    worded.sort_by_key(|e| match e.status {
+        Status::Missed => 0,
+        Status::Undecided => 1,
+        Status::Met => 2,
+    });
+    for e in worded.iter().take(WORDED) {
         let mark = match e.status {
             Status::Met => "met",
             Status::Missed => "MISSED",
             Status::Undecided => "open",
         };
-        out.push_str(&fill("  ", &format!("{mark}: {}: {}.", caveats::name(view, &e.cell), e.text), width));
+        out.push_str(&fill("  ", &format!("{mark}: {}: {}.", index.name(&e.cell), e.text), width));
+    }
+    if worded.len() > WORDED {
+        let _ = writeln!(out, "  and {} more", worded.len() - WORDED);
     }
     out
 }

@@ -5,16 +5,20 @@
 
 use crate::figures::with_unit;
 use record::judged::{Answer, CellView, Metric};
+use std::collections::BTreeMap;
 
 /// One answer per workload that at least two cells measured with storage figures.
 pub(crate) fn of(cells: &[CellView]) -> Vec<Answer> {
-    let mut workloads: Vec<&str> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut workloads: Vec<(&str, Vec<&CellView>)> = Vec::new();
     for cell in cells {
-        if !workloads.contains(&cell.workload.as_str()) {
-            workloads.push(&cell.workload);
+        let place = *places.entry(&cell.workload).or_insert(workloads.len());
+        match workloads.get_mut(place) {
+            Some((_, rivals)) => rivals.push(cell),
+            None => workloads.push((&cell.workload, vec![cell])),
         }
     }
-    workloads.into_iter().filter_map(|workload| answer(workload, cells)).collect()
+    workloads.into_iter().filter_map(|(workload, rivals)| answer(workload, &rivals)).collect()
 }
 
 /// Large blocks are judged by bandwidth, small ones by I/Os per second.
@@ -25,8 +29,8 @@ fn headline(cell: &CellView) -> &'static str {
     }
 }
 
-fn answer(workload: &str, cells: &[CellView]) -> Option<Answer> {
-    let rivals: Vec<&CellView> = cells.iter().filter(|c| c.workload == workload && !c.void).collect();
+fn answer(workload: &str, cells: &[&CellView]) -> Option<Answer> {
+    let (void, rivals): (Vec<&CellView>, Vec<&CellView>) = cells.iter().partition(|c| c.void);
     let metric = headline(rivals.first()?);
     let mut ranked: Vec<(&CellView, &Metric)> =
         rivals.iter().filter_map(|c| Some((*c, c.metrics.get(metric)?))).collect();
@@ -65,6 +69,12 @@ fn answer(workload: &str, cells: &[CellView]) -> Option<Answer> {
             list(&names)
         )
     };
+    let text = if void.is_empty() {
+        text
+    } else {
+        let names: Vec<String> = void.iter().map(|c| name(c, cells)).collect();
+        format!("{text} (not compared, since their figures are not storage figures: {})", list(&names))
+    };
     Some(Answer {
         workload: workload.to_owned(),
         metric: metric.to_owned(),
@@ -83,10 +93,13 @@ fn name(cell: &CellView, rivals: &[&CellView]) -> String {
     }
 }
 
+/// Names in a sentence; of many, the first few and their number.
 fn list(names: &[String]) -> String {
+    const MOST: usize = 6;
     match names {
         [] => String::new(),
         [one] => one.clone(),
+        many if many.len() > MOST => format!("{} and {} more", many[..MOST].join(", "), many.len() - MOST),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }

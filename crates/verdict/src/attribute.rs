@@ -222,15 +222,20 @@ fn most_cached(facts: &Facts<'_>) -> f64 {
         Some(o) if o.rw.is_random() && o.random_distribution == "random" => {
             (held + facts.slack(&facts.read)).min(1.0)
         }
-        Some(o) if !o.rw.is_random() => {
+        Some(o) if !o.rw.is_random() && held > 0.0 => {
             let passes = facts.read.asked / size;
-            let again = (passes - 1.0).max(0.0);
-            let first = before.min(passes);
-            if held > 0.0 { ((first + again) / passes).min(1.0) } else { 0.0 }
+            let at_start = (before + fetched_earlier(facts) / size).min(held);
+            ((at_start.min(passes) + (passes - 1.0).max(0.0)) / passes).min(1.0)
         }
         _ if held > 0.0 => 1.0,
         _ => 0.0,
     }
+}
+
+/// Bytes of data that the devices delivered before the window began, while the engine ramped up: these may be cached since.
+fn fetched_earlier(facts: &Facts<'_>) -> f64 {
+    let ratio = facts.before.and_then(|f| f.expansion()).unwrap_or(1.0);
+    facts.read_earlier.unwrap_or(0.0) * ratio
 }
 
 /// Share of reads that went through read-like calls but for which the engine's processes fetched nothing.

@@ -61,6 +61,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) span: Span<'a>,
     pub(crate) read: Flow,
     pub(crate) write: Flow,
+    /// Bytes read from the direct devices between the first sample and the window: during the ramp.
+    pub(crate) read_earlier: Option<f64>,
     /// `None`: nobody could look into the files.
     pub(crate) before: Option<Files>,
     pub(crate) after: Option<Files>,
@@ -104,6 +106,7 @@ impl<'a> Facts<'a> {
             span,
             read,
             write,
+            read_earlier: device_bytes(&span.before(), topology, |b| b.read_bytes),
             before: files(&trial.files_before, topology),
             after: files(&trial.files_after, topology),
             cached_before: sum(&trial.cache_before, |r| Some(r.cached_bytes)),

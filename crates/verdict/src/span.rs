@@ -18,6 +18,13 @@ impl<'a> Span<'a> {
         Self { samples, window }
     }
 
+    /// From the first sample to the window's start; empty when there is nothing before it.
+    pub(crate) fn before(&self) -> Self {
+        let first = self.samples.first().map_or(self.window.start_ns, |s| s.monotonic_ns);
+        let start_ns = first.min(self.window.start_ns);
+        Self { samples: self.samples, window: Window { start_ns, end_ns: self.window.start_ns } }
+    }
+
     pub(crate) fn seconds(&self) -> f64 {
         self.window.seconds()
     }

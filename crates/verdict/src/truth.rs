@@ -3,7 +3,7 @@
 use crate::attribute::{Attribution, attribute};
 use crate::detect::{Detected, Scene, in_trial};
 use crate::facts::Facts;
-use crate::testing::{GIB, MIB, Truth, btrfs, filesystem};
+use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, whole};
 use record::finding::{Claim, Served, Severity};
 use record::stack::{BtrfsProfile, FsKind};
 use record::topology::BlockKind;
@@ -264,6 +264,26 @@ fn cold_at_first_then_pass_after_pass_from_memory() {
     let (shares, _) = judged(&t);
     assert_served(shares.both, Served { device: 0.1, page_cache: 0.9, ..Served::default() });
     assert_eq!(claims(&t), [Claim::ServedFromPageCache, Claim::SmallerThanMemory]);
+}
+
+#[test]
+fn what_the_ramp_fetched_is_in_memory_when_the_clock_starts() {
+    let mut t = Truth::new(Rw::Read, 131_072, false, filesystem(FsKind::Ext4), 1);
+    t.asked(384 * MIB, 0);
+    let mut record = t.record();
+    for sample in &mut record.evidence.samples {
+        // All of the file is read in the two seconds before the window.
+        let part = ((sample.monotonic_ns as f64 / 1e9 - 98.0) / 2.0).clamp(0.0, 1.0);
+        sample.block.values_mut().for_each(|b| b.read_bytes = whole(256.0 * MIB as f64 * part));
+    }
+    let facts = Facts::of(&record, &t.cell).unwrap();
+    assert_served(attribute(&facts).both, only(|s| s.page_cache = 1.0));
+    // Nothing was fetched earlier: then only the second pass can have been in memory.
+    let facts = Facts { read_earlier: Some(0.0), ..facts };
+    assert_served(
+        attribute(&facts).both,
+        Served { page_cache: 1.0 / 3.0, unknown: 2.0 / 3.0, ..Served::default() },
+    );
 }
 
 #[test]

@@ -166,8 +166,9 @@ fn surplus(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
         return 0.0;
     }
     let strangers = flow.others >= 0.5 * surplus;
-    let alone_can_not = read && plain && flow.asked > 0.0 && device >= 1.25 * flow.asked;
-    if strangers || alone_can_not { surplus } else { 0.0 }
+    let alone =
+        read && plain && flow.asked > 0.0 && flow.own.is_some_and(|own| device >= 1.25 * own.max(flow.asked));
+    if strangers || alone { surplus } else { 0.0 }
 }
 
 /// Errors that the engine went on after.
