@@ -96,7 +96,8 @@ impl Lab {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         left.extend(mounts.lines().filter(|l| is_mine(l)).map(|l| format!("mount {l}")));
         for device in std::fs::read_dir("/sys/block").unwrap().flatten() {
-            let backing = std::fs::read_to_string(device.path().join("loop/backing_file")).unwrap_or_default();
+            let backing =
+                std::fs::read_to_string(device.path().join("loop/backing_file")).unwrap_or_default();
             if is_mine(&backing) {
                 left.push(format!("loop {backing}"));
             }
@@ -196,7 +197,8 @@ impl Running {
     /// The node: our child's only child.
     fn node(&self) -> i32 {
         let pid = self.child.id();
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let found = children.split_whitespace().next().map(|pid| pid.parse().unwrap());
         found.unwrap_or_else(|| child_by_scan(pid))
     }
@@ -327,7 +329,8 @@ fn loop_ctrl_c_keeps_what_was_measured_and_a_second_one_does_not_stop_the_undo()
     let runs = lab.list();
     assert_eq!((trials(&runs[0]), runs[0]["stopped"]["reason"].as_str()), ((2, 4), Some("interrupted")));
     let view = lab.export();
-    let done: u64 = view["cells"].as_array().unwrap().iter().map(|c| c["trials"]["done"].as_u64().unwrap()).sum();
+    let done: u64 =
+        view["cells"].as_array().unwrap().iter().map(|c| c["trials"]["done"].as_u64().unwrap()).sum();
     assert_eq!(done, 2);
 }
 
@@ -354,7 +357,8 @@ fn loop_quick_says_memory_where_it_is_memory() {
     let dir = Path::new("/dev/shm/diskproof-test-quick");
     let _ = std::fs::remove_dir_all(dir);
     std::fs::create_dir(dir).unwrap();
-    let quick = lab.diskproof(&["quick", dir.to_str().unwrap(), "--seconds", "1", "--rounds", "1", "--size", "16m"]);
+    let quick =
+        lab.diskproof(&["quick", dir.to_str().unwrap(), "--seconds", "1", "--rounds", "1", "--size", "16m"]);
     let left = std::fs::read_dir(dir).unwrap().count();
     std::fs::remove_dir_all(dir).unwrap();
     assert_eq!((quick.code, left), (0, 0), "{}\n{}", quick.out, quick.err);

@@ -40,6 +40,8 @@ struct ToolFound {
     /// Debian's package that brings it.
     package: &'static str,
     present: bool,
+    /// What can't be done without it.
+    needed_for: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,7 +87,7 @@ fn look(args: &Doctor, settings: &Settings) -> Findings {
 fn tool_found(runner: &dyn Runner, tool: Tool) -> ToolFound {
     let present = host::resolve(tool).is_ok();
     let version = present.then(|| host::version(runner, tool)).flatten();
-    ToolFound { name: tool.name(), version, package: tool.package(), present }
+    ToolFound { name: tool.name(), version, package: tool.package(), present, needed_for: needed_for(tool) }
 }
 
 fn text(findings: &Findings) -> String {
@@ -124,7 +126,23 @@ fn tool_row(tool: &ToolFound) -> [String; 2] {
     let told = match (&tool.version, tool.present) {
         (Some(version), _) => version.clone(),
         (None, true) => "there; tells no version".to_owned(),
-        (None, false) => format!("MISSING; Debian: apt-get install {}", tool.package),
+        (None, false) => format!("not there: {} (Debian: apt-get install {})", tool.needed_for, tool.package),
     };
     [format!("  {}", tool.name), told]
+}
+
+/// What can't be done without a tool.
+fn needed_for(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Fio => "NOTHING can be measured without it",
+        Tool::Losetup | Tool::Mount | Tool::Umount => "needed for all but lent directories",
+        Tool::Blkid | Tool::Wipefs => "needed for disks",
+        Tool::MkfsExt3 => "needed for ext3",
+        Tool::MkfsExt4 => "needed for ext4",
+        Tool::MkfsXfs => "needed for xfs",
+        Tool::Btrfs | Tool::MkfsBtrfs => "needed for btrfs",
+        Tool::Modprobe => "needed only for kernel features that are modules",
+        Tool::Sudo => "needed only by users who aren't root",
+        _ => "can be done without",
+    }
 }

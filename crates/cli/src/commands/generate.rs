@@ -80,7 +80,7 @@ fn reference() -> String {
 }
 
 fn section(text: &mut String, name: &str, command: &mut Command) {
-    let help = command.render_long_help().to_string();
+    let help = command.render_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = writeln!(text, "## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
 }

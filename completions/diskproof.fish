@@ -1,0 +1,201 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_diskproof_global_optspecs
+    string join \n config= store= state= color= sudo= progress= q/quiet h/help V/version
+end
+
+function __fish_diskproof_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_diskproof_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_diskproof_using_subcommand
+    set -l cmd (__fish_diskproof_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c diskproof -n "__fish_diskproof_needs_command" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_needs_command" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_needs_command" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_needs_command" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_needs_command" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_needs_command" -s V -l version -d 'Print version'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "quick" -d 'What does this directory\'s storage really do? About a minute, no root, no file'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "new" -d 'Write a commented experiment to start from'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment, and answer its question'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Go on with a run that was interrupted: only the missing trials are done'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the answer of a run again'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s answer for programs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: free or not, and why'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and may be overwritten'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Take a claim back'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tell what this machine can do: tools, privileges, kernel, clock, noise, settings'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The process on the measured machine; speaks to its controller over stdio'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "generate" -d 'Write man pages, completions, schema and command reference below a folder'
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l seconds -d 'Measured seconds per trial' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l rounds -d 'Rounds: each measures everything once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l size -d 'Bytes of data, e.g. 512m; default: from free space' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l json -d 'Print every event as one line of JSON; the same as --progress json'
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l kind -d 'What it starts from' -r -f -a "emulated\t'Emulated volumes with IOPS limits (needs root)'
+directory\t'A lent directory (needs no root)'
+disks\t'Real disks, claimed beforehand (needs root, overwrites them)'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Give a parameter of the experiment a value; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else the clock\'s' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Give a parameter of the experiment a value; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'Seed of every random choice; default: the file\'s, else the clock\'s' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s o -l output -d 'Where to write it; default: standard output' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l yes-i-own -d 'The disk\'s serial number, instead of typing it when asked' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-noise -d 'Leave out the two-second measurement of the machine\'s noise'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s h -l help -d 'Print help'
