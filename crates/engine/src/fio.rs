@@ -1,6 +1,5 @@
 //! Jens Axboe's fio as an engine.
 
-mod errno;
 mod forbidden;
 mod ini;
 mod jobfile;
@@ -9,9 +8,8 @@ mod layout;
 pub mod log;
 mod output;
 mod perform;
-mod process;
-mod regions;
 mod userfile;
 mod version;
 
+pub(crate) use forbidden::unsafe_text;
 pub use perform::FioEngine;

@@ -1,10 +1,15 @@
 //! Load generators. They accept only a [`device::Ground`], so none can be pointed at a disk that the guard hasn't cleared.
 //!
-//! [`Engine`] is the seam: `fio` is the first engine behind it.
+//! [`Engine`] is the seam; behind it are `fio` and `native`.
 
 mod contract;
+mod data;
+mod errno;
 mod error;
 pub mod fio;
+pub mod native;
+mod process;
+mod regions;
 
 pub use contract::{Engine, Job};
 pub use error::EngineError;

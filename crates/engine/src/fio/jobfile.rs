@@ -3,7 +3,7 @@
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
 use super::output::Asked;
-use super::regions::{Region, assign};
+use crate::regions::{Region, assign};
 use crate::contract::Job;
 use record::workload::{CacheStart, Options};
 use std::time::Duration;
@@ -193,9 +193,4 @@ pub(super) fn fio_seed(seed: u64) -> u64 {
 pub(super) fn milliseconds(seconds: f64) -> String {
     let time = Duration::try_from_secs_f64(seconds.clamp(0.0, 1e9)).unwrap_or_default();
     format!("{}ms", time.as_millis())
-}
-
-/// The bytes a layout must have, whatever the block size: fio leaves out a last block that is cut off.
-pub(super) fn whole_blocks(size_bytes: u64, block_bytes: u64) -> u64 {
-    size_bytes.checked_next_multiple_of(block_bytes.max(1)).unwrap_or(size_bytes)
 }

@@ -2,21 +2,24 @@
 //! automatic layout reserves space on most file systems and leaves it unwritten, so that reads give zeros from no device.
 
 use super::ini::{Ini, Section, escape};
-use super::jobfile::{self, whole_blocks};
+use super::jobfile;
 use super::json;
 use super::perform::{argv, messages, seconds};
-use super::process::{self, GRACE, Order, Why};
-use super::regions::{DATA_PREFIX, Region};
 use super::userfile::{self, Rewritten};
 use crate::contract::Job;
+use crate::data::{
+    UNIT_BYTES, check_device, check_device_size, check_in_place, clear, create, data_files, io_error, size,
+    whole_blocks,
+};
 use crate::error::EngineError;
+use crate::process::{self, GRACE, Order, Why};
+use crate::regions::Region;
 use device::Place;
 use record::workload::{Ask, Layout, Options};
-use rustix::fs::{FallocateFlags, fallocate, ftruncate};
+use rustix::fs::ftruncate;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,9 +31,6 @@ const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 
 /// When a layout of little data should have ended.
 const EXPECTED: Duration = Duration::from_secs(30);
-
-/// Lengths are rounded up to this, so that direct I/O can reach the last block.
-const UNIT_BYTES: u64 = 4096;
 
 /// Lays the data out and verifies it.
 pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
@@ -118,69 +118,6 @@ pub(super) fn check_user_files(job: &Job<'_>, file: &Rewritten) -> Result<Vec<Pa
         return Err(EngineError::LaidOutShort { path, found_bytes, wanted_bytes });
     }
     Ok(paths)
-}
-
-/// Our data files in a directory.
-fn data_files(directory: &Path) -> Result<Vec<PathBuf>, EngineError> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(io_error("list", directory))? {
-        let entry = entry.map_err(io_error("list", directory))?;
-        if entry.file_name().to_string_lossy().starts_with(DATA_PREFIX) {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// Removes what an earlier trial left, so that every trial allocates anew.
-fn clear(directory: &Path) -> Result<(), EngineError> {
-    data_files(directory)?.iter().try_for_each(|path| fs::remove_file(path).map_err(io_error("remove", path)))
-}
-
-/// Whether all data is there: no trial may begin on less, since fio would then lay the rest out itself.
-pub(super) fn check_in_place(regions: &[Region]) -> Result<(), EngineError> {
-    for region in regions.iter().filter(|r| !r.block) {
-        let found_bytes = fs::metadata(&region.path).map_err(io_error("examine", &region.path))?.len();
-        if found_bytes < region.end_bytes() {
-            let wanted_bytes = region.end_bytes();
-            return Err(EngineError::LaidOutShort { path: region.path.clone(), found_bytes, wanted_bytes });
-        }
-    }
-    check_device(regions)
-}
-
-fn check_device(regions: &[Region]) -> Result<(), EngineError> {
-    let last = regions.iter().filter(|r| r.block).max_by_key(|r| r.end_bytes());
-    last.map_or(Ok(()), |region| check_device_size(&region.path, region.end_bytes()))
-}
-
-fn check_device_size(path: &Path, needed_bytes: u64) -> Result<(), EngineError> {
-    let mut device = File::open(path).map_err(io_error("open", path))?;
-    let found_bytes = device.seek(SeekFrom::End(0)).map_err(io_error("seek in", path))?;
-    if needed_bytes > found_bytes {
-        return Err(EngineError::TooSmall { path: path.to_owned(), found_bytes, needed_bytes });
-    }
-    Ok(())
-}
-
-fn create(regions: &[Region], layout: Layout) -> Result<(), EngineError> {
-    for region in regions {
-        let file = OpenOptions::new().write(true).create_new(true).open(&region.path);
-        let file = file.map_err(io_error("create", &region.path))?;
-        size(&file, &region.path, whole_blocks(region.size_bytes, UNIT_BYTES), layout)?;
-    }
-    Ok(())
-}
-
-/// Gives an empty file its length. A file that is to be written has it from the start: fio would extend it in its own way.
-fn size(file: &File, path: &Path, length: u64, layout: Layout) -> Result<(), EngineError> {
-    let sized = match layout {
-        Layout::Written | Layout::Hole => ftruncate(file, length),
-        Layout::Unwritten => fallocate(file, FallocateFlags::empty(), 0, length),
-    };
-    sized.map_err(|e| io_error("give its length to", path)(e.into()))?;
-    file.sync_all().map_err(io_error("flush", path))
 }
 
 /// Runs a layout job.
@@ -295,9 +232,4 @@ fn written_by(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name)?.trim().parse::<u64>().ok());
     field("wchar:").max(field("write_bytes:"))
-}
-
-fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EngineError + use<> {
-    let path = path.to_owned();
-    move |source| EngineError::Io { action, path, source }
 }

@@ -1,6 +1,6 @@
 //! From fio's report to the record's totals.
 
-use super::errno;
+use crate::errno;
 use super::json::{Direction, JobReport, Report};
 use record::trial::{ErrorCount, Totals};
 use std::collections::BTreeMap;

@@ -3,9 +3,10 @@
 use super::ini::Ini;
 use super::json::{self, JobReport, Reading};
 use super::output::{Asked, Span};
-use super::process::{self, Ended, GRACE, Order, Why};
+use crate::process::{self, Ended, GRACE, Order, Why};
 use super::{jobfile, layout, output, userfile, version};
 use crate::contract::{Engine, Job};
+use crate::data;
 use crate::error::EngineError;
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::trial::{EngineOutput, ErrorCount, Window};
@@ -104,7 +105,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
     match &job.workload.ask {
         Ask::Options(options) => {
             let regions = jobfile::regions(job, options).map_err(refused)?;
-            layout::check_in_place(&regions)?;
+            data::check_in_place(&regions)?;
             Ok(Ready {
                 ini: jobfile::render(job, options, &regions).map_err(refused)?,
                 shared_files: false,

@@ -5,7 +5,7 @@ use super::forbidden;
 use super::ini::{self, Ini, Section, escape};
 use super::jobfile;
 use super::output::Asked;
-use super::regions::{DATA_PREFIX, writable};
+use crate::regions::{DATA_PREFIX, writable};
 use crate::contract::Job;
 use device::Place;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use super::value::bytes;
 use super::{Rewritten, UserJob, files};
 use crate::fio::ini::{Ini, Section, escape};
 use crate::fio::jobfile;
-use crate::fio::regions::writable;
+use crate::regions::writable;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Where each job works: its own file in a directory, or its own span of a block device.
 
-use super::forbidden::unsafe_text;
+use crate::fio::unsafe_text;
 use device::Place;
 use std::path::{Path, PathBuf};
 

@@ -23,52 +23,52 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(50);
 
 /// How long fio may take to stop by itself when interrupted, and how long we wait for a killed one.
-pub(super) const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// What we keep of fio's output.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 
 /// What is to be run and how.
-pub(super) struct Order<'a> {
+pub(crate) struct Order<'a> {
     /// Program and arguments.
-    pub(super) argv: Vec<OsString>,
+    pub(crate) argv: Vec<OsString>,
     /// Working directory, and where output goes.
-    pub(super) scratch: &'a Path,
+    pub(crate) scratch: &'a Path,
     /// To be joined before fio starts.
-    pub(super) cgroup_procs: Option<&'a Path>,
+    pub(crate) cgroup_procs: Option<&'a Path>,
     /// Ends the work early.
-    pub(super) cancel: &'a AtomicBool,
+    pub(crate) cancel: &'a AtomicBool,
     /// When it should have ended.
-    pub(super) expected: Duration,
+    pub(crate) expected: Duration,
     /// How much longer it may take.
-    pub(super) patience: Duration,
+    pub(crate) patience: Duration,
     /// How long it may take to stop when interrupted.
-    pub(super) grace: Duration,
+    pub(crate) grace: Duration,
     /// Told the process id once.
-    pub(super) started: &'a dyn Fn(u32),
+    pub(crate) started: &'a dyn Fn(u32),
     /// Told the process ids of fio and its jobs again and again.
-    pub(super) tick: &'a dyn Fn(&[u32]),
+    pub(crate) tick: &'a dyn Fn(&[u32]),
 }
 
 /// How it ended.
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// Exit status; `None` when even SIGKILL didn't end it.
-    pub(super) status: Option<ExitStatus>,
+    pub(crate) status: Option<ExitStatus>,
     /// Why it ended.
-    pub(super) why: Why,
+    pub(crate) why: Why,
     /// CLOCK_MONOTONIC at the end of I/O.
-    pub(super) end_ns: u64,
+    pub(crate) end_ns: u64,
     /// How long it ran.
-    pub(super) waited: Duration,
+    pub(crate) waited: Duration,
     /// What it wrote.
-    pub(super) stdout: String,
+    pub(crate) stdout: String,
     /// What it complained about.
-    pub(super) stderr: String,
+    pub(crate) stderr: String,
 }
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(crate) enum Why {
     /// By itself.
     Itself,
     /// The caller cancelled.
@@ -78,13 +78,13 @@ pub(super) enum Why {
 }
 
 /// An argument vector in one line.
-pub(super) fn quoted(argv: &[OsString]) -> String {
+pub(crate) fn quoted(argv: &[OsString]) -> String {
     let texts: Vec<_> = argv.iter().map(|a| a.to_string_lossy()).collect();
     texts.join(" ")
 }
 
 /// Runs fio to its end, whatever end that is.
-pub(super) fn run(order: &Order<'_>) -> Result<Ended, EngineError> {
+pub(crate) fn run(order: &Order<'_>) -> Result<Ended, EngineError> {
     let out = Captured::new(order.scratch)?;
     let mut child = spawn(order, &out)?;
     (order.started)(child.id());
@@ -295,7 +295,7 @@ fn now_ns() -> u64 {
 }
 
 /// `ended with status 1`, `was ended by signal 9`.
-pub(super) fn describe(status: Option<ExitStatus>) -> String {
+pub(crate) fn describe(status: Option<ExitStatus>) -> String {
     match status.map(|s| (s.code(), s.signal())) {
         Some((Some(code), _)) => format!("ended with status {code}"),
         Some((None, Some(signal))) => format!("was ended by signal {signal}"),

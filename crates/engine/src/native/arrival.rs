@@ -1,0 +1,143 @@
+//! When I/Os are to be issued in an open loop: at a fixed rate or as Poisson arrivals, from the begin of the load.
+//!
+//! An I/O that can't be issued when it was due keeps its due time, and its latency counts from there, so that a stall isn't hidden.
+
+use super::random::Random;
+use serde::{Deserialize, Serialize};
+
+/// A rate and how regular it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rate {
+    /// I/Os per second of one job.
+    pub(crate) iops: u64,
+    /// Whether gaps are exponentially distributed (fio's `rate_process=poisson`) instead of all alike.
+    pub(crate) poisson: bool,
+}
+
+/// The due times of one job.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrivals {
+    rate: Rate,
+    begin_ns: u64,
+    count: u64,
+    after_ns: f64,
+    due_ns: u64,
+    random: Random,
+}
+
+impl Arrivals {
+    pub(crate) fn new(rate: Rate, begin_ns: u64, random: Random) -> Self {
+        let mut arrivals = Self { rate, begin_ns, count: 0, after_ns: 0.0, due_ns: begin_ns, random };
+        if rate.poisson {
+            arrivals.advance();
+        }
+        arrivals
+    }
+
+    /// When the next I/O is due.
+    pub(crate) fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Takes the next I/O if it is due, and gives the time it was due.
+    pub(crate) fn take(&mut self, now_ns: u64) -> Option<u64> {
+        let due = self.due_ns;
+        (due <= now_ns).then(|| {
+            self.advance();
+            due
+        })
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "nanoseconds of a trial are far below 2^52"
+    )]
+    fn advance(&mut self) {
+        let after = if self.rate.poisson {
+            // unit() is below 1, so the logarithm is finite.
+            self.after_ns += -(1.0 - self.random.unit()).ln() * 1e9 / self.rate.iops.max(1) as f64;
+            self.after_ns as u64
+        } else {
+            self.count += 1;
+            // From the count, not from gap to gap: rounding doesn't add up.
+            (u128::from(self.count) * 1_000_000_000 / u128::from(self.rate.iops.max(1))) as u64
+        };
+        self.due_ns = self.begin_ns.saturating_add(after);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrivals, Rate};
+    use crate::native::random::Random;
+    use crate::native::testing::kolmogorov;
+    use proptest::prelude::{any, proptest};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn arrivals(iops: u64, poisson: bool, seed: u64) -> Arrivals {
+        Arrivals::new(Rate { iops, poisson }, 5 * SECOND, Random::new(seed, 0))
+    }
+
+    /// Issues whatever is due at each look of a clock that jumps by up to `step_ns`.
+    fn issued(arrivals: &mut Arrivals, seconds: u64, step_ns: u64, seed: u64) -> Vec<(u64, u64)> {
+        let mut random = Random::new(seed, 1);
+        let mut now = 5 * SECOND;
+        let mut found = Vec::new();
+        while now < (5 + seconds) * SECOND {
+            while let Some(due) = arrivals.take(now) {
+                found.push((now, due));
+            }
+            now += 1 + random.below(step_ns);
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn a_fixed_rate_is_held_without_bursts(iops in 1_u64..200_000, seed in any::<u64>()) {
+            let found = issued(&mut arrivals(iops, false, seed), 1, 50_000, seed);
+            // The very first is due at once; what falls due after the clock's last look is still to come.
+            assert!(found.len() as u64 <= iops);
+            assert!(found.len() as u64 * 1000 + 1000 + iops / 20 >= iops * 995, "{} of {iops}", found.len());
+            for two in found.windows(2) {
+                let gap = two[1].1 - two[0].1;
+                assert!(gap == SECOND / iops || gap == SECOND / iops + 1, "gap {gap}");
+            }
+            assert!(found.iter().all(|(now, due)| due <= now && now - due <= 50_000));
+        }
+    }
+
+    #[test]
+    fn what_a_stall_delays_keeps_its_due_time() {
+        let mut arrivals = arrivals(1000, false, 0);
+        assert_eq!(arrivals.take(5 * SECOND), Some(5 * SECOND));
+        assert_eq!(arrivals.take(5 * SECOND), None);
+        // Nothing could be issued for 10 ms.
+        let late: Vec<u64> = std::iter::from_fn(|| arrivals.take(5 * SECOND + 10_000_000)).collect();
+        assert_eq!(late, (1..=10).map(|ms| 5 * SECOND + ms * 1_000_000).collect::<Vec<_>>());
+        assert_eq!(arrivals.due_ns(), 5 * SECOND + 11_000_000);
+    }
+
+    #[test]
+    fn rates_that_dont_divide_a_second_dont_drift() {
+        let mut arrivals = arrivals(300_007, false, 0);
+        let count = std::iter::from_fn(|| arrivals.take(105 * SECOND - 1)).count();
+        assert_eq!(count, 30_000_700);
+    }
+
+    #[test]
+    fn poisson_arrivals_have_exponential_gaps_and_their_rate() {
+        let mut arrivals = arrivals(50_000, true, 3);
+        let dues: Vec<u64> = std::iter::from_fn(|| arrivals.take(9 * SECOND)).collect();
+        let n = f64::from(u32::try_from(dues.len()).unwrap());
+        // Five standard deviations of a Poisson count.
+        assert!((n - 200_000.0).abs() < 5.0 * 200_000_f64.sqrt(), "{n}");
+        let mut gaps: Vec<f64> =
+            dues.windows(2).map(|two| f64::from(u32::try_from(two[1] - two[0]).unwrap()) / 1e9).collect();
+        let distance = kolmogorov(&mut gaps, |gap| 1.0 - (-gap * 50_000.0).exp());
+        assert!(distance < 1.95, "{distance}");
+    }
+}

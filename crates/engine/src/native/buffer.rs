@@ -1,0 +1,175 @@
+//! What is written: data of declared compressibility and duplication, generated fast enough not to be what is measured.
+//!
+//! Random words come from a pool that stays in the CPU's cache. Every 512 bytes begin anywhere in the pool and are
+//! exclusive-ored with a word of their own, so no two pieces have a run of bytes in common for a compressor to find, however far it
+//! looks back. For compressible data the first part of each such piece is random and the rest zero, as fio has it with
+//! `buffer_compress_chunk=512`. Duplicates repeat the block before them.
+
+use super::random::{Random, SplitMix};
+
+/// The piece that is filled part random, part zero.
+const PIECE_BYTES: usize = 512;
+const PIECE_WORDS: usize = PIECE_BYTES / 8;
+
+/// Words of the pool: 64 KiB.
+const POOL_WORDS: usize = 8192;
+
+/// Fills blocks.
+#[derive(Clone)]
+pub(crate) struct Generator {
+    pool: Box<[u64]>,
+    random: Random,
+    random_words: usize,
+    dedupe_percentage: u8,
+    content: u64,
+}
+
+impl Generator {
+    /// `compress_percentage`: how much of every piece is zeros. `dedupe_percentage`: how many blocks repeat the one before.
+    pub(crate) fn new(seed: u64, stream: u64, compress_percentage: u8, dedupe_percentage: u8) -> Self {
+        let mut random = Random::new(seed, stream ^ 0x6461_7461);
+        let pool = (0..POOL_WORDS + PIECE_WORDS).map(|_| random.next()).collect();
+        let percent = usize::from(100 - compress_percentage.min(100));
+        let content = random.next();
+        Self { pool, random, random_words: PIECE_WORDS * percent / 100, dedupe_percentage, content }
+    }
+
+    /// Fills a block.
+    #[inline]
+    pub(crate) fn fill(&mut self, block: &mut [u8]) {
+        if self.dedupe_percentage == 0 || !self.random.percent(self.dedupe_percentage) {
+            self.content = self.random.next();
+        }
+        let mut mix = SplitMix::new(self.content);
+        for piece in block.chunks_mut(PIECE_BYTES) {
+            self.fill_piece(piece, mix.next(), mix.next());
+        }
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "masked to the pool's words")]
+    fn fill_piece(&self, piece: &mut [u8], place: u64, key: u64) {
+        let from = (place as usize) & (POOL_WORDS - 1);
+        let words = self.pool.get(from..from + self.random_words).unwrap_or_default();
+        let mut rest = piece.chunks_exact_mut(8);
+        let mut source = words.iter();
+        for (target, word) in rest.by_ref().zip(source.by_ref()) {
+            target.copy_from_slice(&(word ^ key).to_ne_bytes());
+        }
+        zero_from(piece, self.random_words * 8);
+        self.fill_tail(piece, key);
+    }
+
+    /// A block whose length is no multiple of 8 has its last bytes filled too.
+    fn fill_tail(&self, piece: &mut [u8], key: u64) {
+        let whole = piece.len() / 8 * 8;
+        if whole < piece.len() && self.random_words * 8 > whole {
+            let bytes = key.rotate_left(32).to_ne_bytes();
+            for (target, byte) in piece.iter_mut().skip(whole).zip(bytes) {
+                *target = byte;
+            }
+        }
+    }
+}
+
+fn zero_from(piece: &mut [u8], from: usize) {
+    if let Some(rest) = piece.get_mut(from..) {
+        rest.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Generator;
+    use std::collections::BTreeSet;
+    use std::io::Write as _;
+
+    const RECORD: usize = 128 << 10;
+
+    fn record(compress: u8, block: usize) -> Vec<u8> {
+        let mut generator = Generator::new(1, 2, compress, 0);
+        let mut bytes = vec![0xaa; RECORD];
+        bytes.chunks_mut(block).for_each(|b| generator.fill(b));
+        bytes
+    }
+
+    fn ratios(bytes: &[u8]) -> [(&'static str, f64); 3] {
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
+        zlib.write_all(bytes).unwrap();
+        let ratio = |n: usize| {
+            f64::from(u32::try_from(bytes.len()).unwrap()) / f64::from(u32::try_from(n).unwrap())
+        };
+        [
+            ("lz4", ratio(lz4_flex::block::compress(bytes).len())),
+            ("zstd", ratio(zstd::bulk::compress(bytes, 3).unwrap().len())),
+            ("zlib", ratio(zlib.finish().unwrap().len())),
+        ]
+    }
+
+    #[test]
+    fn compressors_obtain_what_was_declared() {
+        for (percent, wanted) in [(0, 1.0), (33, 1.5), (50, 2.0), (75, 4.0)] {
+            for block in [4096, 16 << 10, RECORD] {
+                for (compressor, ratio) in ratios(&record(percent, block)) {
+                    assert!(
+                        (ratio / wanted - 1.0).abs() < 0.05,
+                        "{percent} % in blocks of {block}: {compressor} obtains {ratio:.3}, declared {wanted}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_repeats_however_far_a_compressor_looks() {
+        let mut generator = Generator::new(3, 0, 0, 0);
+        let mut bytes = vec![0; 16 << 20];
+        bytes.chunks_mut(4096).for_each(|b| generator.fill(b));
+        let mut zstd = zstd::Encoder::new(Vec::new(), 3).unwrap();
+        zstd.long_distance_matching(true).unwrap();
+        zstd.window_log(25).unwrap();
+        zstd.write_all(&bytes).unwrap();
+        assert!(zstd.finish().unwrap().len() >= bytes.len());
+    }
+
+    #[test]
+    fn duplicates_are_as_many_as_declared() {
+        for percent in [0, 20, 50, 100] {
+            let mut generator = Generator::new(4, 0, 0, percent);
+            let mut seen = BTreeSet::new();
+            let mut block = vec![0; 512];
+            for _ in 0..10_000 {
+                generator.fill(&mut block);
+                seen.insert(block.clone());
+            }
+            let wanted = 100 * (100 - usize::from(percent));
+            assert!(seen.len().abs_diff(wanted) < 260, "{percent} %: {} different of 10000", seen.len());
+        }
+    }
+
+    #[test]
+    fn any_length_is_filled_to_its_end() {
+        for length in [1, 7, 8, 511, 512, 513, 1000, 4097] {
+            let mut generator = Generator::new(5, 0, 0, 0);
+            let mut or = vec![0_u8; length];
+            for _ in 0..32 {
+                let mut block = vec![0; length];
+                generator.fill(&mut block);
+                or.iter_mut().zip(block).for_each(|(o, b)| *o |= b);
+            }
+            assert!(or.iter().all(|b| *b != 0), "length {length}");
+        }
+    }
+
+    #[test]
+    fn seeds_and_streams_give_different_data() {
+        let first = |seed, stream| {
+            let mut block = vec![0; 64];
+            Generator::new(seed, stream, 0, 0).fill(&mut block);
+            block
+        };
+        assert_eq!(first(1, 1), first(1, 1));
+        assert_ne!(first(1, 1), first(1, 2));
+        assert_ne!(first(1, 1), first(2, 1));
+    }
+}

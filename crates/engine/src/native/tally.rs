@@ -1,0 +1,235 @@
+//! What one lane of I/O counts: completions inside the measured time exactly, by interval, with their latencies.
+
+use super::histogram::{Histogram, fold};
+use super::task::{ErrorSeen, Point, Side};
+use crate::errno;
+use record::latency::LatencyHistogram;
+use std::collections::BTreeMap;
+
+/// Kinds of I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    Sync,
+}
+
+pub(crate) const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Sync];
+
+/// When is what counted; CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) interval_ns: u64,
+    /// Whether what completes after the end counts too, since a final flush is part of the work.
+    pub(crate) open_end: bool,
+}
+
+/// One interval's counts of one kind.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    interval: u64,
+    kind: Kind,
+    bins_from: usize,
+    bins_to: usize,
+    bytes: u64,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+struct Current {
+    histogram: Histogram,
+    bytes: u64,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+/// Offsets kept per kind of error.
+const OFFSETS_KEPT: usize = 16;
+
+/// Space for bins is reserved beforehand; it is touched only as it is used.
+const BINS_RESERVED: usize = 1 << 16;
+
+/// The counts of one lane.
+pub(crate) struct Tally {
+    span: Span,
+    current: [Current; 3],
+    next_ns: u64,
+    interval: Option<u64>,
+    marks: Vec<Mark>,
+    bins: Vec<(u16, u32)>,
+    errors: Vec<ErrorSeen>,
+}
+
+impl Tally {
+    pub(crate) fn new(span: Span) -> Self {
+        let current =
+            KINDS.map(|_| Current { histogram: Histogram::new(), bytes: 0, sum_ns: 0, max_ns: 0 });
+        let marks = Vec::with_capacity(4096);
+        let bins = Vec::with_capacity(BINS_RESERVED);
+        Self { span, current, next_ns: span.start_ns, interval: None, marks, bins, errors: Vec::new() }
+    }
+
+    /// Whether an interval ended; then [`Tally::roll`] is to be called before anything is added.
+    #[inline]
+    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.next_ns
+    }
+
+    /// Counts a completion seen at the time last checked with [`Tally::is_over`].
+    #[inline]
+    pub(crate) fn add(&mut self, kind: Kind, latency_ns: u64, bytes: u64) {
+        let current = &mut self.current[kind as usize];
+        current.histogram.add(latency_ns);
+        current.bytes += bytes;
+        current.sum_ns += latency_ns;
+        current.max_ns = current.max_ns.max(latency_ns);
+    }
+
+    /// Closes the interval; what came before the measured time is dropped.
+    pub(crate) fn roll(&mut self, now_ns: u64) {
+        self.close();
+        let Span { start_ns, end_ns, interval_ns, .. } = self.span;
+        if now_ns < end_ns {
+            let interval = (now_ns - start_ns) / interval_ns.max(1);
+            self.interval = Some(interval);
+            self.next_ns = (start_ns + (interval + 1) * interval_ns).min(end_ns);
+        } else {
+            let last = (end_ns - start_ns).div_ceil(interval_ns.max(1));
+            self.interval = self.span.open_end.then_some(last);
+            self.next_ns = u64::MAX;
+        }
+    }
+
+    fn close(&mut self) {
+        for kind in KINDS {
+            let current = &mut self.current[kind as usize];
+            let bins_from = self.bins.len();
+            let bins = &mut self.bins;
+            match self.interval {
+                Some(_) => current.histogram.drain(|bin, count| bins.push((bin, count))),
+                None => current.histogram.drain(|_, _| {}),
+            }
+            if let Some(interval) = self.interval.filter(|_| self.bins.len() > bins_from) {
+                self.marks.push(Mark {
+                    interval,
+                    kind,
+                    bins_from,
+                    bins_to: self.bins.len(),
+                    bytes: current.bytes,
+                    sum_ns: current.sum_ns,
+                    max_ns: current.max_ns,
+                });
+            }
+            (current.bytes, current.sum_ns, current.max_ns) = (0, 0, 0);
+        }
+    }
+
+    /// Counts an error. Errors of any time count, also in the ramp and after the end.
+    #[cold]
+    pub(crate) fn error(&mut self, job: u32, kind: Kind, error: Failure, offset_bytes: u64) {
+        let errno = error.name(kind);
+        let index = self.errors.iter().position(|e| e.errno == errno).unwrap_or_else(|| {
+            self.errors.push(ErrorSeen { errno, job, count: 0, offsets_bytes: Vec::new() });
+            self.errors.len() - 1
+        });
+        if let Some(seen) = self.errors.get_mut(index) {
+            seen.count += 1;
+            if seen.offsets_bytes.len() < OFFSETS_KEPT {
+                seen.offsets_bytes.push(offset_bytes);
+            }
+        }
+    }
+}
+
+/// How an I/O failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// By an error number.
+    Errno(i32),
+    /// It moved fewer bytes than asked.
+    Short,
+}
+
+impl Failure {
+    fn name(self, kind: Kind) -> String {
+        match (self, kind) {
+            (Self::Errno(number), _) => errno::name(number.into()),
+            (Self::Short, Kind::Read) => "short read".to_owned(),
+            (Self::Short, _) => "short write".to_owned(),
+        }
+    }
+}
+
+/// All lanes together.
+#[derive(Default)]
+pub(crate) struct Sum {
+    pub(crate) sides: [Side; 3],
+    pub(crate) series: [Vec<Point>; 3],
+    pub(crate) errors: Vec<ErrorSeen>,
+}
+
+/// Adds lanes up, exactly: percentiles are of the merged histograms.
+pub(crate) fn sum(tallies: Vec<Tally>) -> Sum {
+    let mut sum = Sum::default();
+    let mut intervals: BTreeMap<(Kind, u64), Side> = BTreeMap::new();
+    let mut interval_ns = 0;
+    for mut tally in tallies {
+        tally.close();
+        interval_ns = tally.span.interval_ns;
+        for mark in &tally.marks {
+            let bins = tally.bins.get(mark.bins_from..mark.bins_to).unwrap_or_default();
+            add(intervals.entry((mark.kind, mark.interval)).or_default(), mark, bins);
+        }
+        merge_errors(&mut sum.errors, tally.errors);
+    }
+    for ((kind, interval), side) in intervals {
+        sum.series[kind as usize].push(point(interval * interval_ns / 1_000_000, &side));
+        let total = &mut sum.sides[kind as usize];
+        total.ios += side.ios;
+        total.bytes += side.bytes;
+        total.latency_sum_ns += side.latency_sum_ns;
+        total.latency_max_ns = total.latency_max_ns.max(side.latency_max_ns);
+        total.latency.merge(&side.latency);
+    }
+    sum
+}
+
+/// Lanes of one job see the same errors.
+fn merge_errors(into: &mut Vec<ErrorSeen>, more: Vec<ErrorSeen>) {
+    for error in more {
+        match into.iter_mut().find(|e| e.errno == error.errno && e.job == error.job) {
+            Some(seen) => {
+                seen.count += error.count;
+                let space = OFFSETS_KEPT.saturating_sub(seen.offsets_bytes.len());
+                seen.offsets_bytes.extend(error.offsets_bytes.into_iter().take(space));
+            }
+            None => into.push(error),
+        }
+    }
+}
+
+fn add(side: &mut Side, mark: &Mark, bins: &[(u16, u32)]) {
+    side.ios += bins.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
+    side.bytes += mark.bytes;
+    side.latency_sum_ns += mark.sum_ns;
+    side.latency_max_ns = side.latency_max_ns.max(mark.max_ns);
+    fold(&mut side.latency, bins);
+}
+
+fn point(start_ms: u64, side: &Side) -> Point {
+    let percentile = |latency: &LatencyHistogram, q| latency.percentile_ns(q).unwrap_or(0);
+    Point {
+        start_ms,
+        ios: side.ios,
+        bytes: side.bytes,
+        p50_ns: percentile(&side.latency, 0.5),
+        p99_ns: percentile(&side.latency, 0.99),
+        p999_ns: percentile(&side.latency, 0.999),
+        max_ns: side.latency_max_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests;

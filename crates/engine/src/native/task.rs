@@ -1,0 +1,156 @@
+//! What the node asks of the worker process, and what it answers: JSON, kept in the record as the engine's input and output.
+
+use super::arrival::Rate;
+use super::distribution::Distribution;
+use record::latency::LatencyHistogram;
+use record::trial::ErrorCount;
+use record::workload::Rw;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How I/O is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Issue {
+    /// io_uring; pread and pwrite in threads where it is refused, which is then said.
+    IoUring,
+    /// pread and pwrite, one thread per I/O in flight.
+    Threads,
+}
+
+/// One job's place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) offset_bytes: u64,
+    pub(crate) size_bytes: u64,
+    pub(crate) block_device: bool,
+}
+
+/// A trial's work. Names are fio's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) places: Vec<Place>,
+    pub(crate) rw: Rw,
+    pub(crate) rwmixread: u8,
+    pub(crate) bs_bytes: u64,
+    pub(crate) iodepth: u32,
+    pub(crate) direct: bool,
+    pub(crate) issue: Issue,
+    pub(crate) fsync: u32,
+    pub(crate) fdatasync: u32,
+    pub(crate) end_fsync: bool,
+    pub(crate) buffer_compress_percentage: u8,
+    pub(crate) dedupe_percentage: u8,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) random_distribution: Distribution,
+    pub(crate) norandommap: bool,
+    pub(crate) continue_on_error: bool,
+    /// Poll for completions (IORING_SETUP_IOPOLL).
+    pub(crate) hipri: bool,
+    /// Let a kernel thread submit (IORING_SETUP_SQPOLL).
+    pub(crate) sqthread_poll: bool,
+    /// Drop the data's pages from the page cache first.
+    pub(crate) invalidate: bool,
+    pub(crate) seed: u64,
+    pub(crate) ramp_ns: u64,
+    pub(crate) trial_ns: u64,
+    /// CLOCK_MONOTONIC when the node started the worker.
+    pub(crate) asked_ns: u64,
+}
+
+impl Task {
+    /// Blocks in a place.
+    pub(crate) fn blocks(&self, place: &Place) -> u64 {
+        place.size_bytes / self.bs_bytes.max(1)
+    }
+
+    /// Length of an interval of the series: 100 ms, more in trials of over five minutes.
+    pub(crate) fn interval_ns(&self) -> u64 {
+        const SHORTEST_NS: u64 = 100_000_000;
+        const MOST: u64 = 3000;
+        self.trial_ns.div_ceil(MOST).max(SHORTEST_NS)
+    }
+}
+
+/// One kind of I/O over all jobs in the measured time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Side {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    pub(crate) latency_sum_ns: u64,
+    pub(crate) latency_max_ns: u64,
+    pub(crate) latency: LatencyHistogram,
+}
+
+/// One kind of I/O over all jobs in one interval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Point {
+    /// From the begin of the measured time.
+    pub(crate) start_ms: u64,
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    pub(crate) p50_ns: u64,
+    pub(crate) p99_ns: u64,
+    pub(crate) p999_ns: u64,
+    pub(crate) max_ns: u64,
+}
+
+/// A kind of error and where it was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ErrorSeen {
+    /// Errno's name, `short read` or `short write`.
+    pub(crate) errno: String,
+    pub(crate) job: u32,
+    pub(crate) count: u64,
+    /// The first few.
+    pub(crate) offsets_bytes: Vec<u64>,
+}
+
+impl ErrorSeen {
+    /// As records have it.
+    pub(crate) fn count(&self) -> ErrorCount {
+        let offsets: Vec<String> = self.offsets_bytes.iter().map(u64::to_string).collect();
+        let more = if self.count > self.offsets_bytes.len() as u64 { ", ..." } else { "" };
+        let place = format!("job{} at offset {}{more}", self.job, offsets.join(", "));
+        ErrorCount { errno: self.errno.clone(), count: self.count, place: Some(place) }
+    }
+}
+
+/// What the generator itself cost in the measured time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cost {
+    pub(crate) user_seconds: f64,
+    pub(crate) system_seconds: f64,
+    /// CPU time of the whole worker, system included, by completed I/O.
+    pub(crate) cpu_ns_per_io: Option<f64>,
+    /// Resident memory at its highest, I/O buffers included.
+    pub(crate) peak_memory_bytes: u64,
+    pub(crate) buffer_bytes: u64,
+}
+
+/// What the worker answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// How I/O was really issued.
+    pub(crate) issued_by: String,
+    /// What latencies were measured with.
+    pub(crate) clock: String,
+    /// CLOCK_MONOTONIC when the load began.
+    pub(crate) begin_ns: u64,
+    /// From being asked to the begin of the load.
+    pub(crate) startup_ns: u64,
+    /// The measured time, CLOCK_MONOTONIC.
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) read: Side,
+    pub(crate) write: Side,
+    /// fsync and fdatasync.
+    pub(crate) sync: Side,
+    pub(crate) errors: Vec<ErrorSeen>,
+    pub(crate) cost: Cost,
+    pub(crate) interval_ms: u64,
+    pub(crate) read_series: Vec<Point>,
+    pub(crate) write_series: Vec<Point>,
+    pub(crate) messages: Vec<String>,
+}
