@@ -8,7 +8,7 @@ use crate::identity::{Identity, ids_of};
 use crate::refusal::{Dissent, Refusal, Witness};
 use crate::roots::Roots;
 use crate::witness::users::Sight;
-use crate::witness::{claim, exclusive, plain, root, signature, swap, users};
+use crate::witness::{claim, exclusive, openers, plain, root, signature, swap, users};
 use host::Runner;
 use std::fmt;
 use std::fs::File;
@@ -189,7 +189,7 @@ impl Candidate {
         // Held first, asked then: what they see can't change between the question and the use.
         let lock = exclusive::lock(roots, &self.node).map_err(|d| dissent.push(d)).ok();
         let hold = exclusive::hold(roots, &self.block, &self.node).map_err(|d| dissent.push(d)).ok();
-        dissent.extend(self.hear(roots, runner, scope));
+        dissent.extend(self.hear(roots, runner, scope, hold.is_some()));
         match (lock, hold) {
             (Some(lock), Some(hold)) if dissent.is_empty() => {
                 Ok(Cleared { candidate: self, min_size_bytes: scope.min_size_bytes, lock, hold })
@@ -198,14 +198,19 @@ impl Candidate {
         }
     }
 
-    /// Asks the witnesses that need nothing held.
-    pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope) -> Vec<Dissent> {
+    /// Asks the witnesses that need nothing held. `held`: the device is held open exclusively, which speaks for mount
+    /// namespaces that can't be seen.
+    pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope, held: bool) -> Vec<Dissent> {
         let mut dissent = Vec::new();
         match Sight::of(roots, &self.block) {
             Ok(sight) => {
                 dissent.extend(users::mounts(roots, &sight));
+                dissent.extend(users::hidden(roots, &sight.tables).filter(|_| !held));
                 dissent.extend(users::holders(&sight));
                 dissent.extend(swap::testify(roots, &sight));
+                if scope.foreign {
+                    dissent.extend(openers::testify(roots, &sight));
+                }
             }
             Err(unheard) => dissent.extend(unheard),
         }
@@ -348,7 +353,7 @@ impl Claimed {
         dissent.extend(self.owner.recheck(roots, &self.candidate).err());
         let foreign = matches!(self.owner, Owner::Claim { .. });
         let scope = Scope { min_size_bytes: self.min_size_bytes, foreign };
-        dissent.extend(self.candidate.hear(roots, runner, scope));
+        dissent.extend(self.candidate.hear(roots, runner, scope, self.is_held()));
         if dissent.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,5 @@
 //! Machines that aren't there: device mapper, md, multipath, cciss, namespaces that hide. No root, no devices.
+#![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 use diskproof_device::{ClaimBook, DiskReport, Dissent, Roots, Strength, Witness, disk, inventory};
 use host::{CommandFailure, Invocation, Output, Runner};

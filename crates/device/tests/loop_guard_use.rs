@@ -1,4 +1,5 @@
 //! Disks in use, by every detour: refused before a byte is written.
+#![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
 
@@ -280,6 +281,20 @@ fn loop_exclusively_opened_disk_is_refused() {
     bench.refused(Witness::Exclusive, &["in use", &by]);
     drop(child);
     drop(bench.accepted());
+}
+
+#[test]
+fn loop_disk_open_for_writing_is_refused() {
+    let Some(bench) = start(16) else { return };
+    // As a virtual machine has it: no mount, no holder, no exclusive open.
+    let child = Child::perl("sysopen(F, $ARGV[0], O_RDWR) or die", &[bench.path()]);
+    let by = format!("process {} (perl) has it open for writing", child.pid());
+    let refusal = bench.refused(Witness::Openers, &[&by, "end process"]);
+    assert_eq!(refusal.dissent.len(), 1, "nobody else can know: {refusal}");
+    drop(child);
+    let reader = Child::perl("sysopen(F, $ARGV[0], O_RDONLY) or die", &[bench.path()]);
+    drop(bench.accepted());
+    drop(reader);
 }
 
 #[test]

@@ -45,7 +45,6 @@ pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         }
     }
     dissent.extend(btrfs(roots, sight, dissent.is_empty()));
-    dissent.extend(hidden(roots, &sight.tables));
     dissent
 }
 
@@ -100,7 +99,9 @@ fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
     dissent
 }
 
-fn hidden(roots: &Roots, tables: &Tables) -> Option<Dissent> {
+/// Mount namespaces that can't be seen. The kernel's exclusive open speaks for them: every file system holds its device that
+/// way, in whatever namespace it is mounted.
+pub(crate) fn hidden(roots: &Roots, tables: &Tables) -> Option<Dissent> {
     let blind = roots.is_real() && !geteuid().is_root();
     if tables.hidden == 0 && !blind {
         return None;
