@@ -1,7 +1,9 @@
 //! Jens Axboe's fio as an engine.
 
 mod errno;
+mod exact;
 mod forbidden;
+mod histlog;
 mod ini;
 mod jobfile;
 pub mod json;
