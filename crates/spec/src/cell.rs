@@ -13,24 +13,25 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The first 16 hex digits of SHA-256 over the canonical JSON of target, stack, workload and levels: no blanks, keys
-/// sorted by their bytes at every depth.
-pub(crate) fn id(
-    target: &str,
-    stack: &Stack,
-    workload: &Workload,
-    levels: &BTreeMap<String, String>,
-) -> CellId {
-    let value =
-        serde_json::json!({ "target": target, "stack": stack, "workload": workload, "levels": levels });
-    let mut text = String::new();
-    canonical(&value, &mut text);
+/// The first 16 hex digits of SHA-256 over the canonical JSON of `levels`, `stack`, `target` and `workload` (in this order):
+/// no blanks, keys sorted by their bytes at every depth. Stack and workload are given as [`canonical_json`] makes them.
+pub(crate) fn id(target: &str, stack: &str, workload: &str, levels: &BTreeMap<String, String>) -> CellId {
+    let (levels, target) = (canonical_json(levels), Value::from(target));
+    let text = format!(r#"{{"levels":{levels},"stack":{stack},"target":{target},"workload":{workload}}}"#);
     let digest = Sha256::digest(text.as_bytes());
     let mut hex = String::with_capacity(16);
     for byte in digest.iter().take(8) {
         let _ = write!(hex, "{byte:02x}");
     }
     CellId(hex)
+}
+
+/// The canonical JSON of a noun.
+pub(crate) fn canonical_json(noun: &impl serde::Serialize) -> String {
+    let mut text = String::new();
+    // Nouns of `record` have no maps with keys that are no strings, which alone could fail.
+    canonical(&serde_json::to_value(noun).unwrap_or_default(), &mut text);
+    text
 }
 
 fn canonical(value: &Value, out: &mut String) {

@@ -6,7 +6,7 @@ use crate::fields::{Fields, named};
 use crate::jobfile::JobFile;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
-use crate::tree::{Key, Node};
+use crate::tree::{Key, Node, Value};
 use crate::value;
 use crate::vocabulary::{CACHES, IOENGINES, LAYOUTS, RW, WORKLOAD};
 use record::quantity::Bytes;
@@ -309,6 +309,14 @@ fn remark(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
             "`iodepth` has no effect: libaio does buffered I/O one at a time; use `direct: 1` or `ioengine: io_uring`",
         );
     }
+    if options.size_bytes % options.bs_bytes != 0 {
+        problems.note(span("size"), "`size` is not a multiple of `bs`: the rest is never touched");
+    }
+    // Where the pattern is a factor, some levels make no use of some options: that is meant.
+    if !matches!(fields.get("rw"), Some(Node { value: Value::Text(word), .. }) if RW.contains(&word.as_str()))
+    {
+        return;
+    }
     if fields.get("rwmixread").is_some() && !matches!(options.rw, Rw::Rw | Rw::Randrw) {
         problems
             .note(span("rwmixread"), format!("`rwmixread` has no effect with `rw: {}`", options.rw.name()));
@@ -321,8 +329,5 @@ fn remark(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
         if fields.get(name).is_some() && !options.rw.writes() {
             problems.note(span(name), format!("`{name}` has no effect: the workload does not write"));
         }
-    }
-    if options.size_bytes % options.bs_bytes != 0 {
-        problems.note(span("size"), "`size` is not a multiple of `bs`: the rest is never touched");
     }
 }
