@@ -146,10 +146,10 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
                  this combination",
             );
     }
-    if let (Ask::Options(options), CacheStart::Warm) = (&workload.ask, workload.cache) {
-        if options.direct {
-            problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
-        }
+    if let (Ask::Options(options), CacheStart::Warm) = (&workload.ask, workload.cache)
+        && options.direct
+    {
+        problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
     }
 }
 

@@ -267,7 +267,7 @@ fn check(
     problems: &mut Problems<'_>,
 ) -> Option<()> {
     let at = |name: &str| fields.key(name).map(|key| key.span).unwrap_or_default();
-    if options.direct && options.bs_bytes % 512 != 0 {
+    if options.direct && !options.bs_bytes.is_multiple_of(512) {
         problems
             .add(
                 fields.get("bs").map_or(at("direct"), |node| node.span),
@@ -309,7 +309,7 @@ fn remark(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
             "`iodepth` has no effect: libaio does buffered I/O one at a time; use `direct: 1` or `ioengine: io_uring`",
         );
     }
-    if options.size_bytes % options.bs_bytes != 0 {
+    if !options.size_bytes.is_multiple_of(options.bs_bytes) {
         problems.note(span("size"), "`size` is not a multiple of `bs`: the rest is never touched");
     }
     // Where the pattern is a factor, some levels make no use of some options: that is meant.

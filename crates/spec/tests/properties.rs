@@ -1,4 +1,5 @@
 //! Properties that hold for any input.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{LoadError, load, parse_bytes};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};

@@ -1,4 +1,5 @@
 //! The JSON Schema is what is committed, accepts what the reader accepts, and rejects what editors should mark.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{load, schema};
 use serde_json::Value;

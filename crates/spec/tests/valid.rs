@@ -1,5 +1,6 @@
 //! Every file in tests/experiments/valid gives exactly the plan beside it. After a change that is meant,
 //! `UPDATE=1 cargo test -p diskproof-spec --test valid` writes the plans anew: read the difference.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{forecast, load};
 use std::collections::BTreeMap;
