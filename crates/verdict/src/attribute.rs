@@ -55,11 +55,29 @@ fn nobody_knows() -> Served {
     Served { unknown: 1.0, ..Served::default() }
 }
 
-/// Share of the bytes asked that the devices moved for the engine, at most 1: a stranger's reads don't hide a hole.
-fn device_share(facts: &Facts<'_>, read: bool) -> Option<f64> {
-    let flow = if read { &facts.read } else { &facts.write };
-    let strange = strangers::surplus(facts, read).bytes;
-    Some(((flow.device? - strange) / flow.asked).clamp(0.0, 1.0))
+/// Share of the bytes read that the devices delivered to the engine, at most 1.
+///
+/// On a device that others use too, its counters alone would hide what memory or holes served. Where these are possible,
+/// what strangers read is taken off, and no more counts than the kernel charged to the engine for uncompressed data.
+fn read_share(facts: &Facts<'_>) -> Option<f64> {
+    let counted = facts.read.device?;
+    let elsewhere = facts.before.is_some_and(|f| f.empty_share() > 0.0 || may_be_cached(facts, &f));
+    if !elsewhere {
+        return Some((counted / facts.read.asked).clamp(0.0, 1.0));
+    }
+    let ours = counted - strangers::surplus(facts, true).bytes;
+    let charged = match facts.read.own {
+        Some(own) if strangers::is_charged_exactly(facts) => own + strangers::in_flight(facts),
+        _ => f64::INFINITY,
+    };
+    Some((ours.min(charged) / facts.read.asked).clamp(0.0, 1.0))
+}
+
+/// Share of the bytes written that the devices took, at most 1; pages still dirty afterwards can't be among them.
+fn write_share(facts: &Facts<'_>) -> Option<f64> {
+    let ours = facts.write.device? - strangers::surplus(facts, false).bytes;
+    let dirty = facts.dirty_after.unwrap_or(0.0);
+    Some((ours.min(facts.write.asked - dirty) / facts.write.asked).clamp(0.0, 1.0))
 }
 
 fn reads(facts: &Facts<'_>) -> Served {
@@ -67,7 +85,7 @@ fn reads(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.read);
-    let Some(device) = device_share(facts, true) else {
+    let Some(device) = read_share(facts) else {
         let all_empty = facts.before.is_some_and(|f| f.size > 0.0 && f.empty_share() >= 1.0);
         let stays_empty = facts.write.asked == 0.0;
         return if all_empty && stays_empty {
@@ -104,7 +122,7 @@ fn writes(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.write);
-    let Some(device) = device_share(facts, false) else {
+    let Some(device) = write_share(facts) else {
         return nobody_knows();
     };
     let mut missing = 1.0 - device;

@@ -235,7 +235,7 @@ fn copies(cell: &Cell) -> f64 {
 /// Why the ground counts as memory, if it does.
 pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
     if let Some(fs) = topology.fs_type.as_deref().filter(|fs| is_memory_fs(fs)) {
-        return Some(format!("the ground is {fs}"));
+        return Some(format!("it is a {fs}"));
     }
     topology.nodes.iter().find_map(|node: &BlockNode| match &node.kind {
         BlockKind::Memory => Some(format!("{} is memory", node.name)),

@@ -10,7 +10,7 @@ use record::counter::OtherProcess;
 
 /// A surplus below this share of all bytes asked is not worth a claim.
 const MATTERS: f64 = 0.05;
-/// A direct read's surplus of this size needs no second witness: direct reads cause hardly any other reads.
+/// A surplus of reads of this size needs no second witness where the engine's own are charged exactly.
 const GLARING: f64 = 0.25;
 /// One process's bytes over the surplus, if it caused it. It is watched longer than the window, and may work elsewhere too.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.5..=4.0;
@@ -30,10 +30,9 @@ pub(crate) fn surplus<'a>(facts: &Facts<'a>, read: bool) -> Surplus<'a> {
     let Some(device) = flow.device else {
         return Surplus::default();
     };
-    let plain = facts.before.is_some_and(|f| f.encoded == 0.0) && facts.direct() == Some(true);
     let all_asked = facts.read.asked + facts.write.asked;
     let least = MATTERS.max(facts.slack(flow)) * all_asked + in_flight(facts);
-    let bytes = device - accounted(facts, flow, plain, read);
+    let bytes = device - accounted(facts, flow, read);
     if bytes < least {
         return Surplus::default();
     }
@@ -44,15 +43,22 @@ pub(crate) fn surplus<'a>(facts: &Facts<'a>, read: bool) -> Surplus<'a> {
         .iter()
         .filter(|p| !is_kernel_thread(&p.comm))
         .find(|p| PLAUSIBLE.contains(&(float(if read { p.read_bytes } else { p.write_bytes }) / bytes)));
-    let glaring = read && plain && flow.own.is_some() && flow.asked > 0.0 && bytes >= GLARING * flow.asked;
+    let exact = read && flow.own.is_some() && flow.asked > 0.0 && is_charged_exactly(facts);
+    let glaring = exact && bytes >= GLARING * flow.asked;
     if suspect.is_some() || glaring { Surplus { bytes, suspect } } else { Surplus::default() }
 }
 
-/// Bytes that the engine may have caused. For plain direct reads what the kernel charged to it is exact; elsewhere
-/// kernel threads work on its behalf, so at least what it asked for is its own, and writes cause writes of metadata.
-fn accounted(facts: &Facts<'_>, flow: &Flow, plain: bool, read: bool) -> f64 {
+/// Whether what the kernel charged to the engine is all that it caused to be read: nothing is compressed, so no kernel
+/// thread reads on its behalf.
+pub(crate) fn is_charged_exactly(facts: &Facts<'_>) -> bool {
+    facts.before.is_some_and(|f| f.encoded == 0.0)
+}
+
+/// Bytes that the engine may have caused. Where kernel threads work on its behalf, at least what it asked for is its own,
+/// and writes cause writes of metadata.
+fn accounted(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
     match flow.own {
-        Some(own) if plain && read => own,
+        Some(own) if read && is_charged_exactly(facts) => own,
         own => own.unwrap_or(0.0).max(flow.asked) + if read { 0.0 } else { metadata(facts) },
     }
 }
@@ -67,7 +73,7 @@ fn metadata(facts: &Facts<'_>) -> f64 {
 }
 
 /// Bytes that may be submitted on one side of the window's edge and completed on the other.
-fn in_flight(facts: &Facts<'_>) -> f64 {
+pub(crate) fn in_flight(facts: &Facts<'_>) -> f64 {
     facts.options().map_or(0.0, |o| float(o.bs_bytes) * f64::from(o.iodepth) * f64::from(o.numjobs))
 }
 

@@ -394,6 +394,25 @@ fn written_but_not_durable() {
 }
 
 #[test]
+fn a_busy_disk_hides_neither_dirty_pages_nor_cached_ones() {
+    // Somebody else writes and reads so much on the same disk that its counters alone would explain everything.
+    let mut t = Truth::new(Rw::Write, MIB, false, filesystem(FsKind::Ext4), 1);
+    t.options().end_fsync = false;
+    t.asked(0, GIB);
+    t.device_write = 8 * GIB;
+    t.trial.cache_after[0].dirty_bytes = Some(256 * MIB);
+    let (shares, found) = judged(&t);
+    assert_served(shares.both, Served { device: 0.75, page_cache: 0.25, ..Served::default() });
+    assert!(found.iter().any(|f| f.claim == Claim::NotDurable), "{found:?}");
+
+    let mut t = warm(256 * MIB);
+    (t.device_read, t.own_read) = (11 * GIB, Some(GIB));
+    let (shares, found) = judged(&t);
+    assert_served(shares.both, Served { device: 0.1, page_cache: 0.9, ..Served::default() });
+    assert!(found.iter().any(|f| f.claim == Claim::Interference), "{found:?}");
+}
+
+#[test]
 fn overwritten_in_memory_before_it_was_flushed() {
     let mut t = Truth::new(Rw::Write, MIB, false, filesystem(FsKind::Xfs), 1);
     t.asked(0, 4 * GIB);

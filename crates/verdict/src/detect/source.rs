@@ -205,7 +205,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     let share = scene.shares.write?.page_cache;
     let left = facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
     let left_share = (left / facts.write.asked).min(1.0);
-    let share = if flushed(facts) { left_share } else { share };
+    let share = if flushed(facts) { left_share } else { share.max(left_share) };
     if share < WORTH_SAYING.max(facts.slack(&facts.write)) {
         return None;
     }
