@@ -205,7 +205,7 @@ impl Candidate {
         match Sight::of(roots, &self.block) {
             Ok(sight) => {
                 dissent.extend(users::mounts(roots, &sight));
-                dissent.extend(users::hidden(roots, &sight.tables).filter(|_| !held));
+                dissent.extend(users::hidden(&sight.tables).filter(|_| !held));
                 dissent.extend(users::holders(&sight));
                 dissent.extend(swap::testify(roots, &sight));
                 if scope.foreign {
@@ -225,26 +225,21 @@ impl Candidate {
         dissent
     }
 
+    /// What the name leads to now.
+    fn again(&self, roots: &Roots) -> Result<Self, Dissent> {
+        Self::at(roots, self.link.clone(), self.by_id.clone()).map_err(|refusal| {
+            let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
+            Dissent::new(Witness::Identity, format!("it is gone: {saw}"), "plug it in again")
+        })
+    }
+
     /// Whether the name still leads to the same disk.
-    fn unchanged(&self, roots: &Roots) -> Result<(), Dissent> {
-        let now = match Self::at(roots, self.link.clone(), self.by_id.clone()) {
-            Ok(now) => now,
-            Err(refusal) => {
-                let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
-                return Err(Dissent::new(
-                    Witness::Identity,
-                    format!("it is gone: {saw}"),
-                    "plug it in again",
-                ));
-            }
-        };
-        let same = now.block.devno == self.block.devno
-            && now.sequence == self.sequence
-            && now.identity == self.identity;
-        if same {
+    fn same_as(&self, now: &Self) -> Result<(), Dissent> {
+        let same_disk = now.block.devno == self.block.devno && now.identity == self.identity;
+        if same_disk && now.sequence == self.sequence {
             return Ok(());
         }
-        if now.block.devno == self.block.devno && now.identity == self.identity {
+        if same_disk {
             let saw = format!("the kernel met another disk under the same name, {}", self.node.display());
             return Err(Dissent::new(Witness::Identity, saw, EXCHANGED));
         }
@@ -348,9 +343,14 @@ impl Claimed {
     /// Everyone who objects now.
     pub fn recheck(&self, roots: &Roots, runner: &dyn Runner) -> Result<(), Refusal> {
         let mut dissent = Vec::new();
-        dissent.extend(self.candidate.unchanged(roots).err());
+        match self.candidate.again(roots) {
+            Ok(now) => {
+                dissent.extend(self.candidate.same_as(&now).err());
+                dissent.extend(self.owner.recheck(roots, &now).err());
+            }
+            Err(gone) => dissent.push(gone),
+        }
         dissent.extend(self.retake(roots).err());
-        dissent.extend(self.owner.recheck(roots, &self.candidate).err());
         let foreign = matches!(self.owner, Owner::Claim { .. });
         let scope = Scope { min_size_bytes: self.min_size_bytes, foreign };
         dissent.extend(self.candidate.hear(roots, runner, scope, self.is_held()));

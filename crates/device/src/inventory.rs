@@ -62,7 +62,7 @@ fn report(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>, block: &
             dissent.extend(held.err());
             dissent.extend(locked.err());
             dissent.sort_by_key(|d| d.witness);
-            let hidden = mountinfo::all(roots).ok().and_then(|tables| users::hidden(roots, &tables));
+            let hidden = mountinfo::all(roots).ok().and_then(|tables| users::hidden(&tables));
             let spoken_for: Vec<_> = hidden.into_iter().filter(|d| !dissent.contains(d)).collect();
             let claimed = book.is_some_and(|b| claim::testify(&candidate, b).is_ok());
             let ids = candidate.ids().to_vec();

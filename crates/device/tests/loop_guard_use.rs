@@ -388,3 +388,24 @@ fn loop_root_disk_is_refused() {
         }
     }
 }
+
+#[test]
+fn loop_without_root_nothing_is_free() {
+    let Some(bench) = start(16) else { return };
+    let (roots, book) = (bench.roots(), bench.book.clone());
+    let device = roots.dev.join(bench.disk.name());
+    let report = std::thread::spawn(move || {
+        // Linux keeps credentials per thread; only this one, and the blkid it starts, are nobody.
+        let nobody = rustix::process::Uid::from_raw(65534);
+        rustix::thread::set_thread_uid(nobody).unwrap();
+        let all = inventory(&roots, &LocalRunner, Some(&book));
+        all.into_iter().find(|d| d.path == device).unwrap()
+    })
+    .join()
+    .unwrap();
+    assert!(!report.free, "{report:#?}");
+    for witness in [Witness::Exclusive, Witness::Lock, Witness::Signature] {
+        assert!(report.unheard().contains(&witness), "{witness} was heard without root: {report:#?}");
+    }
+    assert!(report.dissent.iter().all(|d| !d.remedy.is_empty()));
+}
