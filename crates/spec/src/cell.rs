@@ -120,7 +120,17 @@ pub(crate) struct Spans {
 pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
     let needed = data_bytes(workload);
-    if let Some(room) = room(stack).filter(|room| *room < needed) {
+    let room = room(stack);
+    if room.is_some_and(|room| needed > room / 4 * 3 && needed <= room && !stack.layers.is_empty()) {
+        problems.note(
+            spans.size.unwrap_or(spans.name),
+            format!(
+                "workload `{}` fills more than three quarters of stack `{}`; the file system needs room as well",
+                workload.name, stack.name
+            ),
+        );
+    }
+    if let Some(room) = room.filter(|room| *room < needed) {
         let (needed, room) = (Bytes(needed), Bytes(room));
         problems
             .add(

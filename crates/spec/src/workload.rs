@@ -143,6 +143,13 @@ impl Numbers<'_, '_, '_> {
         value.unwrap_or(default)
     }
 
+    fn percentage(&mut self, name: &str, default: u8, problems: &mut Problems<'_>) -> u8 {
+        let Some(node) = self.fields.get(name) else { return default };
+        let value = value::percentage(node, self.scope, problems).and_then(|value| u8::try_from(value).ok());
+        self.sound &= value.is_some();
+        value.unwrap_or(default)
+    }
+
     fn switch(&mut self, name: &str, default: bool, problems: &mut Problems<'_>) -> bool {
         let Some(node) = self.fields.get(name) else { return default };
         let value = value::switch(node, self.scope, problems);
@@ -196,7 +203,7 @@ fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
     let rate_iops = n.get("rate_iops", 1..=u64::from(u32::MAX), 0_u64, problems);
     let options = Options {
         rw: rw?,
-        rwmixread: n.get("rwmixread", 0..=100, 50, problems),
+        rwmixread: n.percentage("rwmixread", 50, problems),
         bs_bytes: n.size("bs", 4096, problems),
         size_bytes: n.size("size", 0, problems),
         iodepth,
@@ -206,8 +213,8 @@ fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
         fsync: n.get("fsync", 0..=1_000_000_000, 0, problems),
         fdatasync: n.get("fdatasync", 0..=1_000_000_000, 0, problems),
         end_fsync: n.switch("end_fsync", buffered_writes, problems),
-        buffer_compress_percentage: n.get("buffer_compress_percentage", 0..=100, 0, problems),
-        dedupe_percentage: n.get("dedupe_percentage", 0..=100, 0, problems),
+        buffer_compress_percentage: n.percentage("buffer_compress_percentage", 0, problems),
+        dedupe_percentage: n.percentage("dedupe_percentage", 0, problems),
         rate_iops: (rate_iops > 0).then_some(rate_iops),
         random_distribution: random_distribution?,
         norandommap: n.switch("norandommap", false, problems),
