@@ -25,6 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let devices = evidence.samples.last().map_or(0, |sample| sample.block.len());
     let tasks = evidence.samples.first().and_then(|sample| sample.engine).map_or(0, |engine| engine.tasks);
     let samples = evidence.samples.len();
-    writeln!(std::io::stdout(), "{samples} samples, {devices} devices, {tasks} engine tasks, {} problems", problems.len())?;
+    writeln!(
+        std::io::stdout(),
+        "{samples} samples, {devices} devices, {tasks} engine tasks, {} problems",
+        problems.len()
+    )?;
     Ok(())
 }
