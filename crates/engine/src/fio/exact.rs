@@ -36,9 +36,9 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Rows every 100 ms; more often in short trials, less often when many jobs or long trials would make large logs.
+    /// Rows every 50 ms; more often in short trials, less often when many jobs or long trials would make large logs.
     pub(super) fn new(ramp_ms: u64, trial_ms: u64, jobs: u64, directions: u64, final_flush: bool) -> Self {
-        let wanted = (trial_ms / 50).clamp(10, 100);
+        let wanted = (trial_ms / 50).clamp(10, 50);
         let rows = (MAX_LOG_BYTES / ROW_BYTES / jobs.max(1) / directions.max(1)).max(1);
         let affordable = (ramp_ms + trial_ms) / rows;
         let row_ms = wanted.max(affordable).min((trial_ms / 10).max(10));
@@ -85,7 +85,7 @@ pub(super) fn log_path(scratch: &Path, job: usize) -> PathBuf {
 /// In words, why the logs don't suffice; then only fio's own totals are left.
 pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, String> {
     let mut sums = [None, None];
-    let mut span: Option<(u64, u64)> = None;
+    let mut spans = Vec::new();
     for (index, job) in report.jobs.iter().enumerate() {
         let mut found = JobCount::default();
         histlog::read(&log_path(scratch, index), &mut |row| found.add(&row, times))?;
@@ -97,14 +97,24 @@ pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Cou
             if let Some(slot) = sums.get_mut(sum) {
                 add(slot, &totals);
             }
-            span = Some(span.map_or((from, to), |(a, b)| (a.min(from), b.max(to))));
+            spans.push((from, to));
         }
     }
     let [mut read, mut write] = sums;
     [&mut read, &mut write].into_iter().flatten().for_each(set_mean);
-    let (from, to) = span.unwrap_or_default();
-    let ns = |ms: u64| ms.saturating_mul(1_000_000);
-    Ok(Counted { read, write, window: Window { start_ns: ns(from), end_ns: ns(to) } })
+    Ok(Counted { read, write, window: common(&spans) })
+}
+
+/// One window for all: jobs and directions begin and end at rows of their own, a few milliseconds apart. The mean of
+/// their begins and of their ends counts too much of some and as much too little of others.
+fn common(spans_ms: &[(u64, u64)]) -> Window {
+    let count = u64::try_from(spans_ms.len()).unwrap_or(u64::MAX).max(1);
+    let mean_ns =
+        |sum_ms: u64| u64::try_from(u128::from(sum_ms) * 1_000_000 / u128::from(count)).unwrap_or(u64::MAX);
+    Window {
+        start_ns: mean_ns(spans_ms.iter().map(|s| s.0).fold(0, u64::saturating_add)),
+        end_ns: mean_ns(spans_ms.iter().map(|s| s.1).fold(0, u64::saturating_add)),
+    }
 }
 
 fn missing(job: &JobReport, times: Times) -> String {
