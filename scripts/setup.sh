@@ -20,7 +20,6 @@ mkfs.ext4 e2fsprogs
 mkfs.xfs xfsprogs
 mkfs.btrfs btrfs-progs"
 test_needs="lvm lvm2
-mdadm mdadm
 unshare util-linux
 mkswap util-linux"
 

@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask check | generate [--check]`.
 
 mod generate;
+mod links;
 mod source;
 mod walls;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
 fn check(root: &Path) -> Result<Complaints, String> {
     let mut complaints = walls::check(&walls::metadata(root)?)?;
     complaints.extend(source::check(root)?);
+    complaints.extend(links::check(root)?);
     Ok(complaints)
 }
 

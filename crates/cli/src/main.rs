@@ -9,6 +9,7 @@ mod privilege;
 mod progress;
 mod settings;
 mod signals;
+mod tools;
 
 use args::{Args, Verb};
 use clap::Parser as _;

@@ -159,6 +159,52 @@ fn parameters_must_be_given_where_nobody_can_be_asked() {
     );
 }
 
+/// Runs a command line under a pseudo-terminal and types `typed` into it; `None` where there is no script(1).
+fn on_a_terminal(home: &Home, line: &str, typed: &str) -> Option<(i32, String)> {
+    let mut child = std::process::Command::new("script")
+        .args(["--quiet", "--return", "--command", line, "/dev/null"])
+        .env("HOME", home.path())
+        .current_dir(home.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .map_err(|error| eprintln!("SKIPPED: script(1): {error}"))
+        .ok()?;
+    std::io::Write::write_all(child.stdin.as_mut().unwrap(), typed.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Some((output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+#[test]
+fn a_person_is_asked_for_what_is_missing() {
+    let home = Home::new();
+    home.write("new.yaml", &home.diskproof(&["new", "--kind", "directory"]).out);
+    let line = format!("'{}' plan new.yaml", assert_cmd::cargo::cargo_bin("diskproof").display());
+    let Some((code, said)) = on_a_terminal(&home, &line, "/srv\n") else { return };
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("dir (a directory on the storage in question): "), "{said}");
+    assert!(said.contains("lent directory /srv"), "{said}");
+}
+
+#[test]
+fn the_experiments_that_are_shipped_are_valid() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "yaml") {
+            continue;
+        }
+        let path = path.to_str().unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let set: &[&str] = if text.contains("  dir: {") { &["--set", "dir=/tmp"] } else { &[] };
+        let plan = Home::new().diskproof(&[&["plan", path], set].concat());
+        assert_eq!(plan.code, 0, "{path}: {}", plan.err);
+        seen += 1;
+    }
+    assert!(seen >= 4, "{seen}");
+}
+
 #[test]
 fn plan_tells_matrix_order_and_cost_and_changes_nothing() {
     let home = Home::new();

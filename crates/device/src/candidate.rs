@@ -8,7 +8,7 @@ use crate::identity::{Identity, ids_of};
 use crate::refusal::{Dissent, Refusal, Witness};
 use crate::roots::Roots;
 use crate::witness::users::Sight;
-use crate::witness::{claim, exclusive, plain, root, signature, swap, users};
+use crate::witness::{claim, exclusive, openers, plain, root, signature, swap, users};
 use host::Runner;
 use std::fmt;
 use std::fs::File;
@@ -189,7 +189,7 @@ impl Candidate {
         // Held first, asked then: what they see can't change between the question and the use.
         let lock = exclusive::lock(roots, &self.node).map_err(|d| dissent.push(d)).ok();
         let hold = exclusive::hold(roots, &self.block, &self.node).map_err(|d| dissent.push(d)).ok();
-        dissent.extend(self.hear(roots, runner, scope));
+        dissent.extend(self.hear(roots, runner, scope, hold.is_some()));
         match (lock, hold) {
             (Some(lock), Some(hold)) if dissent.is_empty() => {
                 Ok(Cleared { candidate: self, min_size_bytes: scope.min_size_bytes, lock, hold })
@@ -198,14 +198,19 @@ impl Candidate {
         }
     }
 
-    /// Asks the witnesses that need nothing held.
-    pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope) -> Vec<Dissent> {
+    /// Asks the witnesses that need nothing held. `held`: the device is held open exclusively, which speaks for mount
+    /// namespaces that can't be seen.
+    pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope, held: bool) -> Vec<Dissent> {
         let mut dissent = Vec::new();
         match Sight::of(roots, &self.block) {
             Ok(sight) => {
                 dissent.extend(users::mounts(roots, &sight));
+                dissent.extend(users::hidden(&sight.tables).filter(|_| !held));
                 dissent.extend(users::holders(&sight));
                 dissent.extend(swap::testify(roots, &sight));
+                if scope.foreign {
+                    dissent.extend(openers::testify(roots, &sight));
+                }
             }
             Err(unheard) => dissent.extend(unheard),
         }
@@ -220,26 +225,21 @@ impl Candidate {
         dissent
     }
 
+    /// What the name leads to now.
+    fn again(&self, roots: &Roots) -> Result<Self, Dissent> {
+        Self::at(roots, self.link.clone(), self.by_id.clone()).map_err(|refusal| {
+            let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
+            Dissent::new(Witness::Identity, format!("it is gone: {saw}"), "plug it in again")
+        })
+    }
+
     /// Whether the name still leads to the same disk.
-    fn unchanged(&self, roots: &Roots) -> Result<(), Dissent> {
-        let now = match Self::at(roots, self.link.clone(), self.by_id.clone()) {
-            Ok(now) => now,
-            Err(refusal) => {
-                let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
-                return Err(Dissent::new(
-                    Witness::Identity,
-                    format!("it is gone: {saw}"),
-                    "plug it in again",
-                ));
-            }
-        };
-        let same = now.block.devno == self.block.devno
-            && now.sequence == self.sequence
-            && now.identity == self.identity;
-        if same {
+    fn same_as(&self, now: &Self) -> Result<(), Dissent> {
+        let same_disk = now.block.devno == self.block.devno && now.identity == self.identity;
+        if same_disk && now.sequence == self.sequence {
             return Ok(());
         }
-        if now.block.devno == self.block.devno && now.identity == self.identity {
+        if same_disk {
             let saw = format!("the kernel met another disk under the same name, {}", self.node.display());
             return Err(Dissent::new(Witness::Identity, saw, EXCHANGED));
         }
@@ -343,12 +343,17 @@ impl Claimed {
     /// Everyone who objects now.
     pub fn recheck(&self, roots: &Roots, runner: &dyn Runner) -> Result<(), Refusal> {
         let mut dissent = Vec::new();
-        dissent.extend(self.candidate.unchanged(roots).err());
+        match self.candidate.again(roots) {
+            Ok(now) => {
+                dissent.extend(self.candidate.same_as(&now).err());
+                dissent.extend(self.owner.recheck(roots, &now).err());
+            }
+            Err(gone) => dissent.push(gone),
+        }
         dissent.extend(self.retake(roots).err());
-        dissent.extend(self.owner.recheck(roots, &self.candidate).err());
         let foreign = matches!(self.owner, Owner::Claim { .. });
         let scope = Scope { min_size_bytes: self.min_size_bytes, foreign };
-        dissent.extend(self.candidate.hear(roots, runner, scope));
+        dissent.extend(self.candidate.hear(roots, runner, scope, self.is_held()));
         if dissent.is_empty() {
             return Ok(());
         }

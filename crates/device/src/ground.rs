@@ -48,7 +48,7 @@ pub enum GroundError {
         path: PathBuf,
     },
     /// It rests on devices that were not given over.
-    #[error("{} rests on {}, which is none of this stack's volumes", .path.display(), .on)]
+    #[error("{} rests on something that is none of this stack's volumes: {on}", .path.display())]
     Elsewhere {
         /// Which place.
         path: PathBuf,
@@ -143,7 +143,7 @@ fn mounted_at(roots: &Roots, path: &Path) -> Result<(Mount, Vec<Mount>), GroundE
     }
 }
 
-/// Everything under `start` must end in the claimed devices, and in nothing else.
+/// Everything under each of these must end in the claimed devices, and in nothing else.
 fn only_on(
     devices: &[&Claimed],
     path: &Path,
@@ -152,19 +152,28 @@ fn only_on(
     mounts: &[Mount],
 ) -> Result<(), GroundError> {
     let look = |source| GroundError::Look { path: path.to_path_buf(), source };
-    let elsewhere = |on: String| Err(GroundError::Elsewhere { path: path.to_path_buf(), on });
     let ours: BTreeSet<DevNo> = devices.iter().map(|d| d.number()).collect();
-    let beneath = below(roots, start, mounts, &ours).map_err(look)?;
-    for devno in beneath.difference(&ours) {
-        let block = Block::by_devno(roots, *devno).map_err(look)?;
-        let stacked = block.is_partition() || !block.slaves().map_err(look)?.is_empty();
-        if !stacked && loops::of(roots, block.clone()).is_none() {
-            return elsewhere(block.label());
+    for top in start {
+        let beneath = below(roots, &[*top], mounts, &ours).map_err(look)?;
+        let foreign = foreign_end(roots, beneath.difference(&ours)).map_err(look)?;
+        let top = Block::by_devno(roots, *top).map_err(look)?;
+        if foreign.is_some() || beneath.is_disjoint(&ours) {
+            let end = foreign.filter(|end| *end != top).map(|end| format!(", which ends in {}", end.label()));
+            let on = format!("{}{}", top.label(), end.unwrap_or_default());
+            return Err(GroundError::Elsewhere { path: path.to_path_buf(), on });
         }
     }
-    if beneath.is_disjoint(&ours) {
-        let names: Vec<_> = start.iter().map(ToString::to_string).collect();
-        return elsewhere(names.join(", "));
-    }
     Ok(())
+}
+
+/// The first of these that rests on nothing else.
+fn foreign_end<'d>(roots: &Roots, devices: impl Iterator<Item = &'d DevNo>) -> io::Result<Option<Block>> {
+    for devno in devices {
+        let block = Block::by_devno(roots, *devno)?;
+        let stacked = block.is_partition() || !block.slaves()?.is_empty();
+        if !stacked && loops::of(roots, block.clone()).is_none() {
+            return Ok(Some(block));
+        }
+    }
+    Ok(None)
 }

@@ -4,9 +4,10 @@ use crate::block::Block;
 use crate::candidate::{Candidate, Scope};
 use crate::claims::ClaimBook;
 use crate::identity::{Identity, Strength};
+use crate::mountinfo;
 use crate::refusal::{Dissent, Refusal, Witness};
 use crate::roots::Roots;
-use crate::witness::{claim, exclusive};
+use crate::witness::{claim, exclusive, users};
 use host::Runner;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -31,8 +32,10 @@ pub struct DiskReport {
     pub wwn: Option<String>,
     /// How well that tells it from others.
     pub strength: Strength,
-    /// No witness objects, and all could be heard. The owner's claim is asked for separately.
+    /// No witness objects, and all could be heard or another one speaks for them. The owner's claim is asked for separately.
     pub free: bool,
+    /// Who couldn't be heard, but is spoken for: the exclusive open stands for mount namespaces that can't be seen.
+    pub spoken_for: Vec<Dissent>,
     /// Everyone who objects, and everyone who couldn't be heard; the claim is not among them.
     pub dissent: Vec<Dissent>,
     /// The owner has claimed this very disk.
@@ -51,14 +54,21 @@ pub fn inventory(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>) -
 fn report(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>, block: &Block) -> DiskReport {
     match Candidate::of_block(roots, block) {
         Ok(candidate) => {
-            let mut dissent = candidate.hear(roots, runner, Scope { min_size_bytes: 0, foreign: true });
             // Opened and closed at once: only a question.
-            dissent.extend(exclusive::hold(roots, block, candidate.path()).err());
-            dissent.extend(exclusive::lock(roots, candidate.path()).err());
+            let held = exclusive::hold(roots, block, candidate.path()).map(drop);
+            let locked = exclusive::lock(roots, candidate.path()).map(drop);
+            let scope = Scope { min_size_bytes: 0, foreign: true };
+            let mut dissent = candidate.hear(roots, runner, scope, held.is_ok());
+            dissent.extend(held.err());
+            dissent.extend(locked.err());
             dissent.sort_by_key(|d| d.witness);
+            let hidden = mountinfo::all(roots).ok().and_then(|tables| users::hidden(&tables));
+            let spoken_for: Vec<_> = hidden.into_iter().filter(|d| !dissent.contains(d)).collect();
             let claimed = book.is_some_and(|b| claim::testify(&candidate, b).is_ok());
             let ids = candidate.ids().to_vec();
-            describe(candidate.path().to_path_buf(), ids, candidate.identity(), dissent, claimed)
+            let report =
+                describe(candidate.path().to_path_buf(), ids, candidate.identity(), dissent, claimed);
+            DiskReport { spoken_for, ..report }
         }
         Err(Refusal { dissent, .. }) => {
             let identity = Identity::of(roots, block);
@@ -83,6 +93,7 @@ fn describe(
         wwn: identity.wwn.clone(),
         strength: identity.strength(),
         free: dissent.is_empty(),
+        spoken_for: Vec::new(),
         dissent,
         claimed,
     }

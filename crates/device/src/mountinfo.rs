@@ -32,7 +32,7 @@ pub(crate) struct Table {
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) tables: Vec<Table>,
-    /// Processes whose tables could not be read although they live.
+    /// Processes whose tables could not be read although they live; at least.
     pub(crate) hidden: usize,
 }
 
@@ -61,7 +61,13 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
     let mut seen: BTreeSet<PathBuf> = own_namespace.into_iter().collect();
     let mut found = Tables::default();
     found.tables.push(Table { pid: "self".into(), own: true, mounts: own(roots)? });
-    for pid in names_in(&roots.proc)?.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+    let pids: Vec<_> =
+        names_in(&roots.proc)?.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())).collect();
+    // There is always a process 1: if we can't see it, other users' processes are kept from us (hidepid).
+    if !pids.iter().any(|pid| pid == "1") {
+        found.hidden += 1;
+    }
+    for pid in pids {
         // A process with more capabilities than ours won't tell its namespace, but may well show its mounts.
         let namespace = match fs::read_link(roots.proc.join(&pid).join("ns/mnt")) {
             Ok(namespace) => Some(namespace),

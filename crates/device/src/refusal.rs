@@ -30,6 +30,8 @@ pub enum Witness {
     Size,
     /// The kernel's exclusive open.
     Exclusive,
+    /// Processes that have it open for writing.
+    Openers,
     /// Another diskproof.
     Lock,
     /// For a loop device of our own: the file under it.
@@ -50,6 +52,7 @@ impl fmt::Display for Witness {
             Self::ReadOnly => "read-only",
             Self::Size => "size",
             Self::Exclusive => "exclusive open",
+            Self::Openers => "open files",
             Self::Lock => "lock",
             Self::Backing => "backing file",
         })

@@ -1,4 +1,5 @@
 //! Machines that aren't there: device mapper, md, multipath, cciss, namespaces that hide. No root, no devices.
+#![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 use diskproof_device::{ClaimBook, DiskReport, Dissent, Roots, Strength, Witness, disk, inventory};
 use host::{CommandFailure, Invocation, Output, Runner};
@@ -252,7 +253,15 @@ fn namespaces_that_hide_their_mounts_free_no_disk() {
     fs::remove_file(machine.path("proc/77/mountinfo")).unwrap();
     // Reading a directory fails, as reading another user's table does.
     fs::create_dir(machine.path("proc/77/mountinfo")).unwrap();
-    machine.unheard("sda", Witness::Mounts, "mounts of 1 processes can't be seen");
+    machine.unheard("sda", Witness::Mounts, "mounts of 1 or more processes can't be seen");
+}
+
+#[test]
+fn a_proc_that_hides_other_users_frees_no_disk() {
+    let machine = Machine::new();
+    machine.disk("sda", "8:0");
+    fs::remove_dir_all(machine.path("proc/1")).unwrap();
+    machine.unheard("sda", Witness::Mounts, "mounts of 1 or more processes can't be seen");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Disks in use, by every detour: refused before a byte is written.
+#![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
 
@@ -283,6 +284,20 @@ fn loop_exclusively_opened_disk_is_refused() {
 }
 
 #[test]
+fn loop_disk_open_for_writing_is_refused() {
+    let Some(bench) = start(16) else { return };
+    // As a virtual machine has it: no mount, no holder, no exclusive open.
+    let child = Child::perl("sysopen(F, $ARGV[0], O_RDWR) or die", &[bench.path()]);
+    let by = format!("process {} (perl) has it open for writing", child.pid());
+    let refusal = bench.refused(Witness::Openers, &[&by, "end process"]);
+    assert_eq!(refusal.dissent.len(), 1, "nobody else can know: {refusal}");
+    drop(child);
+    let reader = Child::perl("sysopen(F, $ARGV[0], O_RDONLY) or die", &[bench.path()]);
+    drop(bench.accepted());
+    drop(reader);
+}
+
+#[test]
 fn loop_second_diskproof_is_refused_by_pid() {
     let Some(bench) = start(16) else { return };
     let child = Child::perl("open(F, '<', $ARGV[0]) or die; flock(F, LOCK_EX) or die", &[bench.path()]);
@@ -372,4 +387,25 @@ fn loop_root_disk_is_refused() {
             assert!(refusal.names(witness), "{witness} is silent:\n{refusal}");
         }
     }
+}
+
+#[test]
+fn loop_without_root_nothing_is_free() {
+    let Some(bench) = start(16) else { return };
+    let (roots, book) = (bench.roots(), bench.book.clone());
+    let device = roots.dev.join(bench.disk.name());
+    let report = std::thread::spawn(move || {
+        // Linux keeps credentials per thread; only this one, and the blkid it starts, are nobody.
+        let nobody = rustix::process::Uid::from_raw(65534);
+        rustix::thread::set_thread_uid(nobody).unwrap();
+        let all = inventory(&roots, &LocalRunner, Some(&book));
+        all.into_iter().find(|d| d.path == device).unwrap()
+    })
+    .join()
+    .unwrap();
+    assert!(!report.free, "{report:#?}");
+    for witness in [Witness::Exclusive, Witness::Lock, Witness::Signature] {
+        assert!(report.unheard().contains(&witness), "{witness} was heard without root: {report:#?}");
+    }
+    assert!(report.dissent.iter().all(|d| !d.remedy.is_empty()));
 }

@@ -11,12 +11,17 @@ use std::path::{Path, PathBuf};
 /// Lengths are rounded up to this, so that direct I/O can reach the last block.
 pub(crate) const UNIT_BYTES: u64 = 4096;
 
+/// Whether a file is one that we laid out, by its name.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DATA_PREFIX))
+}
+
 /// Our data files in a directory.
 pub(crate) fn data_files(directory: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(io_error("list", directory))? {
         let entry = entry.map_err(io_error("list", directory))?;
-        if entry.file_name().to_string_lossy().starts_with(DATA_PREFIX) {
+        if is_ours(&entry.path()) {
             files.push(entry.path());
         }
     }

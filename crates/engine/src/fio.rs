@@ -1,6 +1,8 @@
 //! Jens Axboe's fio as an engine.
 
+mod exact;
 mod forbidden;
+mod histlog;
 mod ini;
 mod jobfile;
 pub mod json;

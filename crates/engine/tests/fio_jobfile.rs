@@ -30,8 +30,7 @@ fdatasync=4
 
 #[test]
 fn fio_runs_a_users_sections() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-sections");
+    let bench = Bench::lent();
     let w = job_file(SECTIONS, 12 << 20);
     let mut job = bench.job(&w, 3, 0.4);
     job.ramp_seconds = 0.2;
@@ -60,8 +59,7 @@ fn fio_runs_a_users_sections() {
 
 #[test]
 fn fio_keeps_a_files_own_time_and_stonewalls() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-stonewall");
+    let bench = Bench::lent();
     let text =
         "[global]\nsize=2m\nrw=randread\ntime_based\nruntime=300ms\nfilename=same\n[a]\n[b]\nstonewall\n";
     let w = job_file(text, 4 << 20);
@@ -75,8 +73,7 @@ fn fio_keeps_a_files_own_time_and_stonewalls() {
 
 #[test]
 fn fio_lays_a_users_files_out_as_asked() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-user-layout");
+    let bench = Bench::lent();
     let text = "[a]\nrw=randread\nsize=3m\nnrfiles=3\nbuffer_compress_percentage=60\n";
     let mut w = job_file(text, 3 << 20);
     let files = FioEngine.prepare(&bench.job(&w, 3, 0.2)).unwrap();
@@ -96,8 +93,7 @@ fn fio_lays_a_users_files_out_as_asked() {
 
 #[test]
 fn fio_says_what_a_job_file_lacks() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-lacks");
+    let bench = Bench::lent();
     for (text, word) in [
         ("[a]\nrw=randread\n", "size"),
         ("rw=read\n", "line 1"),

@@ -16,8 +16,7 @@ use support::{Bench, asked, gzip_share, options};
 
 #[test]
 fn fio_reads_what_was_laid_out() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-read");
+    let bench = Bench::lent();
     let mut o = options(Rw::Randrw);
     o.numjobs = 2;
     let w = asked(o);
@@ -43,22 +42,28 @@ fn fio_reads_what_was_laid_out() {
         // fio ends the ramp between two completions of a batch, so counts and bytes may differ by what was in flight.
         assert!(t.bytes.abs_diff(t.ios * 4096) <= 2 * 4 * 4096, "{} bytes, {} I/Os", t.bytes, t.ios);
         assert!(t.latency.count().abs_diff(t.ios) <= 2 * 4);
-        assert!((t.iops - t.ios as f64 / t.seconds).abs() / t.iops < 0.01);
+        // Each job has a time of its own; `seconds` is the longest.
+        assert!((t.iops - t.ios as f64 / t.seconds).abs() / t.iops < 0.2, "{t:?}");
+        assert!(t.seconds <= 0.5 && t.seconds > 0.3, "{}", t.seconds);
     }
     assert!(out.errors.is_empty() && !out.shared_files);
     assert!((out.window.seconds() - 0.5).abs() < 0.1, "{:?}", out.window);
     assert!(out.cpu_user_share.is_some() && out.cpu_system_share.is_some());
-    for part in
-        ["refill_buffers=1", "randrepeat=0", "allow_file_create=0", "fallocate=none", "ramp_time=300ms"]
-    {
+    for part in [
+        "refill_buffers=1",
+        "randrepeat=0",
+        "allow_file_create=0",
+        "fallocate=none",
+        "runtime=800ms",
+        "log_hist_msec=10",
+    ] {
         assert!(out.input.contains(part), "{part} is missing in\n{}", out.input);
     }
 }
 
 #[test]
 fn fio_writes_data_as_compressible_as_declared() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-compress");
+    let bench = Bench::lent();
     for (percent, low, high) in [(0, 0.98, 1.01), (50, 0.45, 0.55), (80, 0.17, 0.28)] {
         let mut o = options(Rw::Randwrite);
         o.buffer_compress_percentage = percent;
@@ -77,8 +82,7 @@ fn fio_writes_data_as_compressible_as_declared() {
 
 #[test]
 fn fio_lays_out_duplicates_as_declared() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-dedupe");
+    let bench = Bench::lent();
     let mut o = options(Rw::Read);
     o.dedupe_percentage = 60;
     let w = asked(o);
@@ -91,8 +95,7 @@ fn fio_lays_out_duplicates_as_declared() {
 
 #[test]
 fn fio_leaves_no_holes_in_written_data() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-holes");
+    let bench = Bench::lent();
     for size_bytes in [4096, 1 << 20, (3 << 20) + 8192, 5_000_000] {
         let mut o = options(Rw::Randread);
         o.size_bytes = size_bytes;
@@ -107,8 +110,7 @@ fn fio_leaves_no_holes_in_written_data() {
 
 #[test]
 fn fio_gets_holes_and_reservations_where_asked() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-layouts");
+    let bench = Bench::lent();
     let mut w = asked(options(Rw::Randread));
     for layout in [Layout::Hole, Layout::Unwritten] {
         w.layout = layout;
@@ -126,8 +128,7 @@ fn fio_gets_holes_and_reservations_where_asked() {
 
 #[test]
 fn fio_refuses_to_run_on_data_that_is_missing_or_short() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-short");
+    let bench = Bench::lent();
     let w = asked(options(Rw::Randread));
     let job = bench.job(&w, 7, 0.2);
     assert!(matches!(FioEngine.run(&job), Err(EngineError::Io { .. })), "nothing laid out");
@@ -139,8 +140,7 @@ fn fio_refuses_to_run_on_data_that_is_missing_or_short() {
 
 #[test]
 fn fio_takes_other_offsets_in_every_trial() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-seeds");
+    let bench = Bench::lent();
     let w = asked(options(Rw::Randread));
     FioEngine.prepare(&bench.job(&w, 1, 0.1)).unwrap();
     let input = |seed| FioEngine.run(&bench.job(&w, seed, 0.1)).unwrap().input;
@@ -167,8 +167,7 @@ fn offsets(input: &str, scratch: &Path) -> Vec<u64> {
 
 #[test]
 fn fio_stops_when_cancelled() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-cancel");
+    let bench = Bench::lent();
     let w = asked(options(Rw::Randread));
     let mut job = bench.job(&w, 7, 600.0);
     let pid = Cell::new(0);
@@ -197,8 +196,7 @@ fn fio_stops_when_cancelled() {
 
 #[test]
 fn fio_says_what_it_did_not_understand() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-option");
+    let bench = Bench::lent();
     let mut o = options(Rw::Randread);
     o.other.insert("no_such_option".into(), "1".into());
     let w = asked(o);
@@ -210,9 +208,8 @@ fn fio_says_what_it_did_not_understand() {
 
 #[test]
 fn fio_is_not_led_elsewhere() {
-    let _alone = testkit::exclusive();
-    let bench = Bench::lent("engine-elsewhere");
-    let victim = bench.dir.join("victim");
+    let bench = Bench::lent();
+    let victim = bench.dir.path().join("victim");
     fs::write(&victim, "precious").unwrap();
     let name = victim.to_string_lossy().into_owned();
     for (option, value) in [

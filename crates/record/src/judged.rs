@@ -121,7 +121,7 @@ pub struct TrialCount {
 pub struct Metric {
     /// Mean over trials.
     pub estimate: f64,
-    /// Lower end of the interval; null when one trial gives none.
+    /// Lower end of the interval, never below 0; null when one trial gives none.
     pub low: Option<f64>,
     /// Upper end of the interval; null when one trial gives none.
     pub high: Option<f64>,
@@ -136,10 +136,11 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Half the interval's width in the metric's unit; `None` when there is no interval.
+    /// How far the interval reaches from the estimate, in the metric's unit; `None` when there is no interval. The upper
+    /// side: the lower one may be cut off at 0.
     #[must_use]
     pub fn half_width(&self) -> Option<f64> {
-        Some((self.high? - self.low?) / 2.0)
+        Some(self.high? - self.estimate)
     }
 }
 

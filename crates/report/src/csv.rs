@@ -1,7 +1,7 @@
 //! CSV in long format: one row per cell and metric, quoted by RFC 4180, UTF-8, lines end in CR LF.
 
 use crate::index::Index;
-use record::finding::Served;
+use record::finding::{Finding, Served};
 use record::judged::{CellView, RunView, Status};
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -51,17 +51,18 @@ pub fn csv(view: &RunView) -> String {
             cell.workload.clone(),
         ];
         head.extend(factors.iter().map(|f| cell.levels.get(*f).cloned().unwrap_or_default()));
+        let findings = claims(&index, cell);
         if cell.metrics.is_empty() {
-            row(&mut out, &[head.clone(), tail(&index, cell, None)].concat());
+            row(&mut out, &[head.clone(), tail(&index, cell, None, &findings)].concat());
         }
         for name in cell.metrics.keys() {
-            row(&mut out, &[head.clone(), tail(&index, cell, Some(name))].concat());
+            row(&mut out, &[head.clone(), tail(&index, cell, Some(name), &findings)].concat());
         }
     }
     out
 }
 
-fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>) -> Vec<String> {
+fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) -> Vec<String> {
     let metric = name.and_then(|n| cell.metrics.get(n));
     let served = match name {
         Some(n) if n.starts_with("read_") => cell.served_read,
@@ -75,11 +76,6 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>) -> Vec<String> {
         Status::Missed => "missed",
         Status::Undecided => "undecided",
     });
-    let findings: BTreeSet<String> = index
-        .findings(&cell.id)
-        .iter()
-        .filter_map(|f| serde_json::to_value(f.claim).ok()?.as_str().map(str::to_owned))
-        .collect();
     vec![
         name.unwrap_or_default().to_owned(),
         optional(metric.map(|m| m.estimate)),
@@ -99,8 +95,15 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>) -> Vec<String> {
         share(|s| s.unknown),
         optional(expectation.map(|e| e.expected)),
         status.to_owned(),
-        findings.into_iter().collect::<Vec<_>>().join(" "),
+        findings.to_owned(),
     ]
+}
+
+/// The claims about a cell, separated by blanks.
+fn claims(index: &Index<'_>, cell: &CellView) -> String {
+    let name = |f: &&Finding| serde_json::to_value(f.claim).ok()?.as_str().map(str::to_owned);
+    let names: BTreeSet<String> = index.findings(&cell.id).iter().filter_map(name).collect();
+    names.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 fn optional(value: Option<impl Display>) -> String {

@@ -55,8 +55,9 @@ pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (Strin
     ];
     // The first that fits as it is; else the narrowest, wrapped.
     for columns in narrower {
-        let text = render(&body, columns, None, colour);
-        if widest(&render(&body, columns, None, false)) <= width {
+        let plain = render(&body, columns, None, false);
+        if widest(&plain) <= width {
+            let text = if colour { render(&body, columns, None, true) } else { plain };
             return (text, shown);
         }
     }

@@ -13,24 +13,25 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The first 16 hex digits of SHA-256 over the canonical JSON of target, stack, workload and levels: no blanks, keys
-/// sorted by their bytes at every depth.
-pub(crate) fn id(
-    target: &str,
-    stack: &Stack,
-    workload: &Workload,
-    levels: &BTreeMap<String, String>,
-) -> CellId {
-    let value =
-        serde_json::json!({ "target": target, "stack": stack, "workload": workload, "levels": levels });
-    let mut text = String::new();
-    canonical(&value, &mut text);
+/// The first 16 hex digits of SHA-256 over the canonical JSON of `levels`, `stack`, `target` and `workload` (in this order):
+/// no blanks, keys sorted by their bytes at every depth. Stack and workload are given as [`canonical_json`] makes them.
+pub(crate) fn id(target: &str, stack: &str, workload: &str, levels: &BTreeMap<String, String>) -> CellId {
+    let (levels, target) = (canonical_json(levels), Value::from(target));
+    let text = format!(r#"{{"levels":{levels},"stack":{stack},"target":{target},"workload":{workload}}}"#);
     let digest = Sha256::digest(text.as_bytes());
     let mut hex = String::with_capacity(16);
     for byte in digest.iter().take(8) {
         let _ = write!(hex, "{byte:02x}");
     }
     CellId(hex)
+}
+
+/// The canonical JSON of a noun.
+pub(crate) fn canonical_json(noun: &impl serde::Serialize) -> String {
+    let mut text = String::new();
+    // Nouns of `record` have no maps with keys that are no strings, which alone could fail.
+    canonical(&serde_json::to_value(noun).unwrap_or_default(), &mut text);
+    text
 }
 
 fn canonical(value: &Value, out: &mut String) {
@@ -119,7 +120,17 @@ pub(crate) struct Spans {
 pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
     let needed = data_bytes(workload);
-    if let Some(room) = room(stack).filter(|room| *room < needed) {
+    let room = room(stack);
+    if room.is_some_and(|room| needed > room / 4 * 3 && needed <= room && !stack.layers.is_empty()) {
+        problems.note(
+            spans.size.unwrap_or(spans.name),
+            format!(
+                "workload `{}` fills more than three quarters of stack `{}`; the file system needs room as well",
+                workload.name, stack.name
+            ),
+        );
+    }
+    if let Some(room) = room.filter(|room| *room < needed) {
         let (needed, room) = (Bytes(needed), Bytes(room));
         problems
             .add(
@@ -145,10 +156,10 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
                  this combination",
             );
     }
-    if let (Ask::Options(options), CacheStart::Warm) = (&workload.ask, workload.cache) {
-        if options.direct {
-            problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
-        }
+    if let (Ask::Options(options), CacheStart::Warm) = (&workload.ask, workload.cache)
+        && options.direct
+    {
+        problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
     }
 }
 

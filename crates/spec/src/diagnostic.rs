@@ -85,7 +85,7 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics {
     /// At most 20.
     pub list: Vec<Diagnostic>,
-    /// Whether there were more.
+    /// Whether the search was ended at this many.
     pub more: bool,
 }
 
@@ -98,7 +98,7 @@ impl fmt::Display for Diagnostics {
             write!(f, "{one}")?;
         }
         if self.more {
-            write!(f, "\n\nthere is more; these are the first {}", self.list.len())?;
+            write!(f, "\n\nthese are the first {}; there may be more", self.list.len())?;
         }
         Ok(())
     }
@@ -154,4 +154,32 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, printable};
+
+    #[test]
+    fn slips_find_their_word_and_strangers_find_none() {
+        let known = ["iodepth", "rwmixread", "bs", "size", "read_iops"];
+        for (typed, right) in [
+            ("iodepht", Some("iodepth")),
+            ("IODEPTH", Some("iodepth")),
+            ("rwmix_read", Some("rwmixread")),
+            ("read-iops", Some("read_iops")),
+            ("sizes", Some("size")),
+            ("colour", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(typed, known).as_deref(), right, "{typed}");
+        }
+        assert_eq!(nearest(&"iodepth".repeat(100), known), None);
+    }
+
+    #[test]
+    fn nothing_that_moves_the_cursor_is_printed() {
+        assert_eq!(printable("a\u{1b}[31mb\tc\u{202e}d\n", 40), "a\u{fffd}[31mb c\u{fffd}d\u{fffd}");
+        assert_eq!(printable(&"é".repeat(50), 3), "ééé…");
+    }
 }

@@ -106,10 +106,10 @@ fn check_syntax(
     let scope = Scope { parent: Some(scope), names };
     // With every factor at 1, a difference may well be 0; only names and syntax are judged here.
     let result = evaluate(expression, &mut |name| scope.number(name));
-    if let Err(why) = result {
-        if why.message != DIVISION_BY_ZERO {
-            value::wrong(node, why, &Scope::default(), problems);
-        }
+    if let Err(why) = result
+        && why.message != DIVISION_BY_ZERO
+    {
+        value::wrong(node, why, &Scope::default(), problems);
     }
 }
 

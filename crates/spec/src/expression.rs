@@ -131,3 +131,69 @@ impl Evaluator<'_, '_> {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{evaluate, is_name};
+    use crate::number::Number;
+    use crate::quantity::Wrong;
+
+    fn value(text: &str) -> Result<String, String> {
+        let mut lookup = |name: &str| match name {
+            "n" => Ok(Number::integer(3)),
+            "bs" => Ok(Number::integer(16_384)),
+            other => Err(Wrong::new(format!("no `{other}`"))),
+        };
+        evaluate(text, &mut lookup).map(|number| number.to_string()).map_err(|wrong| wrong.message)
+    }
+
+    #[test]
+    fn arithmetic_has_its_usual_order() {
+        for (text, right) in [
+            ("1 + 2 * 3", "7"),
+            ("(1 + 2) * 3", "9"),
+            ("10 - 2 - 3", "5"),
+            ("2 * n", "6"),
+            ("80*n", "240"),
+            ("1m / bs", "64"),
+            ("- n + --4", "1"),
+            ("7 / 2", "3.5"),
+            ("1.5 * 2", "3"),
+        ] {
+            assert_eq!(value(text).as_deref(), Ok(right), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_arithmetic_is_said_to_be_none() {
+        for (text, wrong) in [
+            ("", "the expression ends where a number or name should stand"),
+            ("1 +", "the expression ends where a number or name should stand"),
+            ("2 n", "`n` is not expected here"),
+            ("n)", "a `)` without its `(`"),
+            ("(n", "a `(` without its `)`"),
+            ("1 / (n - 3)", "a division by zero"),
+            ("m + 1", "no `m`"),
+            ("n ** 2", "`*` where a number or name should stand"),
+            ("_x", "`_x` is neither a number nor a name"),
+            ("16kB * 2", "`16kB` is ambiguous: fio, kernel and vendors disagree about `kB`"),
+        ] {
+            assert_eq!(value(text).as_ref().map_err(String::as_str), Err(wrong), "{text}");
+        }
+    }
+
+    #[test]
+    fn length_and_depth_are_bounded() {
+        let deep = |depth: usize| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
+        assert_eq!(value(&deep(32)).as_deref(), Ok("1"));
+        assert!(value(&deep(33)).unwrap_err().contains("deeper than 32"));
+        assert!(value(&"1+".repeat(600)).unwrap_err().contains("longer than 1000"));
+        assert_eq!(value(&format!("{}1", "-".repeat(900))).as_deref(), Ok("1"));
+    }
+
+    #[test]
+    fn names_are_plain_identifiers() {
+        assert!(["n", "block_size", "a1"].iter().all(|name| is_name(name)));
+        assert!(!["", "1n", "_n", "block-size", "n m", "ñ"].iter().any(|name| is_name(name)));
+    }
+}

@@ -27,6 +27,9 @@ impl<'n> Fields<'n> {
         };
         let mut meant = Vec::new();
         for (key, _) in entries {
+            if problems.full() {
+                return None;
+            }
             if !table.keys.iter().any(|known| known.name == key.text) {
                 meant.extend(unknown(key, table, problems));
             }

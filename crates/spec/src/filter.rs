@@ -138,3 +138,34 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     }
     pattern.get(p..).is_some_and(|rest| rest.iter().all(|c| *c == '*'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_like_a_shells() {
+        for (pattern, text, right) in [
+            ("btrfs-*", "btrfs-raid0-3", true),
+            ("btrfs-*", "ext4", false),
+            ("*", "", true),
+            ("", "", true),
+            ("", "x", false),
+            ("*-3", "btrfs-3-3", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("r?w", "raw", true),
+            ("r?w", "rw", false),
+            ("16k", "16k", true),
+            ("6k", "16k", false),
+        ] {
+            assert_eq!(matches(pattern, text), right, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_exponential_time() {
+        assert!(!matches(&"*a".repeat(50), &"a".repeat(49).repeat(2).replace("aa", "ab")[..97]));
+        assert!(!matches(&format!("{}b", "a*".repeat(49)), &"a".repeat(100)));
+    }
+}

@@ -176,3 +176,58 @@ fn float(n: u64) -> f64 {
 fn whole(x: f64) -> u64 {
     x as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Forecast, forecast};
+
+    fn of(rest: &str) -> Forecast {
+        let text = format!("experiment: demo\n{rest}");
+        let loaded = crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default());
+        forecast(&loaded.unwrap_or_else(|error| panic!("{error}")).plan)
+    }
+
+    const EMULATED: &str = "volumes: { vol: { count: 2, emulate: { size: 300m, read_iops: 80, write_iops: 80 } } }\n\
+                            stacks: { b: { layers: [ btrfs: { data: raid0, on: vol } ] } }\n";
+
+    #[test]
+    fn time_is_volumes_once_and_trials_by_rounds() {
+        let rest =
+            "workloads: { r: { rw: randread, size: 30m } }\nmeasure: { trial: 20s, ramp: 5s, rounds: 4 }\n";
+        let forecast = of(&format!("{EMULATED}{rest}"));
+        // Two volumes: 300 MiB at 300 MB/s, two limits of 3 s each, 0.2 s; a trial: 1 s, a layer 0.8 s, 30 MiB, 25 s.
+        let provide = 2.0 * (314_572_800.0 / 300e6 + 6.0 + 0.2);
+        let trial = 1.0 + 0.8 + 31_457_280.0 / 300e6 + 25.0;
+        assert!((forecast.provide_seconds - provide).abs() < 1e-6);
+        assert!((forecast.seconds_per_trial[0] - trial).abs() < 1e-6);
+        assert!((forecast.seconds - provide - 4.0 * trial).abs() < 1e-6);
+        assert_eq!((forecast.trials, forecast.seconds_per_trial.len()), (4, 1));
+        assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 4 * 31_457_280);
+        assert_eq!(forecast.space_bytes, 2 * 314_572_800);
+        assert!(forecast.needs_root);
+    }
+
+    #[test]
+    fn writes_are_counted_at_the_rate_the_limits_allow() {
+        let rest = "workloads: { w: { rw: randwrite, bs: 16k, direct: 1, size: 30m, layout: hole } }\n\
+                    measure: { trial: 9s, ramp: 1s, rounds: 1 }\n";
+        let forecast = of(&format!("{EMULATED}{rest}"));
+        assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 2 * 80 * 16_384 * 10);
+    }
+
+    #[test]
+    fn a_budget_of_time_bounds_the_forecast() {
+        let rest =
+            "workloads: { r: { rw: read, size: 30m } }\nmeasure: { budget: { time: 30s, rounds: 100 } }\n";
+        let forecast = of(&format!("{EMULATED}{rest}"));
+        assert_eq!((forecast.seconds, forecast.trials), (30.0, 100));
+    }
+
+    #[test]
+    fn a_lent_directory_needs_no_root_and_room_for_the_largest_data_set() {
+        let forecast = of("volumes: { d: { directory: /tmp } }\nstacks: { d: {} }\n\
+             workloads: { a: { rw: read, size: 30m }, b: { rw: read, size: 10m, numjobs: 4 } }\n");
+        assert_eq!((forecast.needs_root, forecast.space_bytes), (false, 40 << 20));
+        assert_eq!(forecast.needs_tools, ["fio"]);
+    }
+}

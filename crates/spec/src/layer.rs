@@ -224,22 +224,22 @@ fn check_room(
     problems: &mut Problems<'_>,
 ) -> Option<()> {
     for volume in volumes {
-        if let VolumeKind::Emulate { size_bytes, .. } = volume.kind {
-            if size_bytes < least {
-                problems
-                    .add(
-                        frame.key_span,
-                        format!(
-                            "{} cannot be made on `{}` of {}{}",
-                            frame.kind,
-                            volume.name,
-                            Bytes(size_bytes),
-                            scope.levels()
-                        ),
-                    )
-                    .expected(format!("volumes of at least {} for {}", Bytes(least), frame.kind));
-                return None;
-            }
+        if let VolumeKind::Emulate { size_bytes, .. } = volume.kind
+            && size_bytes < least
+        {
+            problems
+                .add(
+                    frame.key_span,
+                    format!(
+                        "{} cannot be made on `{}` of {}{}",
+                        frame.kind,
+                        volume.name,
+                        Bytes(size_bytes),
+                        scope.levels()
+                    ),
+                )
+                .expected(format!("volumes of at least {} for {}", Bytes(least), frame.kind));
+            return None;
         }
     }
     Some(())
@@ -255,6 +255,13 @@ pub(crate) fn arguments(
     let arguments = value::texts(node, "a list of arguments, one per element", &[], scope, problems)?;
     if arguments.iter().any(|argument| argument.contains('\0')) {
         problems.add(node.span, "an argument holds a NUL character").expected("plain text");
+        return None;
+    }
+    // External journals, log devices and source trees would be outside what the guard has cleared.
+    if let Some(argument) = arguments.iter().find(|argument| argument.contains('/')) {
+        problems
+            .add(node.span, format!("option `{}` names a file or device", printable(argument, 60)))
+            .help("mkfs and mount get only the volumes; a `command` layer can do more, with its undo");
         return None;
     }
     Some(arguments)
@@ -274,6 +281,9 @@ pub(crate) fn mount_options(
         let refused = match option.split('=').next().unwrap_or("") {
             "ro" | "bind" | "rbind" | "remount" | "move" | "loop" => {
                 Some("the file system is mounted fresh and read-write")
+            }
+            "journal_dev" | "journal_path" | "logdev" | "rtdev" => {
+                Some("it would use a device that nobody has claimed for this")
             }
             "subvol" | "subvolid" | "device" | "x-mount.mkdir" => {
                 Some("the file system is new; there is nothing to choose")

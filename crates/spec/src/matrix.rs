@@ -29,7 +29,15 @@ pub(crate) struct Matrix {
 struct Placed<T> {
     spans: Spans,
     levels: Vec<(String, Level)>,
+    /// The thing as canonical JSON.
+    json: String,
     thing: T,
+}
+
+impl<T: serde::Serialize> Placed<T> {
+    fn new(spans: Spans, levels: Vec<(String, Level)>, thing: T) -> Self {
+        Self { spans, levels, json: cell::canonical_json(&thing), thing }
+    }
 }
 
 /// `only` and `exclude`, in this order, each with its place.
@@ -175,11 +183,10 @@ fn stacks_of(
             }
             let levels = combination(&template.factors, index);
             let spans = Spans { name: template.key.span, size: None, layout: None };
-            built.extend(stack::instance(template, levels, volumes, scope, problems).map(|one| Placed {
-                spans,
-                levels: one.levels,
-                thing: one.stack,
-            }));
+            built.extend(
+                stack::instance(template, levels, volumes, scope, problems)
+                    .map(|one| Placed::new(spans, one.levels, one.stack)),
+            );
         }
     }
     unique(&built, |stack| &stack.name, "stacks", problems);
@@ -202,11 +209,10 @@ fn workloads_of(
                 return asked;
             }
             let levels = combination(&template.factors, index);
-            asked.extend(workload::instance(template, levels, scope, base_dir, problems).map(|one| Placed {
-                spans,
-                levels: one.levels,
-                thing: one.workload,
-            }));
+            asked.extend(
+                workload::instance(template, levels, scope, base_dir, problems)
+                    .map(|one| Placed::new(spans, one.levels, one.workload)),
+            );
         }
     }
     unique(&asked, |workload| &workload.name, "workloads", problems);
@@ -232,9 +238,9 @@ fn check_weight(
     workloads: &[Placed<Workload>],
     problems: &mut Problems<'_>,
 ) -> Option<()> {
-    let bytes = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len() as u64 + 512);
-    let of_stacks: u64 = stacks.iter().map(|one| bytes(serde_json::to_vec(&one.thing))).sum();
-    let of_workloads: u64 = workloads.iter().map(|one| bytes(serde_json::to_vec(&one.thing))).sum();
+    // What the nouns take in memory beside their texts is of the same order.
+    let of_stacks: u64 = stacks.iter().map(|one| one.json.len() as u64 + 512).sum();
+    let of_workloads: u64 = workloads.iter().map(|one| one.json.len() as u64 + 512).sum();
     let total = of_stacks
         .saturating_mul(workloads.len() as u64)
         .saturating_add(of_workloads.saturating_mul(stacks.len() as u64));
@@ -267,7 +273,7 @@ fn product(
                 continue;
             }
             let (stack, workload) = (s.thing.clone(), w.thing.clone());
-            let id = cell::id("local", &stack, &workload, &levels);
+            let id = cell::id("local", &s.json, &w.json, &levels);
             let cell = Cell { id, target: "local".to_owned(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
             if problems.full() {

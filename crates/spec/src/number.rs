@@ -99,3 +99,46 @@ impl fmt::Display for Number {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Number;
+
+    #[test]
+    fn fractions_are_exact() {
+        let tenth = Number::parse("0.1").unwrap();
+        let sum = (0..10).try_fold(Number::integer(0), |sum, _| sum.add(tenth)).unwrap();
+        assert_eq!(sum, Number::integer(1));
+        assert_eq!(Number::integer(1).divide(Number::integer(-2)).unwrap().to_string(), "-0.5");
+    }
+
+    #[test]
+    fn nothing_wraps() {
+        let most = Number::integer(i128::MAX);
+        assert_eq!(most.add(Number::integer(1)), None);
+        assert_eq!(most.multiply(Number::integer(2)), None);
+        assert_eq!(Number::integer(i128::MIN).negate(), None);
+        assert_eq!(Number::integer(1).divide(Number::integer(0)), None);
+        assert_eq!(Number::new(i128::MIN, -1), None);
+    }
+
+    #[test]
+    fn only_plain_digits_are_numbers() {
+        for wrong in [
+            "",
+            ".",
+            ".5",
+            "1.",
+            "1.2.3",
+            "1e3",
+            "+1",
+            "-1",
+            "0x10",
+            "1_000",
+            "１",
+            "9999999999999999999999999999999",
+        ] {
+            assert_eq!(Number::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -49,3 +49,75 @@ pub fn trial_seed(plan: &Plan, id: &TrialId) -> u64 {
     let with_cell = SplitMix64(plan.seed ^ cell).next();
     SplitMix64(with_cell ^ u64::from(id.round)).next()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SplitMix64, order, trial_seed};
+    use record::id::{CellId, TrialId};
+    use record::plan::Plan;
+
+    fn plan(cells: usize, seed: u64) -> Plan {
+        let text = format!(
+            "experiment: demo\nvolumes: {{ vol: {{ emulate: {{ size: 1g }} }} }}\nstacks: {{ raw: {{ on: vol }} }}\n\
+             workloads:\n  read-{{i}}: {{ with: {{ i: [{}] }}, rw: read, size: 64m }}\n",
+            (0..cells).map(|i| i.to_string()).collect::<Vec<_>>().join(", ")
+        );
+        let loaded =
+            crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default()).unwrap();
+        Plan { seed, ..loaded.plan }
+    }
+
+    #[test]
+    fn the_generator_is_splitmix64() {
+        // First outputs for seed 1234567, as published with the reference implementation (Vigna, splitmix64.c).
+        let mut random = SplitMix64(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    // The values of this and the last test were also computed by a program of its own, from the description above.
+    #[test]
+    fn orders_are_what_they_always_were() {
+        let plan = plan(8, 42);
+        assert_eq!(order(&plan, 0), [4, 2, 5, 1, 7, 0, 6, 3]);
+        assert_eq!(order(&plan, 1), [6, 1, 3, 7, 5, 2, 0, 4]);
+    }
+
+    #[test]
+    fn every_round_holds_every_cell_once_and_rounds_and_seeds_differ() {
+        let (one, other) = (plan(50, 1), plan(50, 2));
+        for round in 0..20 {
+            let mut cells = order(&one, round);
+            assert_ne!(cells, order(&one, round + 1));
+            assert_ne!(cells, order(&other, round));
+            cells.sort_unstable();
+            assert_eq!(cells, (0..50).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn places_are_taken_evenly() {
+        // 6000 shuffles of 6 cells: each cell is first about 1000 times; 5 standard deviations are 144.
+        let plan = plan(6, 7);
+        let mut first = [0_u32; 6];
+        for round in 0..6000 {
+            first[order(&plan, round)[0]] += 1;
+        }
+        assert!(first.iter().all(|times| (856..=1144).contains(times)), "{first:?}");
+    }
+
+    #[test]
+    fn trial_seeds_are_what_they_always_were_and_differ() {
+        let plan = plan(1, 42);
+        let id = |cell: &str, round| TrialId { cell: CellId(cell.to_owned()), round };
+        assert_eq!(trial_seed(&plan, &id("0123456789abcdef", 0)), 8_116_121_512_003_452_929);
+        assert_ne!(
+            trial_seed(&plan, &id("0123456789abcdef", 1)),
+            trial_seed(&plan, &id("0123456789abcdef", 2))
+        );
+        assert_ne!(
+            trial_seed(&plan, &id("0123456789abcdef", 1)),
+            trial_seed(&plan, &id("0123456789abcdee", 1))
+        );
+    }
+}

@@ -173,14 +173,14 @@ impl Solver<'_, '_> {
                 diagnostic.help = why.help;
             })
         } else {
-            self.from_default(one.default?, name, kind, problems)
+            self.default_of(one.default?, name, kind, problems)
         };
         let level = level.ok();
         self.state.insert(name.to_owned(), State::Done(level.clone()));
         level
     }
 
-    fn from_default(
+    fn default_of(
         &mut self,
         node: &Node,
         name: &str,

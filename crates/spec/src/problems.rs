@@ -10,7 +10,6 @@ pub(crate) struct Problems<'s> {
     source: &'s Source,
     found: Vec<(usize, Diagnostic)>,
     seen: BTreeSet<(String, usize, bool)>,
-    more: bool,
     beyond: Diagnostic,
     notes: Vec<String>,
 }
@@ -21,7 +20,6 @@ impl<'s> Problems<'s> {
             source,
             found: Vec::new(),
             seen: BTreeSet::new(),
-            more: false,
             beyond: Diagnostic::default(),
             notes: Vec::new(),
         }
@@ -91,7 +89,6 @@ impl<'s> Problems<'s> {
 
     fn push(&mut self, at: usize, diagnostic: Diagnostic) -> &mut Diagnostic {
         if self.full() {
-            self.more = true;
             return &mut self.beyond;
         }
         self.found.push((at, diagnostic));
@@ -125,7 +122,8 @@ impl<'s> Problems<'s> {
         if self.found.is_empty() {
             return Ok(self.notes);
         }
+        let more = self.full();
         self.found.sort_by_key(|(at, _)| *at);
-        Err(Diagnostics { list: self.found.into_iter().map(|(_, one)| one).collect(), more: self.more })
+        Err(Diagnostics { list: self.found.into_iter().map(|(_, one)| one).collect(), more })
     }
 }

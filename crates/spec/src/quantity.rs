@@ -120,3 +120,55 @@ pub(crate) fn percent(text: &str) -> Result<Number, Wrong> {
         .and_then(|n| n.divide(Number::integer(100)))
         .ok_or_else(|| Wrong::with(format!("`{shown}` is no percentage"), "write e.g. `5%`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{amount, duration, percent};
+
+    fn bytes(text: &str) -> Option<i128> {
+        amount(text).and_then(Result::ok).and_then(crate::number::Number::whole)
+    }
+
+    #[test]
+    fn suffixes_are_fios_powers_of_1024() {
+        let read: Vec<_> = ["512", "16k", "16K", "1.5m", "2g", "1t", "1p"].into_iter().map(bytes).collect();
+        let right = [512, 16_384, 16_384, 1_572_864, 1 << 31, 1 << 40, 1 << 50];
+        assert_eq!(read, right.map(Some));
+    }
+
+    #[test]
+    fn units_that_mean_two_things_are_refused_with_the_way_out() {
+        for (text, help) in [
+            ("16kB", "write `16k`"),
+            ("16KiB", "write `16k`"),
+            ("1gb", "write `1g`"),
+            ("16 KB", "write `16k`"),
+            ("512B", "write `512`"),
+        ] {
+            let wrong = amount(text).unwrap().unwrap_err();
+            assert!(wrong.help.as_deref().unwrap_or_default().starts_with(help), "{text}: {wrong:?}");
+        }
+        assert!(amount("12x").unwrap().is_err());
+        assert_eq!(amount("n"), None);
+        assert_eq!(amount("-1"), None);
+        assert_eq!(amount("2*n"), None);
+    }
+
+    #[test]
+    fn times_need_their_unit() {
+        let seconds = |text| duration(text).map(crate::number::Number::to_f64).ok();
+        assert_eq!(
+            ["500ms", "20s", "5m", "5min", "1.5h", "250us", "1d"].map(seconds),
+            [0.5, 20.0, 300.0, 300.0, 5400.0, 0.00025, 86_400.0].map(Some)
+        );
+        assert_eq!(["20", "s", "", "20sx", "-5s", "1h30m"].map(seconds), [None; 6]);
+    }
+
+    #[test]
+    fn percentages_need_their_sign() {
+        let ratio = |text| percent(text).map(crate::number::Number::to_f64).ok();
+        assert_eq!(["5%", "99.9 %", "0%"].map(ratio), [0.05, 0.999, 0.0].map(Some));
+        assert_eq!(["5", "0.05", "%", "five%"].map(ratio), [None; 4]);
+        assert_eq!(percent("0.05").unwrap_err().help.as_deref(), Some("write `5%`"));
+    }
+}

@@ -1,6 +1,6 @@
 //! The JSON Schema of the experiment file, made from the same tables as the reader.
 
-use crate::vocabulary::{EXPERIMENT, Shape, Table};
+use crate::vocabulary::{EXPERIMENT, LAYER, Shape, Table};
 use serde_json::{Map, Value, json};
 
 /// The schema (draft 2020-12), for editors. It knows every key; what values mean together only `diskproof plan` knows.
@@ -23,8 +23,13 @@ fn table(table: &Table) -> Value {
         }
         properties.insert(key.name.to_owned(), value);
     }
+    let open = std::ptr::eq(table, &LAYER);
     let required: Vec<&str> = table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
     let mut out = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if let (Value::Object(map), true) = (&mut out, open) {
+        // A layer's name may be a factor.
+        map.insert("patternProperties".to_owned(), json!({ "^\\{": { "type": ["object", "null"] } }));
+    }
     if let (Value::Object(map), false) = (&mut out, required.is_empty()) {
         map.insert("required".to_owned(), json!(required));
     }

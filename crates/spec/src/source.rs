@@ -89,3 +89,32 @@ fn floor(text: &str, byte: usize) -> usize {
     }
     at
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, Span};
+
+    fn shown(text: &str, start: usize, end: usize) -> (usize, usize, String, usize, usize) {
+        let place = Source::new("x", text).place(Span { start, end });
+        (place.line, place.column, place.line_text, place.caret, place.width)
+    }
+
+    #[test]
+    fn places_count_characters_from_one() {
+        assert_eq!(shown("a: 1\nä: öö\r\n", 9, 13), (2, 4, "ä: öö".to_owned(), 3, 2));
+        assert_eq!(shown("", 0, 0), (1, 1, String::new(), 0, 1));
+        assert_eq!(shown("a\n", 2, 2), (2, 1, String::new(), 0, 1));
+        assert_eq!(shown("a", 99, 200), (1, 2, "a".to_owned(), 1, 1));
+        // The middle of a character, as a wrong span could give it.
+        assert_eq!(shown("ä", 1, 1), (1, 1, "ä".to_owned(), 0, 1));
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let text = format!("{}here{}", "x".repeat(5000), "y".repeat(5000));
+        let (line, column, line_text, caret, width) = shown(&text, 5000, 5004);
+        assert_eq!((line, column, width), (1, 5001, 4));
+        assert!(line_text.chars().count() <= 122);
+        assert_eq!(line_text.chars().skip(caret).take(4).collect::<String>(), "here");
+    }
+}

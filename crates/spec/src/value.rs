@@ -157,6 +157,18 @@ pub(crate) fn integer(
     fits
 }
 
+/// A whole percentage as fio counts it, 0 to 100; the sign may be there or not.
+pub(crate) fn percentage(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    if let Value::Text(text) = &node.value
+        && let Ok(ratio) = percent(text)
+        && let Some(hundredths) = ratio.multiply(Number::integer(100)).and_then(Number::whole)
+        && (0..=100).contains(&hundredths)
+    {
+        return u64::try_from(hundredths).ok();
+    }
+    integer(node, 0..=100, scope, problems)
+}
+
 /// A number of bytes, at least 1.
 pub(crate) fn size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
     const EXPECTED: &str = "a size in bytes, with fio's suffixes k, m, g, t (powers of 1024), e.g. `16k`";

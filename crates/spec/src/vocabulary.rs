@@ -72,7 +72,7 @@ pub(crate) static EXPERIMENT: Table = Table {
         key("question", Shape::Text, "What the experiment is to find out, in a sentence"),
         key(
             "parameters",
-            Shape::MapOf(&Shape::Map(&PARAMETER)),
+            Shape::MapOf(&Shape::Either(&[Shape::Map(&PARAMETER), Shape::Text, Shape::ListOf(&Shape::Text)])),
             "Values that may be given with --set name=value",
         ),
         key(
@@ -148,7 +148,7 @@ pub(crate) static VOLUME: Table = Table {
         key("directory", Shape::Text, "A directory that is lent; nothing outside it is touched"),
         key(
             "disks",
-            Shape::ListOf(&Shape::Text),
+            Shape::Texts,
             "Real disks, by their name in /dev/disk/by-id, claimed beforehand. Their content is lost",
         ),
     ],

@@ -6,7 +6,7 @@ use crate::fields::{Fields, named};
 use crate::jobfile::JobFile;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
-use crate::tree::{Key, Node};
+use crate::tree::{Key, Node, Value};
 use crate::value;
 use crate::vocabulary::{CACHES, IOENGINES, LAYOUTS, RW, WORKLOAD};
 use record::quantity::Bytes;
@@ -143,6 +143,13 @@ impl Numbers<'_, '_, '_> {
         value.unwrap_or(default)
     }
 
+    fn percentage(&mut self, name: &str, default: u8, problems: &mut Problems<'_>) -> u8 {
+        let Some(node) = self.fields.get(name) else { return default };
+        let value = value::percentage(node, self.scope, problems).and_then(|value| u8::try_from(value).ok());
+        self.sound &= value.is_some();
+        value.unwrap_or(default)
+    }
+
     fn switch(&mut self, name: &str, default: bool, problems: &mut Problems<'_>) -> bool {
         let Some(node) = self.fields.get(name) else { return default };
         let value = value::switch(node, self.scope, problems);
@@ -196,7 +203,7 @@ fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
     let rate_iops = n.get("rate_iops", 1..=u64::from(u32::MAX), 0_u64, problems);
     let options = Options {
         rw: rw?,
-        rwmixread: n.get("rwmixread", 0..=100, 50, problems),
+        rwmixread: n.percentage("rwmixread", 50, problems),
         bs_bytes: n.size("bs", 4096, problems),
         size_bytes: n.size("size", 0, problems),
         iodepth,
@@ -206,8 +213,8 @@ fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
         fsync: n.get("fsync", 0..=1_000_000_000, 0, problems),
         fdatasync: n.get("fdatasync", 0..=1_000_000_000, 0, problems),
         end_fsync: n.switch("end_fsync", buffered_writes, problems),
-        buffer_compress_percentage: n.get("buffer_compress_percentage", 0..=100, 0, problems),
-        dedupe_percentage: n.get("dedupe_percentage", 0..=100, 0, problems),
+        buffer_compress_percentage: n.percentage("buffer_compress_percentage", 0, problems),
+        dedupe_percentage: n.percentage("dedupe_percentage", 0, problems),
         rate_iops: (rate_iops > 0).then_some(rate_iops),
         random_distribution: random_distribution?,
         norandommap: n.switch("norandommap", false, problems),
@@ -267,7 +274,7 @@ fn check(
     problems: &mut Problems<'_>,
 ) -> Option<()> {
     let at = |name: &str| fields.key(name).map(|key| key.span).unwrap_or_default();
-    if options.direct && options.bs_bytes % 512 != 0 {
+    if options.direct && !options.bs_bytes.is_multiple_of(512) {
         problems
             .add(
                 fields.get("bs").map_or(at("direct"), |node| node.span),
@@ -309,6 +316,14 @@ fn remark(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
             "`iodepth` has no effect: libaio does buffered I/O one at a time; use `direct: 1` or `ioengine: io_uring`",
         );
     }
+    if !options.size_bytes.is_multiple_of(options.bs_bytes) {
+        problems.note(span("size"), "`size` is not a multiple of `bs`: the rest is never touched");
+    }
+    // Where the pattern is a factor, some levels make no use of some options: that is meant.
+    if !matches!(fields.get("rw"), Some(Node { value: Value::Text(word), .. }) if RW.contains(&word.as_str()))
+    {
+        return;
+    }
     if fields.get("rwmixread").is_some() && !matches!(options.rw, Rw::Rw | Rw::Randrw) {
         problems
             .note(span("rwmixread"), format!("`rwmixread` has no effect with `rw: {}`", options.rw.name()));
@@ -321,8 +336,5 @@ fn remark(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
         if fields.get(name).is_some() && !options.rw.writes() {
             problems.note(span(name), format!("`{name}` has no effect: the workload does not write"));
         }
-    }
-    if options.size_bytes % options.bs_bytes != 0 {
-        problems.note(span("size"), "`size` is not a multiple of `bs`: the rest is never touched");
     }
 }

@@ -1,5 +1,6 @@
 //! Every file in tests/experiments/invalid is refused, with exactly the message beside it. After a change of wording,
 //! `UPDATE=1 cargo test -p diskproof-spec --test invalid` writes the messages anew: read each as a user would.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{LoadError, parse_bytes};
 use std::collections::BTreeMap;

@@ -27,7 +27,7 @@ pub enum ActError {
         /// What was being done.
         doing: String,
         /// The program's failure.
-        source: CommandFailure,
+        source: Box<CommandFailure>,
     },
     /// There isn't room for it.
     #[error("{} has {} free, and {} are needed{}", .dir.display(), Bytes(*.free_bytes), Bytes(*.need_bytes), reserve(*.reserve_bytes))]
@@ -103,7 +103,7 @@ impl ActError {
 
     pub(crate) fn tool(doing: impl Into<String>) -> impl FnOnce(CommandFailure) -> Self {
         let doing = doing.into();
-        move |source| Self::Tool { doing, source }
+        move |source| Self::Tool { doing, source: Box::new(source) }
     }
 }
 

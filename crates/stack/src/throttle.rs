@@ -100,3 +100,94 @@ pub(crate) fn limit(throttle: &Throttle, devno: (u32, u32), limits: &Limits) -> 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Flavour, detect, limit, make};
+    use crate::act::{Act, Doing, Undoing, Undone};
+    use crate::machine::{Machine, NoHooks};
+    use record::id::RunId;
+    use record::volume::Limits;
+    use std::fs::{create_dir, create_dir_all, read_to_string, remove_file, write};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::AtomicBool;
+
+    /// A /proc that tells of these mounts, and the directory they are in.
+    fn tree(mounts: &[(&str, &str, &str)]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let proc = dir.path().join("proc");
+        create_dir_all(proc.join("self")).unwrap();
+        let line = |(name, kind, options): &(&str, &str, &str)| {
+            create_dir(dir.path().join(name)).unwrap();
+            format!("30 20 0:30 / {}/{name} rw - {kind} {kind} {options}\n", dir.path().display())
+        };
+        let text: String = mounts.iter().map(line).collect();
+        write(proc.join("self/mountinfo"), text).unwrap();
+        (dir, proc)
+    }
+
+    #[test]
+    fn v2_is_taken_only_with_its_controller() {
+        let (dir, proc) =
+            tree(&[("unified", "cgroup2", "rw"), ("cpu", "cgroup", "rw,cpu"), ("b", "cgroup", "rw,blkio")]);
+        write(dir.path().join("unified/cgroup.controllers"), "cpu memory\n").unwrap();
+        assert_eq!(detect(&proc), Some((Flavour::V1, dir.path().join("b"))));
+        write(dir.path().join("unified/cgroup.controllers"), "cpu io memory\n").unwrap();
+        assert_eq!(detect(&proc), Some((Flavour::V2, dir.path().join("unified"))));
+        assert_eq!(detect(&tree(&[("cpu", "cgroup", "rw,cpu")]).1), None);
+    }
+
+    #[test]
+    fn v1_has_a_file_per_limit() {
+        let limits = Limits { read_iops: Some(80), write_bps: Some(1 << 20), ..Limits::default() };
+        let throttle =
+            super::Throttle { cgroup_procs: PathBuf::from("/c/g/cgroup.procs"), flavour: Flavour::V1 };
+        let shown: Vec<String> = limit(&throttle, (7, 3), &limits).iter().map(ToString::to_string).collect();
+        let expected = [
+            "write \"7:3 1048576\" to /c/g/blkio.throttle.write_bps_device",
+            "write \"7:3 80\" to /c/g/blkio.throttle.read_iops_device",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn v2_enables_its_controller_limits_and_takes_both_back() {
+        let (dir, proc) = tree(&[("unified", "cgroup2", "rw")]);
+        let root = dir.path().join("unified");
+        write(root.join("cgroup.subtree_control"), "cpu\n").unwrap();
+        let roots = device::Roots { proc, ..device::Roots::default() };
+        let machine = Machine::local(&host::LocalRunner, &roots, dir.path(), &NoHooks);
+        let (mut acts, throttle) = make(&machine, &RunId("r".to_owned()), Flavour::V2, &root);
+        let limits = Limits { read_iops: Some(80), write_iops: Some(70), ..Limits::default() };
+        acts.extend(limit(&throttle, (7, 3), &limits));
+        let (never, mut silent, mut argv) = (AtomicBool::new(false), |_| {}, Vec::new());
+        let mut doing = Doing { machine: &machine, progress: &mut silent, cancel: &never, argv: &mut argv };
+        acts.iter().for_each(|act| act.perform(&mut doing).unwrap());
+        let group = root.join("diskproof-r");
+        assert_eq!(read_to_string(root.join("cgroup.subtree_control")).unwrap(), "+io");
+        assert_eq!(read_to_string(group.join("io.max")).unwrap(), "7:3 riops=80 wiops=70");
+
+        let undoing = Undoing { machine: &machine, rebooted: false };
+        let undo = |act: &Act| act.undo(&undoing).unwrap();
+        assert_eq!(undo(&acts[2]), Undone::Done);
+        assert_eq!(
+            read_to_string(group.join("io.max")).unwrap(),
+            "7:3 rbps=max wbps=max riops=max wiops=max"
+        );
+        assert!(matches!(undo(&acts[0]), Undone::Left(_)), "another run's cgroup would lose its limits");
+        remove_file(group.join("io.max")).unwrap(); // cgroupfs removes its own files with the directory
+        assert_eq!((undo(&acts[1]), undo(&acts[1])), (Undone::Done, Undone::Nothing));
+        assert_eq!(undo(&acts[0]), Undone::Done);
+        assert_eq!(read_to_string(root.join("cgroup.subtree_control")).unwrap(), "-io");
+    }
+
+    #[test]
+    fn a_controller_that_was_there_stays() {
+        let (dir, proc) = tree(&[("unified", "cgroup2", "rw")]);
+        write(dir.path().join("unified/cgroup.subtree_control"), "cpu io\n").unwrap();
+        let roots = device::Roots { proc, ..device::Roots::default() };
+        let machine = Machine::local(&host::LocalRunner, &roots, Path::new("/"), &NoHooks);
+        let (acts, _) = make(&machine, &RunId("r".to_owned()), Flavour::V2, &dir.path().join("unified"));
+        assert!(matches!(acts.as_slice(), [Act::MakeCgroup(_)]), "{acts:?}");
+    }
+}

@@ -3,7 +3,7 @@
 //! Two cells count as different only when their intervals don't overlap; that is stricter than a test on the difference
 //! (Schenker and Gentleman 2001), so what it tells apart is apart.
 
-use crate::figures::with_unit;
+use crate::figures::{range, with_unit};
 use record::judged::{Answer, CellView, Metric};
 use std::collections::BTreeMap;
 
@@ -45,12 +45,9 @@ fn answer(workload: &str, cells: &[&CellView]) -> Option<Answer> {
     };
     let tied: Vec<&CellView> = ranked[1..].iter().filter(|(_, m)| overlaps(m)).map(|(c, _)| *c).collect();
     let figure = match (top.low, top.high) {
-        (Some(low), Some(high)) => format!(
-            "{} ({} to {})",
-            with_unit(top.estimate, &top.unit),
-            with_unit(low, &top.unit),
-            with_unit(high, &top.unit)
-        ),
+        (Some(low), Some(high)) => {
+            format!("{} ({})", with_unit(top.estimate, &top.unit), range(low, high, &top.unit))
+        }
         _ => format!("{} in one trial", with_unit(top.estimate, &top.unit)),
     };
     let text = if tied.is_empty() {

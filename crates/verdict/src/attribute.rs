@@ -4,7 +4,8 @@
 //! devices counted is theirs; what is missing on them is explained only as far as extents, compression and the page
 //! cache's residency can explain it; the rest is `unknown`. A counter that is missing explains nothing.
 
-use crate::facts::{Facts, Files, Flow, is_memory_fs};
+use crate::facts::{Facts, Files, is_memory_fs};
+use crate::strangers;
 use record::finding::Served;
 use record::plan::Cell;
 use record::trial::TrialRecord;
@@ -54,17 +55,29 @@ fn nobody_knows() -> Served {
     Served { unknown: 1.0, ..Served::default() }
 }
 
-/// Share of the bytes asked that the devices moved, at most 1. When strangers read or wrote on the machine, what the
-/// kernel charged to the engine itself is the better witness of the two.
-fn device_share(facts: &Facts<'_>, flow: &Flow) -> Option<f64> {
-    let counted = flow.device?;
-    let excess = |own: f64| counted - own > facts.slack(flow) * flow.asked;
-    let strangers = flow.others > facts.slack(flow) * flow.asked;
-    let bytes = match flow.own {
-        Some(own) if strangers && excess(own) => own,
-        _ => counted,
+/// Share of the bytes read that the devices delivered to the engine, at most 1.
+///
+/// On a device that others use too, its counters alone would hide what memory or holes served. Where these are possible,
+/// what strangers read is taken off, and no more counts than the kernel charged to the engine for uncompressed data.
+fn read_share(facts: &Facts<'_>) -> Option<f64> {
+    let counted = facts.read.device?;
+    let elsewhere = facts.before.is_some_and(|f| f.empty_share() > 0.0 || may_be_cached(facts, &f));
+    if !elsewhere {
+        return Some((counted / facts.read.asked).clamp(0.0, 1.0));
+    }
+    let ours = counted - strangers::surplus(facts, true).bytes;
+    let charged = match facts.read.own {
+        Some(own) if strangers::is_charged_exactly(facts) => own + strangers::in_flight(facts),
+        _ => f64::INFINITY,
     };
-    Some((bytes / flow.asked).clamp(0.0, 1.0))
+    Some((ours.min(charged) / facts.read.asked).clamp(0.0, 1.0))
+}
+
+/// Share of the bytes written that the devices took, at most 1; pages still dirty afterwards can't be among them.
+fn write_share(facts: &Facts<'_>) -> Option<f64> {
+    let ours = facts.write.device? - strangers::surplus(facts, false).bytes;
+    let dirty = facts.dirty_after.unwrap_or(0.0);
+    Some((ours.min(facts.write.asked - dirty) / facts.write.asked).clamp(0.0, 1.0))
 }
 
 fn reads(facts: &Facts<'_>) -> Served {
@@ -72,7 +85,7 @@ fn reads(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.read);
-    let Some(device) = device_share(facts, &facts.read) else {
+    let Some(device) = read_share(facts) else {
         let all_empty = facts.before.is_some_and(|f| f.size > 0.0 && f.empty_share() >= 1.0);
         let stays_empty = facts.write.asked == 0.0;
         return if all_empty && stays_empty {
@@ -109,7 +122,7 @@ fn writes(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.write);
-    let Some(device) = device_share(facts, &facts.write) else {
+    let Some(device) = write_share(facts) else {
         return nobody_knows();
     };
     let mut missing = 1.0 - device;
@@ -120,7 +133,8 @@ fn writes(facts: &Facts<'_>) -> Served {
     // Not looked at, or compressed by nobody knows how much: unknown.
     if let Some(ratio) = facts.after.and_then(|f| f.expansion()) {
         take(&mut missing, device * (ratio - 1.0), &mut served.other);
-        if facts.direct() != Some(true) && kept_in_memory(facts) {
+        let cacheable = facts.after.is_some_and(|files| may_be_cached(facts, &files));
+        if cacheable && kept_in_memory(facts) {
             take(&mut missing, 1.0, &mut served.page_cache);
         }
     }

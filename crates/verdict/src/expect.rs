@@ -4,7 +4,7 @@
 //! band, *missed* needs all of it outside, everything between is *undecided*. An estimate inside the band with an interval
 //! that sticks out of it promises more than the data show. See docs/statistics.md.
 
-use crate::figures::{percent, with_unit};
+use crate::figures::{percent, range, with_unit};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, ExpectationView, Metric, Status};
 use record::plan::{Expectation, Plan};
@@ -61,7 +61,7 @@ fn decide(
     };
     let reach = expected.abs() * expectation.within;
     let (floor, ceiling) = (expected - reach, expected + reach);
-    let measured = format!("{} ({} to {})", show(metric.estimate), show(low), show(high));
+    let measured = format!("{} ({})", show(metric.estimate), range(low, high, &metric.unit));
     let off = if expected == 0.0 {
         String::new()
     } else {

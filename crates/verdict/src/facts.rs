@@ -20,8 +20,6 @@ pub(crate) struct Flow {
     pub(crate) device: Option<f64>,
     /// Of these, bytes the kernel charged to the engine itself; `None` when it doesn't say.
     pub(crate) own: Option<f64>,
-    /// Bytes that other user processes moved during the trial, on any device.
-    pub(crate) others: f64,
 }
 
 /// The data files, summed.
@@ -79,20 +77,15 @@ impl<'a> Facts<'a> {
         let engine = trial.engine.as_ref()?;
         let span = Span::new(&trial.evidence.samples, engine.window);
         let copies = copies(cell);
-        let others = |bytes: fn(&record::counter::OtherProcess) -> u64| -> f64 {
-            trial.evidence.others.iter().filter(|p| !is_kernel_thread(&p.comm)).map(|p| float(bytes(p))).sum()
-        };
         let topology = &trial.topology;
         let read = Flow {
             device: device_bytes(&span, topology, |b| b.read_bytes),
             own: own_bytes(&span, topology, true),
-            others: others(|p| p.read_bytes),
             ..asked(engine.read.as_ref())
         };
         let write = Flow {
             device: device_bytes(&span, topology, |b| b.write_bytes).map(|b| b / copies),
             own: own_bytes(&span, topology, false),
-            others: others(|p| p.write_bytes),
             ..asked(engine.write.as_ref())
         };
         let sum = |list: &[Residency], bytes: fn(&Residency) -> Option<u64>| -> Option<f64> {
@@ -174,7 +167,7 @@ impl<'a> Facts<'a> {
 
 fn asked(totals: Option<&Totals>) -> Flow {
     let (asked, ios) = totals.map_or((0.0, 0.0), |t| (float(t.bytes), float(t.ios)));
-    Flow { asked, ios, device: None, own: None, others: 0.0 }
+    Flow { asked, ios, device: None, own: None }
 }
 
 /// Bytes on all direct devices; `None` when there are none or one of them wasn't counted.
@@ -239,29 +232,10 @@ fn copies(cell: &Cell) -> f64 {
     }
 }
 
-/// Kernel threads write back what somebody else dirtied, and serve loop devices: not strangers.
-fn is_kernel_thread(comm: &str) -> bool {
-    const PREFIXES: [&str; 12] = [
-        "kworker",
-        "jbd2",
-        "btrfs",
-        "xfs",
-        "loop",
-        "ksoftirqd",
-        "kswapd",
-        "dm",
-        "md",
-        "kcopyd",
-        "worker/",
-        "flush",
-    ];
-    PREFIXES.iter().any(|p| comm.starts_with(p))
-}
-
 /// Why the ground counts as memory, if it does.
 pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
     if let Some(fs) = topology.fs_type.as_deref().filter(|fs| is_memory_fs(fs)) {
-        return Some(format!("the ground is {fs}"));
+        return Some(format!("it is a {fs}"));
     }
     topology.nodes.iter().find_map(|node: &BlockNode| match &node.kind {
         BlockKind::Memory => Some(format!("{} is memory", node.name)),

@@ -46,6 +46,15 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     }
 }
 
+/// An interval: `231 to 240 IOPS`, `900 us to 1.20 ms`.
+pub(crate) fn range(low: f64, high: f64, unit: &str) -> String {
+    let (low, high) = (with_unit(low, unit), with_unit(high, unit));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((number, a)), Some((_, b))) if a == b => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
 fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut out = String::new();
@@ -65,7 +74,7 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, counted, percent, rate, with_unit};
+    use super::{bytes, counted, percent, range, rate, with_unit};
 
     #[test]
     fn figures_read_well() {
@@ -78,6 +87,8 @@ mod tests {
             ["80", "239", "1,240", "0.52", "12.3", "2.346 million"]
         );
         assert_eq!(bytes(1536.0), "1.5 KiB");
+        assert_eq!(range(231.0, 240.4, "1/s"), "231 to 240 IOPS");
+        assert_eq!(range(900.0, 1200.0, "us"), "900 us to 1.20 ms");
         assert_eq!(with_unit(80.0, "1/s"), "80 IOPS");
         assert_eq!(with_unit(250e6, "B/s"), "250 MB/s");
         assert_eq!(with_unit(812_345.0, "us"), "812 ms");

@@ -20,6 +20,7 @@ mod random;
 #[cfg(test)]
 mod run_tests;
 mod span;
+mod strangers;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -48,7 +48,8 @@ pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], confidence: f64) -> 
         let e = stats::mean_t(&values, confidence)?;
         let metric = Metric {
             estimate: e.value,
-            low: e.is_bounded().then_some(e.low),
+            // No metric can be negative, so that part of an interval excludes nothing that could be.
+            low: e.is_bounded().then_some(e.low.max(0.0)),
             high: e.is_bounded().then_some(e.high),
             confidence: e.confidence,
             n: u32::try_from(e.n).unwrap_or(u32::MAX),
@@ -111,6 +112,15 @@ mod tests {
         assert!(m.contains_key("read_lat_p99") && !m.contains_key("read_lat_p999"));
         engine.read = Some(testing::totals(1000, 4096));
         assert!(of_trial(&engine).contains_key("read_lat_p999"));
+    }
+
+    #[test]
+    fn no_interval_reaches_below_zero_and_its_half_width_stays() {
+        let trial = |x: f64| BTreeMap::from([("iops".to_owned(), x)]);
+        let all = over_trials(&[trial(100.0), trial(200.0)], 0.95);
+        let iops = &all["iops"];
+        assert_eq!(iops.low, Some(0.0));
+        assert_eq!(iops.half_width(), Some(iops.high.unwrap() - 150.0));
     }
 
     #[test]

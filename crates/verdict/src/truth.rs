@@ -50,7 +50,7 @@ fn only(f: impl FnOnce(&mut Served)) -> Served {
 const RAID0: BtrfsProfile = BtrfsProfile::Raid0;
 const SINGLE: BtrfsProfile = BtrfsProfile::Single;
 
-/// Twelve clean trials: all bytes from the devices, nothing to say.
+/// Fourteen clean trials: all bytes from the devices, nothing to say.
 fn clean() -> Vec<(&'static str, Truth)> {
     let mut all = Vec::new();
     // 3 x 80 IOPS, 16k, throttled; 1 % of metadata on top.
@@ -113,6 +113,19 @@ fn clean() -> Vec<(&'static str, Truth)> {
     t.other("kworker/u8:2", 0, 260 * MIB);
     t.other("jbd2/loop0-8", 0, 60 * MIB);
     all.push(("kernel threads at work", t));
+    // A slow volume on a busy machine: checksums are read too, kernel threads fetch and write metadata, and a compiler
+    // elsewhere moves a hundred times as much.
+    let mut t = Truth::new(Rw::Randread, 16384, true, btrfs(RAID0), 1);
+    t.asked(420 * 16384, 0);
+    (t.device_read, t.own_read) = (456 * 16384, Some(394 * 16384));
+    t.other("cargo", 673 * MIB, 39 * MIB);
+    all.push(("a slow volume on a busy machine, reads", t));
+    let mut t = Truth::new(Rw::Randrw, 16384, true, btrfs(RAID0), 3);
+    t.asked(700 * 16384, 740 * 16384);
+    (t.device_read, t.own_read) = (702 * 16384, Some(700 * 16384));
+    (t.device_write, t.own_write) = (850 * 16384, Some(740 * 16384));
+    t.other("bash", 3000 * MIB, 7000 * MIB);
+    all.push(("a slow volume on a busy machine, mix", t));
     // Incompressible data on a compressing file system stays as it is.
     let mut t = Truth::new(Rw::Randread, 4096, true, btrfs(SINGLE), 1);
     t.file(256 * MIB, |f| f.disk_bytes = Some(256 * MIB));
@@ -378,6 +391,25 @@ fn written_but_not_durable() {
     assert_eq!(claims, [Claim::NotDurable, Claim::SmallerThanMemory]);
     assert_eq!(found[0].severity, Severity::Void);
     assert!(found[0].remedy.contains("end_fsync"), "{}", found[0].remedy);
+}
+
+#[test]
+fn a_busy_disk_hides_neither_dirty_pages_nor_cached_ones() {
+    // Somebody else writes and reads so much on the same disk that its counters alone would explain everything.
+    let mut t = Truth::new(Rw::Write, MIB, false, filesystem(FsKind::Ext4), 1);
+    t.options().end_fsync = false;
+    t.asked(0, GIB);
+    t.device_write = 8 * GIB;
+    t.trial.cache_after[0].dirty_bytes = Some(256 * MIB);
+    let (shares, found) = judged(&t);
+    assert_served(shares.both, Served { device: 0.75, page_cache: 0.25, ..Served::default() });
+    assert!(found.iter().any(|f| f.claim == Claim::NotDurable), "{found:?}");
+
+    let mut t = warm(256 * MIB);
+    (t.device_read, t.own_read) = (11 * GIB, Some(GIB));
+    let (shares, found) = judged(&t);
+    assert_served(shares.both, Served { device: 0.1, page_cache: 0.9, ..Served::default() });
+    assert!(found.iter().any(|f| f.claim == Claim::Interference), "{found:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::progress::Teller;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use crate::signals::Wish;
+use crate::tools;
 use host::LocalRunner;
 use record::event::{Event, Stopped};
 use record::id::{RunId, TrialId};
@@ -35,7 +36,9 @@ pub(crate) struct Sitting<'a> {
 /// The machine refuses, the node or the store fails. What was measured before is kept.
 pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
     let settings = sitting.settings;
-    let what = needs_root(sitting.plan);
+    let forecast = spec::forecast(sitting.plan);
+    tools::check(&forecast.needs_tools)?;
+    let what = forecast.needs_root.then(|| format!("experiment `{}`", sitting.plan.experiment));
     let node_argv = privilege::node_argv(settings, &LocalRunner, what.as_deref())?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
@@ -59,11 +62,6 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
             Err(Failure { exit, error: Box::new(error), placed: false })
         }
     }
-}
-
-/// What in the plan needs root, in words; `None` when nothing does.
-pub(crate) fn needs_root(plan: &Plan) -> Option<String> {
-    spec::forecast(plan).needs_root.then(|| format!("experiment `{}`", plan.experiment))
 }
 
 fn carry_out(

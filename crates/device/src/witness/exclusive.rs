@@ -1,9 +1,10 @@
 //! The kernel's exclusive open, and the lock against another diskproof.
 
-use crate::block::{Block, names_in};
+use crate::block::Block;
 use crate::devno::DevNo;
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
+use crate::witness::openers::openers;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -14,7 +15,7 @@ pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dis
     let file = match open(node, libc::O_EXCL | libc::O_NONBLOCK) {
         Ok(file) => file,
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-            let saw = format!("the kernel says {} is in use{}", node.display(), users(roots, disk.devno));
+            let saw = format!("the kernel says {} is in use{}", node.display(), also_open(roots, disk.devno));
             let remedy =
                 "see lsblk, fuser -v, zpool status, and containers' mounts; end that use, if nobody needs it";
             return Err(Dissent::new(Witness::Exclusive, saw, remedy));
@@ -100,26 +101,15 @@ fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
     })
 }
 
-/// Processes that have a device open, in words.
-fn users(roots: &Roots, devno: DevNo) -> String {
-    let mut found = Vec::new();
-    for pid in names_in(&roots.proc).unwrap_or_default() {
-        if pid.bytes().all(|b| b.is_ascii_digit()) && has_open(roots, &pid, devno) {
-            found.push(format!("process {pid} ({})", comm(roots, &pid)));
-        }
-    }
-    if found.is_empty() { String::new() } else { format!("; it is open in {}", found.join(", ")) }
-}
-
-fn has_open(roots: &Roots, pid: &str, devno: DevNo) -> bool {
-    let dir = roots.proc.join(pid).join("fd");
-    let fds = names_in(&dir).unwrap_or_default();
-    fds.iter().any(|fd| roots.block_at(&dir.join(fd)).ok() == Some(devno))
-}
-
-fn comm(roots: &Roots, pid: &str) -> String {
+pub(super) fn comm(roots: &Roots, pid: &str) -> String {
     let text = fs::read_to_string(roots.proc.join(pid).join("comm")).unwrap_or_default();
     text.trim().to_owned()
+}
+
+/// Processes that have a device open, in words.
+fn also_open(roots: &Roots, devno: DevNo) -> String {
+    let found: Vec<_> = openers(roots, &[devno]).iter().map(ToString::to_string).collect();
+    if found.is_empty() { String::new() } else { format!("; it is open in {}", found.join(", ")) }
 }
 
 fn open(node: &Path, flags: i32) -> io::Result<File> {

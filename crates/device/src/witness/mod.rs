@@ -3,6 +3,7 @@
 pub(crate) mod claim;
 pub(crate) mod exclusive;
 pub(crate) mod magic;
+pub(crate) mod openers;
 pub(crate) mod plain;
 pub(crate) mod probe;
 pub(crate) mod root;

@@ -6,7 +6,6 @@ use crate::family::{Family, Link, Member, sources};
 use crate::mountinfo::{self, Mount, Table, Tables};
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
-use rustix::process::geteuid;
 
 const AS_ROOT: &str = "ask again as root";
 
@@ -45,7 +44,6 @@ pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         }
     }
     dissent.extend(btrfs(roots, sight, dissent.is_empty()));
-    dissent.extend(hidden(roots, &sight.tables));
     dissent
 }
 
@@ -100,17 +98,11 @@ fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
     dissent
 }
 
-fn hidden(roots: &Roots, tables: &Tables) -> Option<Dissent> {
-    let blind = roots.is_real() && !geteuid().is_root();
-    if tables.hidden == 0 && !blind {
-        return None;
-    }
-    let why = if tables.hidden == 0 {
-        "mounts of other users' processes can't be seen".to_owned()
-    } else {
-        format!("mounts of {} processes can't be seen", tables.hidden)
-    };
-    Some(Dissent::unheard(Witness::Mounts, why, AS_ROOT))
+/// Mount namespaces that can't be seen. The kernel's exclusive open speaks for them: every file system holds its device that
+/// way, in whatever namespace it is mounted.
+pub(crate) fn hidden(tables: &Tables) -> Option<Dissent> {
+    let why = format!("mounts of {} or more processes can't be seen", tables.hidden);
+    (tables.hidden > 0).then(|| Dissent::unheard(Witness::Mounts, why, AS_ROOT))
 }
 
 /// Everything stacked on the disk or its partitions.

@@ -1,8 +1,8 @@
 //! A job file from a workload's options: every default that matters is written out, so the record shows it.
 
+use super::exact::{LOG_PREFIX, Times};
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
-use super::output::Asked;
 use crate::regions::{Region, assign};
 use crate::contract::Job;
 use record::workload::{CacheStart, Options};
@@ -10,6 +10,9 @@ use std::time::Duration;
 
 /// fio takes seeds below 2^63; this keeps clear of it.
 const SEED_MASK: u64 = (1 << 62) - 1;
+
+/// linux/time.h.
+const CLOCK_MONOTONIC: u8 = 1;
 
 /// Keeps the layout's data different from what the trial itself writes.
 pub(super) const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
@@ -33,6 +36,11 @@ const OWN: &[&str] = &[
     "invalidate",
     "iodepth",
     "ioengine",
+    "log_alternate_epoch",
+    "log_alternate_epoch_clock_id",
+    "log_hist_coarseness",
+    "log_hist_msec",
+    "log_unix_epoch",
     "loops",
     "name",
     "norandommap",
@@ -55,14 +63,19 @@ const OWN: &[&str] = &[
     "time_based",
 ];
 
-/// What the job file asks of each job, as far as it decides what fio's counts mean.
-pub(super) fn asked(job: &Job<'_>, options: &Options) -> Asked {
+/// How the trial's time is divided.
+pub(super) fn times(job: &Job<'_>, options: &Options) -> Times {
     let on = |name: &str| options.other.get(name).is_some_and(|v| v != "0");
-    Asked {
-        seconds: Some(job.trial_seconds),
-        ramp: job.ramp_seconds > 0.0,
-        final_flush: options.rw.writes() && (options.end_fsync || on("fsync_on_close") || on("end_syncfs")),
-    }
+    let flush = options.end_fsync || on("fsync_on_close") || on("end_syncfs");
+    let directions = u64::from(options.rw.reads()) + u64::from(options.rw.writes());
+    let ms = |seconds: f64| u64::try_from(span(seconds).as_millis()).unwrap_or(u64::MAX);
+    Times::new(
+        ms(job.ramp_seconds),
+        ms(job.trial_seconds),
+        options.numjobs.into(),
+        directions,
+        flush && options.rw.writes(),
+    )
 }
 
 /// The regions of a workload's identical jobs.
@@ -83,7 +96,7 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Re
     pattern(&mut global, options)?;
     data(&mut global, options, job.seed);
     durability(&mut global, options);
-    timing(&mut global, job.trial_seconds, job.ramp_seconds);
+    timing(&mut global, times(job, options));
     global.flag("invalidate", job.workload.cache == CacheStart::Cold);
     nothing_laid_out_by_fio(&mut global);
     reporting(&mut global);
@@ -149,11 +162,16 @@ fn durability(global: &mut Section, options: &Options) {
     global.flag("end_fsync", options.end_fsync);
 }
 
-/// Runtime and ramp; fio's `time_based` goes over the data again until the time is up.
-pub(super) fn timing(section: &mut Section, trial_seconds: f64, ramp_seconds: f64) {
+/// Ramp and trial in one go: the ramp is cut off by counting, see [`super::exact`]. fio's `time_based` goes over the data
+/// again until the time is up.
+fn timing(section: &mut Section, times: Times) {
     section.flag("time_based", true);
-    section.set("runtime", milliseconds(trial_seconds));
-    section.set("ramp_time", milliseconds(ramp_seconds));
+    section.set("runtime", format!("{}ms", times.ramp_ms + times.trial_ms));
+    section.set("write_hist_log", LOG_PREFIX);
+    section.set("log_hist_msec", times.row_ms);
+    section.set("log_hist_coarseness", 0);
+    section.flag("log_alternate_epoch", true);
+    section.set("log_alternate_epoch_clock_id", CLOCK_MONOTONIC);
 }
 
 /// The data was laid out by `prepare`; a file that is missing or short must be an error, not a surprise.
@@ -191,6 +209,9 @@ pub(super) fn fio_seed(seed: u64) -> u64 {
 
 /// A time as fio takes it; with its unit, since fio's bare numbers are seconds here and microseconds elsewhere.
 pub(super) fn milliseconds(seconds: f64) -> String {
-    let time = Duration::try_from_secs_f64(seconds.clamp(0.0, 1e9)).unwrap_or_default();
-    format!("{}ms", time.as_millis())
+    format!("{}ms", span(seconds).as_millis())
+}
+
+fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.clamp(0.0, 1e9)).unwrap_or_default()
 }

@@ -78,7 +78,8 @@ fn own_seconds(direction: &Direction, asked: Asked) -> (f64, bool) {
     }
 }
 
-fn proportion(bytes: u64, part: u64, whole: u64) -> u64 {
+/// The bytes of a part of the I/Os; exact when all have one size.
+pub(super) fn proportion(bytes: u64, part: u64, whole: u64) -> u64 {
     let scaled = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
@@ -132,7 +133,7 @@ pub(super) fn cpu_share(report: &Report, of: impl Fn(&JobReport) -> Option<f64>)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts, bytes and milliseconds are far below 2^52")]
-fn float(n: u64) -> f64 {
+pub(super) fn float(n: u64) -> f64 {
     n as f64
 }
 

@@ -1,7 +1,8 @@
 //! fio behind the engine's seam.
 
+use super::exact::{self, Counted, Times};
 use super::ini::Ini;
-use super::json::{self, JobReport, Reading};
+use super::json::{self, JobReport, Reading, Report};
 use super::output::{Asked, Span};
 use crate::process::{self, Ended, GRACE, Order, Why};
 use super::{jobfile, layout, output, userfile, version};
@@ -13,6 +14,7 @@ use record::trial::{EngineOutput, ErrorCount, Window};
 use record::workload::Ask;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,30 +22,21 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FioEngine;
 
-/// What is asked of each job.
-pub(super) enum AskedOf {
-    /// The same of all.
-    All(Asked),
-    /// By the section's name.
-    Sections(BTreeMap<String, Asked>),
-}
-
-impl AskedOf {
-    fn of(&self, report: &JobReport) -> Asked {
-        match self {
-            Self::All(asked) => *asked,
-            Self::Sections(map) => report.name.as_ref().and_then(|n| map.get(n)).copied().unwrap_or_default(),
-        }
-    }
+/// How a run's I/Os are counted.
+enum Counting {
+    /// From fio's histogram logs.
+    Exact(Times),
+    /// From fio's totals; what is asked of each section.
+    Totals(BTreeMap<String, Asked>),
 }
 
 /// A workload made ready for fio.
-pub(super) struct Ready {
-    pub(super) ini: Ini,
-    pub(super) shared_files: bool,
-    pub(super) asked: AskedOf,
-    pub(super) expected_seconds: f64,
-    pub(super) patience_seconds: f64,
+struct Ready {
+    ini: Ini,
+    shared_files: bool,
+    counting: Counting,
+    expected_seconds: f64,
+    patience_seconds: f64,
 }
 
 impl Engine for FioEngine {
@@ -75,20 +68,19 @@ impl Engine for FioEngine {
             tick: &|_| {},
         })?;
         let reading = json::read(&ended.stdout);
-        let messages = messages(&reading, &ended);
+        let mut messages = messages(&reading, &ended);
         check_end(&argv, &ready, &ended, &messages)?;
-        let asked = |report: &JobReport| ready.asked.of(report);
         let output = reading.report.as_ref().map(|report| {
-            let window = window(ended.end_ns, output::span(report, &asked));
+            let counted = count(job, &ready.counting, report, ended.end_ns, &mut messages);
             EngineOutput {
                 engine,
                 argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
                 input,
                 raw: ended.stdout.clone(),
                 messages: messages.clone(),
-                window,
-                read: output::totals(report, &asked, |j| j.read.as_ref()),
-                write: output::totals(report, &asked, |j| j.write.as_ref()),
+                window: counted.window,
+                read: counted.read,
+                write: counted.write,
                 errors: output::errors(report),
                 cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
                 cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
@@ -99,6 +91,47 @@ impl Engine for FioEngine {
     }
 }
 
+/// Totals and the time they belong to: exactly where the logs allow, else by fio's own totals, and then said.
+fn count(
+    job: &Job<'_>,
+    counting: &Counting,
+    report: &Report,
+    end_ns: u64,
+    messages: &mut Vec<String>,
+) -> Counted {
+    let asked = |job: &JobReport| match counting {
+        Counting::Totals(sections) => {
+            job.name.as_ref().and_then(|n| sections.get(n)).copied().unwrap_or_default()
+        }
+        Counting::Exact(_) => Asked::default(),
+    };
+    if let Counting::Exact(times) = counting {
+        match exact::count(report, job.scratch, *times) {
+            Ok(counted) => return counted,
+            Err(why) => messages.push(format!("counted over the whole run, the ramp included: {why}")),
+        }
+    }
+    Counted {
+        read: output::totals(report, &asked, |j| j.read.as_ref()),
+        write: output::totals(report, &asked, |j| j.write.as_ref()),
+        window: window(end_ns, output::span(report, &asked)),
+    }
+}
+
+/// Removes the logs of an earlier trial.
+fn remove_logs(job: &Job<'_>, jobs: u32) -> Result<(), EngineError> {
+    for index in 0..usize::try_from(jobs).unwrap_or(usize::MAX) {
+        let path = exact::log_path(job.scratch, index);
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(EngineError::Io { action: "remove", path, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The job file for a trial.
 fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
@@ -106,10 +139,11 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
         Ask::Options(options) => {
             let regions = jobfile::regions(job, options).map_err(refused)?;
             data::check_in_place(&regions)?;
+            remove_logs(job, options.numjobs)?;
             Ok(Ready {
                 ini: jobfile::render(job, options, &regions).map_err(refused)?,
                 shared_files: false,
-                asked: AskedOf::All(jobfile::asked(job, options)),
+                counting: Counting::Exact(jobfile::times(job, options)),
                 expected_seconds: job.trial_seconds + job.ramp_seconds,
                 patience_seconds: patience_seconds(
                     job,
@@ -123,7 +157,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
             Ok(Ready {
                 ini: file.run,
                 shared_files: file.shared_files,
-                asked: AskedOf::Sections(file.asked),
+                counting: Counting::Totals(file.asked),
                 expected_seconds: file.expected_seconds,
                 patience_seconds: file.expected_seconds + patience_seconds(job, *size_bytes),
             })

@@ -1,4 +1,8 @@
-//! Statistics for the tests of what should be random.
+//! Statistics for the tests of what should be random, and a task.
+
+use super::distribution::Distribution;
+use super::task::{Issue, Task};
+use record::workload::Rw;
 
 /// Pearson's statistic of counts against shares that add up to 1.
 pub(crate) fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
@@ -31,4 +35,33 @@ pub(crate) fn kolmogorov(samples: &mut [f64], cumulative: impl Fn(f64) -> f64) -
         (cumulative(*x) - below).abs().max((cumulative(*x) - above).abs())
     });
     distance.fold(0.0, f64::max) * n.sqrt()
+}
+
+/// A task of 4 KiB blocks.
+pub(crate) fn task(rw: Rw) -> Task {
+    Task {
+        places: Vec::new(),
+        rw,
+        rwmixread: 50,
+        bs_bytes: 4096,
+        iodepth: 4,
+        direct: true,
+        issue: Issue::IoUring,
+        fsync: 0,
+        fdatasync: 0,
+        end_fsync: false,
+        buffer_compress_percentage: 0,
+        dedupe_percentage: 0,
+        rate: None,
+        random_distribution: Distribution::Random,
+        norandommap: false,
+        continue_on_error: false,
+        hipri: false,
+        sqthread_poll: false,
+        invalidate: false,
+        seed: 1,
+        ramp_ns: 0,
+        trial_ns: 1_000_000_000,
+        asked_ns: 0,
+    }
 }

@@ -12,31 +12,38 @@ use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workloa
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+
+/// One fio at a time in this process: tests look at times.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A scratch directory and a ground, both gone when dropped.
 pub struct Bench {
-    pub dir: PathBuf,
     pub scratch: PathBuf,
     pub ground: Ground,
     pub cancel: AtomicBool,
     _lent: Option<LentDir>,
+    pub dir: TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Bench {
-    /// A ground in a lent directory. Take `testkit::exclusive()` first.
-    pub fn lent(name: &str) -> Self {
-        let dir = testkit::fresh_dir(name);
-        let lent = device::lend(&dir, 0, "diskproof-test-lent").unwrap();
+    /// A ground in a lent directory.
+    pub fn lent() -> Self {
+        let dir = tempfile::Builder::new().prefix("diskproof-fio-test-").tempdir().unwrap();
+        let lent = device::lend(dir.path(), 0, "diskproof-test-lent").unwrap();
         let mut bench = Self::on(dir, Ground::lent(&lent));
         bench._lent = Some(lent);
         bench
     }
 
     /// On any ground.
-    pub fn on(dir: PathBuf, ground: Ground) -> Self {
-        let scratch = dir.join("scratch");
+    pub fn on(dir: TempDir, ground: Ground) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = dir.path().join("scratch");
         std::fs::create_dir_all(&scratch).unwrap();
-        Self { dir, scratch, ground, cancel: AtomicBool::new(false), _lent: None }
+        Self { scratch, ground, cancel: AtomicBool::new(false), _lent: None, dir, _alone: alone }
     }
 
     pub fn job<'a>(&'a self, workload: &'a Workload, seed: u64, seconds: f64) -> Job<'a> {
@@ -51,14 +58,6 @@ impl Bench {
             started: &|_| {},
             progress: &|_| {},
             scratch: &self.scratch,
-        }
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        if !testkit::keep_wreck() {
-            let _ = std::fs::remove_dir_all(&self.dir);
         }
     }
 }

@@ -103,10 +103,7 @@ impl Mount {
             let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
             let holders = holders::of(&machine.roots.proc, &self.target);
             if holders.is_empty() {
-                return Err(ActError::Tool {
-                    doing: format!("unmount {}", self.target.display()),
-                    source: failure,
-                });
+                return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
             }
             Err(ActError::Busy { what: self.target.display().to_string(), holders })
         })

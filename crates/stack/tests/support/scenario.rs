@@ -72,7 +72,7 @@ pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
     let raid1 = Some(BtrfsProfile::Raid1);
     vec![
         of("raw", emulated(1, 16, free), vec![]),
-        of("throttle", emulated(2, 64, slow), vec![btrfs_mixed()]),
+        of("throttle", emulated(1, 16, slow), vec![simple(FsKind::Ext4)]),
         of("ext3", emulated(1, 16, free), vec![simple(FsKind::Ext3)]),
         of("ext4", emulated(1, 16, free), vec![simple(FsKind::Ext4)]),
         of("xfs", emulated(1, 304, free), vec![simple(FsKind::Xfs)]),
@@ -89,16 +89,6 @@ pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
             vec![],
         ),
     ]
-}
-
-fn btrfs_mixed() -> Layer {
-    Layer::Btrfs(Btrfs {
-        data: BtrfsProfile::Single,
-        metadata: Some(BtrfsProfile::Single),
-        compress: None,
-        mkfs_options: vec!["--mixed".to_owned()],
-        mount_options: vec!["noatime".to_owned()],
-    })
 }
 
 impl Scenario {

@@ -1,9 +1,10 @@
 //! Claims about the engine's and other processes' load.
 
 use super::{Detected, Scene, evidence};
-use crate::facts::{Facts, Flow};
+use crate::facts::Facts;
 use crate::figures::{bytes, counted, percent};
 use crate::span::float;
+use crate::strangers::surplus;
 use record::counter::{CpuTicks, Sample};
 use record::finding::{Claim, Severity};
 
@@ -92,31 +93,23 @@ fn busiest_device(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// Others used the same devices.
-///
-/// The kernel says which process moved how many bytes, but not on which device; and which device moved how many bytes, but
-/// not for whom. So both must agree: more on our devices than the engine accounts for, and user processes that moved at
-/// least half of that surplus. Direct reads need no second witness: they cause no other reads.
 pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
-    let read = surplus(facts, &facts.read, true);
-    let write = surplus(facts, &facts.write, false);
-    let asked = facts.read.asked + facts.write.asked;
-    let total = read + write;
-    if asked <= 0.0 || total <= 0.0 {
+    let (read, write) = (surplus(facts, true), surplus(facts, false));
+    let total = read.bytes + write.bytes;
+    if facts.read.asked + facts.write.asked <= 0.0 || total <= 0.0 {
         return None;
     }
     let moved = facts.read.device.unwrap_or(0.0) + facts.write.device.unwrap_or(0.0);
     let share = total / moved.max(total);
-    let culprit = facts
-        .trial
-        .evidence
-        .others
-        .iter()
-        .max_by_key(|p| p.read_bytes.saturating_add(p.write_bytes))
-        .filter(|_| facts.read.others + facts.write.others > 0.0);
-    let who = match culprit {
+    let suspect = if read.bytes >= write.bytes {
+        read.suspect.or(write.suspect)
+    } else {
+        write.suspect.or(read.suspect)
+    };
+    let who = match suspect {
         Some(p) => format!(
-            "; the busiest other process was {} (pid {}) with {}",
+            "; {} (pid {}) moved {} meanwhile",
             p.comm,
             p.pid,
             bytes(float(p.read_bytes.saturating_add(p.write_bytes)))
@@ -128,14 +121,16 @@ pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
         severity: Severity::Caveat,
         strength: share,
         evidence: evidence([
-            ("surplus_read_bytes", Some(read)),
-            ("surplus_write_bytes", Some(write)),
+            ("surplus_read_bytes", Some(read.bytes)),
+            ("surplus_write_bytes", Some(write.bytes)),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("write_asked_bytes", Some(facts.write.asked)),
             ("read_device_bytes", facts.read.device),
             ("write_device_bytes", facts.write.device),
             ("engine_read_bytes", facts.read.own),
             ("engine_write_bytes", facts.write.own),
-            ("others_read_bytes", Some(facts.read.others)),
-            ("others_write_bytes", Some(facts.write.others)),
+            ("suspect_read_bytes", suspect.map(|p| float(p.read_bytes))),
+            ("suspect_write_bytes", suspect.map(|p| float(p.write_bytes))),
         ]),
         text: format!(
             "Others used the same devices during the trial: {} of the bytes on them ({}) were not the engine's{who}.",
@@ -145,30 +140,6 @@ pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
         remedy: "Stop the other process or move it to other disks, then resume the run or run it again."
             .to_owned(),
     })
-}
-
-/// Bytes on the devices that the engine doesn't account for and others do; 0 where that can't be shown.
-fn surplus(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
-    const MATTERS: f64 = 0.05;
-    let Some(device) = flow.device else {
-        return 0.0;
-    };
-    let all_asked = facts.read.asked + facts.write.asked;
-    let least = MATTERS.max(facts.slack(flow)) * all_asked;
-    let plain = facts.before.is_some_and(|f| f.encoded == 0.0) && facts.direct() == Some(true);
-    // Own accounting is exact for plain direct I/O; elsewhere kernel threads work for the engine, so at least what was asked is its own.
-    let accounted = match flow.own {
-        Some(own) if plain => own,
-        own => own.unwrap_or(0.0).max(flow.asked),
-    };
-    let surplus = device - accounted;
-    if surplus < least {
-        return 0.0;
-    }
-    let strangers = flow.others >= 0.5 * surplus;
-    let alone =
-        read && plain && flow.asked > 0.0 && flow.own.is_some_and(|own| device >= 1.25 * own.max(flow.asked));
-    if strangers || alone { surplus } else { 0.0 }
 }
 
 /// Errors that the engine went on after.

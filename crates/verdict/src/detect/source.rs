@@ -4,8 +4,16 @@ use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::attribute::turned_buffered;
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
-use record::finding::{Claim, Severity};
+use record::finding::{Claim, Served, Severity};
 use record::workload::{CacheStart, Layout};
+
+/// What the devices moved for the engine: their share, since their counters may hold others' bytes too.
+fn moved(served: Option<Served>, asked: f64) -> String {
+    match served {
+        Some(s) if s.unknown < 1.0 => bytes(s.device * asked),
+        _ => "an unknown part".to_owned(),
+    }
+}
 
 /// Reads that no device was asked for.
 pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
@@ -45,7 +53,7 @@ pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
              delivered {}.",
             percent(share),
             bytes(facts.read.asked),
-            facts.read.device.map_or("an unknown part".to_owned(), bytes)
+            moved(scene.shares.read, facts.read.asked)
         ),
         remedy: remedy.to_owned(),
     })
@@ -71,7 +79,7 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
              {} of the data before the trial and {} after it.",
             percent(read),
             bytes(facts.read.asked),
-            facts.read.device.map_or("an unknown part".to_owned(), bytes),
+            moved(scene.shares.read, facts.read.asked),
             facts.cached_before.map_or("an unknown part".to_owned(), bytes),
             facts.cached_after.map_or("an unknown part".to_owned(), bytes),
         )
@@ -81,7 +89,7 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
              the devices took {}.",
             percent(write),
             bytes(facts.write.asked),
-            facts.write.device.map_or("an unknown part".to_owned(), bytes)
+            moved(scene.shares.write, facts.write.asked)
         )
     };
     Some(Detected {
@@ -205,7 +213,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     let share = scene.shares.write?.page_cache;
     let left = facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
     let left_share = (left / facts.write.asked).min(1.0);
-    let share = if flushed(facts) { left_share } else { share };
+    let share = if flushed(facts) { left_share } else { share.max(left_share) };
     if share < WORTH_SAYING.max(facts.slack(&facts.write)) {
         return None;
     }
@@ -233,7 +241,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
             "{} of the bytes written were still in memory when the clock stopped: {} were written, the devices had taken {}.",
             percent(share),
             bytes(facts.write.asked),
-            facts.write.device.map_or("an unknown part".to_owned(), bytes)
+            moved(scene.shares.write, facts.write.asked)
         ),
         remedy: remedy.to_owned(),
     })
@@ -243,7 +251,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
 pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     const MATTERS: f64 = 0.05;
     let facts = scene.facts;
-    let worst = |share: Option<record::finding::Served>| share.map_or(0.0, |s| s.unknown);
+    let worst = |share: Option<Served>| share.map_or(0.0, |s| s.unknown);
     let share = worst(scene.shares.read).max(worst(scene.shares.write));
     if share < MATTERS {
         return None;

@@ -1,0 +1,211 @@
+//! Counting completions inside the measured time exactly.
+//!
+//! fio's totals can't be cut to a span of time: they either leave out what was in flight when a ramp ended or include
+//! what was waited for at the end, and the mix of reads and writes in the queue is different at both. Its histogram log tells how
+//! many I/Os of each direction completed up to each of its rows, on CLOCK_MONOTONIC. So fio runs ramp and trial in one go, and
+//! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001).
+
+use super::histlog::{self, HistRow};
+use super::json::{Direction, JobReport, Report};
+use super::output::{float, proportion};
+use record::latency::LatencyHistogram;
+use record::trial::{Totals, Window};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What fio's log files begin with, in the scratch directory.
+pub(super) const LOG_PREFIX: &str = "hist";
+
+/// A row of 1856 numbers, most of them 0.
+const ROW_BYTES: u64 = 5700;
+
+/// What all logs of a trial may take.
+const MAX_LOG_BYTES: u64 = 20 << 20;
+
+/// How a trial's time is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Times {
+    /// Load before the measured time.
+    pub(super) ramp_ms: u64,
+    /// The measured time.
+    pub(super) trial_ms: u64,
+    /// Time between rows.
+    pub(super) row_ms: u64,
+    /// Whether what was written is flushed at the end, inside the measured time.
+    pub(super) final_flush: bool,
+}
+
+impl Times {
+    /// Rows every 50 ms; more often in short trials, less often when many jobs or long trials would make large logs.
+    pub(super) fn new(ramp_ms: u64, trial_ms: u64, jobs: u64, directions: u64, final_flush: bool) -> Self {
+        let wanted = (trial_ms / 50).clamp(10, 50);
+        let rows = (MAX_LOG_BYTES / ROW_BYTES / jobs.max(1) / directions.max(1)).max(1);
+        let affordable = (ramp_ms + trial_ms) / rows;
+        let row_ms = wanted.max(affordable).min((trial_ms / 10).max(10));
+        Self { ramp_ms, trial_ms, row_ms, final_flush }
+    }
+}
+
+/// What was counted.
+#[derive(Debug, PartialEq)]
+pub(super) struct Counted {
+    pub(super) read: Option<Totals>,
+    pub(super) write: Option<Totals>,
+    pub(super) window: Window,
+}
+
+/// One direction of one job, folded from its rows.
+#[derive(Debug, Default, PartialEq)]
+struct Side {
+    /// Time of the row that begins the count; it and what is before it isn't counted.
+    start_ms: Option<u64>,
+    /// Time of the last row counted.
+    end_ms: Option<u64>,
+    counted: BTreeMap<u64, u64>,
+    before: BTreeMap<u64, u64>,
+}
+
+/// One job's rows.
+#[derive(Debug, Default, PartialEq)]
+struct JobCount {
+    /// When its load began, within one completion.
+    began_ms: Option<u64>,
+    read: Side,
+    write: Side,
+}
+
+/// Where fio writes the histogram log of its n-th job, from 0.
+pub(super) fn log_path(scratch: &Path, job: usize) -> PathBuf {
+    scratch.join(format!("{LOG_PREFIX}_clat_hist.{}.log", job + 1))
+}
+
+/// Counts all jobs.
+///
+/// # Errors
+/// In words, why the logs don't suffice; then only fio's own totals are left.
+pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, String> {
+    let mut sums = [None, None];
+    let mut spans = Vec::new();
+    for (index, job) in report.jobs.iter().enumerate() {
+        let mut found = JobCount::default();
+        histlog::read(&log_path(scratch, index), &mut |row| found.add(&row, times))?;
+        let JobCount { began_ms, read, write } = found;
+        for (sum, side, direction) in [(0, &read, &job.read), (1, &write, &job.write)] {
+            let Some(direction) = direction else { continue };
+            let missing = || missing(job, times);
+            let (totals, from, to) = side.totals(direction, times, began_ms).ok_or_else(missing)?;
+            if let Some(slot) = sums.get_mut(sum) {
+                add(slot, &totals);
+            }
+            spans.push((from, to));
+        }
+    }
+    let [mut read, mut write] = sums;
+    [&mut read, &mut write].into_iter().flatten().for_each(set_mean);
+    Ok(Counted { read, write, window: common(&spans) })
+}
+
+/// One window for all: jobs and directions begin and end at rows of their own, a few milliseconds apart. The mean of
+/// their begins and of their ends counts too much of some and as much too little of others.
+fn common(spans_ms: &[(u64, u64)]) -> Window {
+    let count = u64::try_from(spans_ms.len()).unwrap_or(u64::MAX).max(1);
+    let mean_ns =
+        |sum_ms: u64| u64::try_from(u128::from(sum_ms) * 1_000_000 / u128::from(count)).unwrap_or(u64::MAX);
+    Window {
+        start_ns: mean_ns(spans_ms.iter().map(|s| s.0).fold(0, u64::saturating_add)),
+        end_ns: mean_ns(spans_ms.iter().map(|s| s.1).fold(0, u64::saturating_add)),
+    }
+}
+
+fn missing(job: &JobReport, times: Times) -> String {
+    let name = job.name.as_deref().unwrap_or("a job");
+    let seconds = float(times.trial_ms) / 1e3;
+    format!("{name} completed too few I/Os in {seconds} s to count between two of fio's log rows")
+}
+
+impl JobCount {
+    fn add(&mut self, row: &HistRow<'_>, times: Times) {
+        let began = *self.began_ms.get_or_insert(row.time_ms.saturating_sub(times.row_ms));
+        let begin = began.saturating_add(times.ramp_ms);
+        let finish = begin.saturating_add(times.trial_ms);
+        match row.direction {
+            0 => self.read.add(row, begin, finish),
+            1 => self.write.add(row, begin, finish),
+            _ => {}
+        }
+    }
+}
+
+impl Side {
+    fn add(&mut self, row: &HistRow<'_>, begin: u64, finish: u64) {
+        let target = if self.start_ms.is_none() {
+            if row.time_ms >= begin {
+                self.start_ms = Some(row.time_ms);
+            }
+            &mut self.before
+        } else if row.time_ms <= finish {
+            self.end_ms = Some(row.time_ms);
+            &mut self.counted
+        } else {
+            return;
+        };
+        for (ns, count) in row.bins() {
+            *target.entry(ns).or_default() += count;
+        }
+    }
+
+    /// Totals, and from when to when.
+    fn totals(
+        &self,
+        direction: &Direction,
+        times: Times,
+        began_ms: Option<u64>,
+    ) -> Option<(Totals, u64, u64)> {
+        let start = self.start_ms?;
+        let (bins, end) = if times.final_flush {
+            // All that was written after the ramp, over the time until it was durable.
+            let end = began_ms?.checked_add(direction.runtime_ms?)?;
+            (difference(&direction.latency.bins_ns, &self.before), end)
+        } else {
+            (self.counted.clone(), self.end_ms?)
+        };
+        let latency = LatencyHistogram { bins_ns: bins };
+        let (ios, all) = (latency.count(), direction.completed?);
+        let seconds = float(end.checked_sub(start).filter(|ms| *ms > 0)?) / 1e3;
+        let bytes = proportion(direction.bytes?, ios, all);
+        let totals = Totals {
+            ios,
+            bytes,
+            seconds,
+            iops: float(ios) / seconds,
+            bytes_per_second: float(bytes) / seconds,
+            latency,
+            latency_mean_ns: None,
+        };
+        Some((totals, start, end))
+    }
+}
+
+fn difference(all: &BTreeMap<u64, u64>, before: &BTreeMap<u64, u64>) -> BTreeMap<u64, u64> {
+    let left = |(ns, count): (&u64, &u64)| (*ns, count.saturating_sub(before.get(ns).copied().unwrap_or(0)));
+    all.iter().map(left).filter(|(_, count)| *count > 0).collect()
+}
+
+fn add(sum: &mut Option<Totals>, one: &Totals) {
+    let sum = sum.get_or_insert_default();
+    sum.ios += one.ios;
+    sum.bytes = sum.bytes.saturating_add(one.bytes);
+    sum.seconds = sum.seconds.max(one.seconds);
+    sum.iops += one.iops;
+    sum.bytes_per_second += one.bytes_per_second;
+    sum.latency.merge(&one.latency);
+}
+
+/// fio's own mean is over the ramp too; this one is of the bins, within their width.
+fn set_mean(totals: &mut Totals) {
+    let sum: f64 = totals.latency.bins_ns.iter().map(|(ns, n)| float(*ns) * float(*n)).sum();
+    totals.latency_mean_ns = (totals.ios > 0).then(|| sum / float(totals.ios));
+}
+
+#[cfg(test)]
+mod tests;

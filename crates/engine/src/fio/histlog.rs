@@ -1,0 +1,113 @@
+//! fio's histogram log (`write_hist_log`): per row a time, a direction, a block size, and one count per latency bin, of the I/Os
+//! that completed since the row before.
+
+use super::log::representative;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// A row has 1856 counts of at most 20 digits.
+const MAX_ROW_BYTES: u64 = 64 << 10;
+
+/// One row.
+#[derive(Debug)]
+pub(super) struct HistRow<'a> {
+    /// When its last I/O completed.
+    pub(super) time_ms: u64,
+    /// 0: read, 1: write, 2: trim.
+    pub(super) direction: u64,
+    counts: &'a str,
+}
+
+impl HistRow<'_> {
+    /// Latency and number of I/Os of every bin that isn't empty.
+    pub(super) fn bins(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self.counts.split(',').map(|field| field.trim().parse::<u64>().unwrap_or(0));
+        counts
+            .enumerate()
+            .filter(|(_, count)| *count > 0)
+            .map(|(index, count)| (representative(index), count))
+    }
+}
+
+/// Reads a log, row by row.
+///
+/// # Errors
+/// In words, with the line number.
+pub(super) fn read(path: &Path, each: &mut dyn FnMut(HistRow<'_>)) -> Result<(), String> {
+    let file = File::open(path).map_err(|error| format!("{} can't be read: {error}", path.display()))?;
+    let mut input = BufReader::with_capacity(256 << 10, file);
+    let mut line = String::new();
+    for number in 1_u64.. {
+        line.clear();
+        let read = input.by_ref().take(MAX_ROW_BYTES).read_line(&mut line);
+        let at = || format!("{}, line {number}", path.display());
+        if read.map_err(|error| format!("{}: {error}", at()))? == 0 {
+            return Ok(());
+        }
+        if !line.ends_with('\n') {
+            return Err(format!("{} is cut off or too long", at()));
+        }
+        each(row(line.trim_end()).ok_or_else(|| format!("{} is no row of a histogram log", at()))?);
+    }
+    Ok(())
+}
+
+fn row(line: &str) -> Option<HistRow<'_>> {
+    let mut fields = line.splitn(4, ',');
+    let mut number = || fields.next()?.trim().parse::<u64>().ok();
+    let (time_ms, direction, _block) = (number()?, number()?, number()?);
+    let counts = fields.next()?;
+    let plausible = counts.bytes().all(|b| b.is_ascii_digit() || matches!(b, b',' | b' '));
+    plausible.then_some(HistRow { time_ms, direction, counts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, row};
+    use proptest::prelude::{any, proptest};
+    use std::io::Write;
+
+    #[test]
+    fn a_row() {
+        let text = format!("3618639, 1, 4096, {}5, 0, 7", "0, ".repeat(126));
+        let row = row(&text).unwrap();
+        assert_eq!((row.time_ms, row.direction), (3_618_639, 1));
+        assert_eq!(row.bins().collect::<Vec<_>>(), [(126, 5), (129, 7)]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let file = |text: &str| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            let mut rows = 0;
+            read(file.path(), &mut |_| rows += 1).map(|()| rows)
+        };
+        assert_eq!(file("1, 0, 4096, 1, 2\n2, 1, 4096, 0, 0\n"), Ok(2));
+        assert_eq!(file(""), Ok(0));
+        for (text, what) in [
+            ("1, 0, 4096, 1, 2\nx\n", "line 2 is no row"),
+            ("1, 0, 4096, 1, 2\n2, 0, 40", "line 2 is cut off"),
+            ("1, 0, 4096, 1, -2\n", "line 1 is no row"),
+        ] {
+            let error = file(text).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+        assert!(file(&"1".repeat(1 << 20)).unwrap_err().contains("too long"));
+        assert!(
+            read(std::path::Path::new("/nonexistent"), &mut |_| ()).unwrap_err().contains("/nonexistent")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(text in any::<String>(), rest in "[0-9, ]{0,60}") {
+            for line in [text, format!("1, 1, 1,{rest}")] {
+                if let Some(row) = row(&line) {
+                    assert!(row.bins().all(|(_, count)| count > 0));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A job's I/O buffers: one aligned piece of memory, a slot per I/O in flight, all touched before the load begins.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+
+/// Alignment of every slot: direct I/O needs whole logical blocks, at most a page.
+const ALIGN_BYTES: usize = 4096;
+
+/// Huge pages take fewer entries in the kernel's and the CPU's tables.
+const HUGE_BYTES: usize = 2 << 20;
+
+/// The kernel registers at most this much as one buffer.
+const MOST_PER_REGISTERED: usize = 1 << 30;
+
+/// Memory for `slots` blocks.
+pub(crate) struct Buffers {
+    base: *mut u8,
+    layout: Layout,
+    stride: usize,
+    block_bytes: usize,
+    slots: usize,
+}
+
+// SAFETY: the memory belongs to this value alone and has no tie to the thread that allocated it.
+#[expect(unsafe_code, reason = "a raw pointer isn't Send by itself; the buffers move into their lane's thread")]
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// # Errors
+    /// When it is more than an address space holds.
+    pub(crate) fn new(slots: usize, block_bytes: usize) -> Result<Self, String> {
+        let too_large = || format!("{slots} blocks of {block_bytes} bytes are too much memory");
+        let stride = block_bytes.max(1).checked_next_multiple_of(ALIGN_BYTES).ok_or_else(too_large)?;
+        let bytes = stride.checked_mul(slots.max(1)).ok_or_else(too_large)?;
+        let align = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGN_BYTES };
+        let layout = Layout::from_size_align(bytes, align).map_err(|_| too_large())?;
+        Ok(Self { base: allocate(layout), layout, stride, block_bytes, slots })
+    }
+
+    /// All of it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Where a slot begins, for the kernel.
+    #[inline]
+    pub(crate) fn pointer(&self, slot: usize) -> *mut u8 {
+        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+        self.base.wrapping_add(slot * self.stride)
+    }
+
+    /// A slot's block, to be filled. No I/O may be in flight on it.
+    #[inline]
+    #[expect(unsafe_code, reason = "the kernel shares this memory by address, so it can't be a plain slice")]
+    pub(crate) fn block(&mut self, slot: usize) -> &mut [u8] {
+        let pointer = self.pointer(slot);
+        // SAFETY: the slot lies within the allocation (checked by `pointer`), is initialized (zeroed), and is borrowed from
+        // `self` mutably, so there is no other reference; the lane calls this for free slots only, on which the kernel has no
+        // I/O.
+        unsafe { std::slice::from_raw_parts_mut(pointer, self.block_bytes) }
+    }
+
+    /// Pieces to register with the kernel, and how many slots are in each.
+    pub(crate) fn pieces(&self) -> (Vec<libc::iovec>, usize) {
+        let per_piece = (MOST_PER_REGISTERED / self.stride).max(1);
+        let pieces = (0..self.slots).step_by(per_piece).map(|first| libc::iovec {
+            iov_base: self.pointer(first).cast(),
+            iov_len: per_piece.min(self.slots - first) * self.stride,
+        });
+        (pieces.collect(), per_piece)
+    }
+}
+
+impl Drop for Buffers {
+    #[expect(unsafe_code, reason = "what was allocated by hand is freed by hand")]
+    fn drop(&mut self) {
+        // SAFETY: `base` came from `alloc_zeroed` with this very layout and is freed only here.
+        unsafe { dealloc(self.base, self.layout) }
+    }
+}
+
+#[expect(unsafe_code, reason = "aligned memory that the kernel writes to isn't to be had from a Vec")]
+fn allocate(layout: Layout) -> *mut u8 {
+    // SAFETY: the layout's size isn't 0: there is at least one slot of at least a page.
+    let base = unsafe { alloc_zeroed(layout) };
+    if base.is_null() {
+        handle_alloc_error(layout);
+    }
+    if layout.size() >= HUGE_BYTES {
+        // Only a hint: without huge pages everything works the same, a little slower.
+        // SAFETY: the range is that of the allocation; the advice doesn't change its content.
+        unsafe { libc::madvise(base.cast(), layout.size(), libc::MADV_HUGEPAGE) };
+    }
+    for page in (0..layout.size()).step_by(ALIGN_BYTES) {
+        // SAFETY: within the allocation. The page is given its memory now, not in the measured time.
+        unsafe { base.add(page).write_volatile(0) };
+    }
+    base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Buffers;
+
+    #[test]
+    fn slots_are_aligned_and_apart() {
+        let mut buffers = Buffers::new(5, 5000).unwrap();
+        for slot in 0..5 {
+            assert_eq!(buffers.pointer(slot) as usize % 4096, 0);
+            buffers.block(slot).fill(u8::try_from(slot).unwrap() + 1);
+        }
+        for slot in 0..5 {
+            assert_eq!(buffers.block(slot).len(), 5000);
+            assert!(buffers.block(slot).iter().all(|b| usize::from(*b) == slot + 1));
+        }
+        let (pieces, per_piece) = buffers.pieces();
+        assert_eq!(pieces.len(), 1);
+        assert!(per_piece >= 5);
+        assert_eq!(pieces[0].iov_len, 5 * 8192);
+    }
+
+    #[test]
+    fn too_much_is_an_error() {
+        assert!(Buffers::new(usize::MAX / 4096, 8192).is_err());
+    }
+}

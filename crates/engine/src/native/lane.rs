@@ -1,0 +1,117 @@
+//! What every lane of I/O has, however it issues.
+
+use super::arrival::Arrivals;
+use super::buffer::Generator;
+use super::chooser::Chooser;
+use super::clock::Clock;
+use super::random::Random;
+use super::tally::{Span, Tally};
+use super::task::{Place, Task};
+use rustix::fs::{Advice, OFlags};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+/// An I/O that takes longer is reported while it does.
+pub(crate) const HUNG_NS: u64 = 5_000_000_000;
+
+/// What a lane shares with all others.
+#[derive(Clone)]
+pub(crate) struct Shared<'a> {
+    pub(crate) task: &'a Task,
+    /// Ends the load of all lanes.
+    pub(crate) stop: &'a AtomicBool,
+    /// Takes what is to be said while the load runs.
+    pub(crate) say: Sender<String>,
+}
+
+impl Shared<'_> {
+    /// Whether an I/O's failure ended the load.
+    pub(crate) fn fail(&self) {
+        if !self.task.continue_on_error {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Told to a lane when the load begins.
+#[derive(Clone)]
+pub(crate) struct Start {
+    pub(crate) begin_ns: u64,
+    pub(crate) span: Span,
+    pub(crate) clock: Clock,
+}
+
+/// A job's own sources of I/Os, due times and data.
+pub(crate) struct Sources {
+    pub(crate) chooser: Chooser,
+    pub(crate) arrivals: Option<Arrivals>,
+    pub(crate) generator: Option<Generator>,
+}
+
+impl Sources {
+    pub(crate) fn new(task: &Task, job: u32, place: &Place, begin_ns: u64) -> Self {
+        let stream = u64::from(job) << 8;
+        let arrivals =
+            task.rate.map(|rate| Arrivals::new(rate, begin_ns, Random::new(task.seed, stream | 3)));
+        Self { chooser: Chooser::new(task, job, place), arrivals, generator: generator(task, stream | 4) }
+    }
+}
+
+/// Makes what a stream of writes holds.
+pub(crate) fn generator(task: &Task, stream: u64) -> Option<Generator> {
+    let (compress, dedupe) = (task.buffer_compress_percentage, task.dedupe_percentage);
+    task.rw.writes().then(|| Generator::new(task.seed, stream, compress, dedupe))
+}
+
+/// What a lane ends with.
+pub(crate) struct Finished {
+    pub(crate) tally: Tally,
+    /// CLOCK_MONOTONIC after its last I/O and final flush.
+    pub(crate) end_ns: u64,
+}
+
+/// Opens a place for the load.
+///
+/// # Errors
+/// In words: it isn't there, or isn't what it should be.
+pub(crate) fn open(task: &Task, place: &Place) -> Result<File, String> {
+    let path = place.path.display();
+    let mut flags = OFlags::NOFOLLOW | OFlags::NOATIME;
+    if task.direct {
+        flags |= OFlags::DIRECT;
+    }
+    let open = |flags: OFlags| {
+        let flags = i32::try_from(flags.bits()).unwrap_or(0);
+        OpenOptions::new().read(true).write(task.rw.writes()).custom_flags(flags).open(&place.path)
+    };
+    // Only a file's owner may leave its access time alone.
+    let file = open(flags)
+        .or_else(|error| match error.raw_os_error() {
+            Some(libc::EPERM) => open(flags - OFlags::NOATIME),
+            _ => Err(error),
+        })
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL) if task.direct => {
+                format!("{path} can't be opened with O_DIRECT: {error}; use direct: 0")
+            }
+            _ => format!("{path} can't be opened: {error}"),
+        })?;
+    let kind = file.metadata().map_err(|error| format!("{path} can't be examined: {error}"))?.file_type();
+    if place.block_device && !kind.is_block_device() {
+        return Err(format!("{path} is no block device"));
+    }
+    if !place.block_device && !kind.is_file() {
+        return Err(format!("{path} is no regular file"));
+    }
+    if task.invalidate {
+        rustix::fs::fadvise(&file, place.offset_bytes, None, Advice::DontNeed)
+            .map_err(|error| format!("the page cache of {path} can't be dropped: {error}"))?;
+    }
+    Ok(file)
+}

@@ -1,0 +1,101 @@
+//! Laying data out before a trial: written in order, at the declared compressibility, flushed.
+//!
+//! Files are written through the page cache, as programs write: direct writes would go around btrfs's compression. Block
+//! devices are written directly.
+
+use super::buffer::Generator;
+use super::buffers::Buffers;
+use crate::contract::Job;
+use crate::data::{
+    UNIT_BYTES, check_device, check_in_place, clear, create, io_error, whole_blocks,
+};
+use crate::error::EngineError;
+use crate::regions::{Region, assign};
+use device::Place;
+use record::workload::{Layout, Options};
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// Written at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Keeps the layout's data different from what the trial itself writes.
+const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
+
+/// Each job's own file or span, as fio's jobs have them.
+pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Region>, EngineError> {
+    let jobs: Vec<_> = (0..options.numjobs.max(1)).map(|i| (i.to_string(), options.size_bytes)).collect();
+    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
+    assign(job.ground.place(), &jobs).map_err(refused)
+}
+
+/// Lays the data out and gives the files, or the device.
+pub(crate) fn prepare(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError> {
+    if let Place::Directory(directory) = job.ground.place() {
+        clear(directory)?;
+    }
+    let regions = regions(job, options)?;
+    let block = regions.first().is_some_and(|r| r.block);
+    check_device(&regions)?;
+    if !block {
+        create(&regions, job.workload.layout)?;
+    }
+    // A block device has no holes to leave: what isn't written holds whatever was there before.
+    if block || job.workload.layout == Layout::Written {
+        let total = regions.iter().map(|r| whole_blocks(r.size_bytes, UNIT_BYTES)).sum();
+        let mut progress = Progress { job, done: 0, total };
+        for (region, stream) in regions.iter().zip(0..) {
+            write(&mut progress, options, region, stream)?;
+        }
+    }
+    check_in_place(&regions)?;
+    let mut paths: Vec<_> = regions.into_iter().map(|r| r.path).collect();
+    paths.dedup();
+    (job.progress)(1.0);
+    Ok(paths)
+}
+
+struct Progress<'a> {
+    job: &'a Job<'a>,
+    done: u64,
+    total: u64,
+}
+
+impl Progress<'_> {
+    #[expect(clippy::cast_precision_loss, reason = "a share for a progress display")]
+    fn add(&mut self, bytes: u64) -> Result<(), EngineError> {
+        if self.job.cancel.load(Ordering::SeqCst) {
+            return Err(EngineError::Cancelled);
+        }
+        self.done += bytes;
+        (self.job.progress)((self.done as f64 / self.total.max(1) as f64).min(0.999));
+        Ok(())
+    }
+}
+
+fn write(progress: &mut Progress<'_>, options: &Options, region: &Region, stream: u64) -> Result<(), EngineError> {
+    let path = &region.path;
+    let flags = if region.block { OFlags::DIRECT } else { OFlags::empty() } | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let file = OpenOptions::new().write(true).custom_flags(flags).open(path).map_err(io_error("open", path))?;
+    let (compress, dedupe) = (options.buffer_compress_percentage, options.dedupe_percentage);
+    let mut generator = Generator::new(progress.job.seed ^ LAYOUT_SEED, stream, compress, dedupe);
+    // Duplicates are whole blocks of the workload's size.
+    let unit = usize::try_from(options.bs_bytes).unwrap_or(PIECE_BYTES).clamp(1, PIECE_BYTES);
+    let refused = |reason| EngineError::Refused { workload: progress.job.workload.name.clone(), reason };
+    let mut buffer = Buffers::new(1, PIECE_BYTES).map_err(refused)?;
+    let mut offset = region.offset_bytes;
+    let end = offset.saturating_add(whole_blocks(region.size_bytes, UNIT_BYTES));
+    while offset < end {
+        let length = usize::try_from(end - offset).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+        let piece = buffer.block(0).get_mut(..length).unwrap_or_default();
+        piece.chunks_mut(unit).for_each(|block| generator.fill(block));
+        file.write_all_at(piece, offset).map_err(io_error("write", path))?;
+        offset += length as u64;
+        progress.add(length as u64)?;
+    }
+    file.sync_all().map_err(io_error("flush", path))
+}

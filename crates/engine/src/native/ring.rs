@@ -1,0 +1,418 @@
+//! A job on io_uring: one thread, one ring, submitted and reaped in batches.
+
+use super::arrival::Arrivals;
+use super::buffers::Buffers;
+use super::chooser::Choice;
+use super::clock::Clock;
+use super::lane::{Finished, HUNG_NS, Shared, Sources, Start};
+use super::tally::{Failure, Kind, Tally};
+use super::task::Task;
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+/// I/Os given to the kernel at once: fewer system calls, while what is given still fits the CPU's caches.
+const BATCH: usize = 32;
+
+/// How often a waiting lane looks whether something hangs.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// A due time this near is waited for without sleeping: waking up would take longer.
+const SPIN_NS: u64 = 60_000;
+
+/// How long the kernel's submitting thread spins before it sleeps, in ms.
+const SQPOLL_IDLE_MS: u32 = 1000;
+
+/// Why there is no ring.
+pub(crate) enum NoRing {
+    /// This kernel, or its policy, has none.
+    Refused(String),
+    /// Something else; the trial fails.
+    Failed(String),
+}
+
+/// A ring and what is registered with it.
+pub(crate) struct Ring {
+    ring: IoUring,
+    buffers: Buffers,
+    slots_per_piece: Option<usize>,
+    /// How it is set up, for the record.
+    pub(crate) description: String,
+}
+
+/// Makes a ring with the most that this kernel offers.
+fn build(task: &Task, entries: u32) -> Result<(IoUring, &'static str), io::Error> {
+    let base = || {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp().setup_cqsize(entries.saturating_mul(2));
+        if task.hipri {
+            builder.setup_iopoll();
+        }
+        builder
+    };
+    if task.sqthread_poll {
+        return Ok((base().setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?, "io_uring, submitted by a kernel thread"));
+    }
+    let newest = base().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(entries);
+    match newest {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            Ok((base().build(entries)?, "io_uring"))
+        }
+        other => Ok((other?, "io_uring, single issuer, deferred task work")),
+    }
+}
+
+/// Whether io_uring can be had at all; asked once, before the jobs.
+pub(crate) fn probe(task: &Task) -> Result<(), NoRing> {
+    let (ring, _) = build(task, 8).map_err(|error| refused(task, &error))?;
+    if ring.params().is_feature_ext_arg() {
+        Ok(())
+    } else {
+        Err(NoRing::Refused("this kernel's io_uring can't wait with a timeout (Linux 5.11 and newer can)".into()))
+    }
+}
+
+fn refused(task: &Task, error: &io::Error) -> NoRing {
+    match error.raw_os_error() {
+        Some(libc::ENOSYS | libc::EPERM | libc::EACCES) if !task.hipri && !task.sqthread_poll => {
+            NoRing::Refused(format!("io_uring is refused: {error}"))
+        }
+        _ => NoRing::Failed(format!("io_uring can't be set up as asked: {error}")),
+    }
+}
+
+impl Ring {
+    /// # Errors
+    /// In words.
+    pub(crate) fn new(task: &Task, file: &File) -> Result<Self, String> {
+        let depth = usize::try_from(task.iodepth).unwrap_or(usize::MAX).max(1);
+        let block = usize::try_from(task.bs_bytes).unwrap_or(usize::MAX);
+        let entries = task.iodepth.clamp(1, 32_768).next_power_of_two();
+        let (ring, how) = build(task, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
+        if usize::try_from(ring.params().cq_entries()).unwrap_or(0) < depth {
+            return Err(format!("io_uring has no space for {depth} I/Os in flight; use a smaller iodepth"));
+        }
+        let buffers = Buffers::new(depth, block)?;
+        let mut notes = vec![how.to_owned()];
+        let registered = ring.submitter().register_files(&[file.as_raw_fd()]);
+        registered.map_err(|error| format!("io_uring can't register the file: {error}"))?;
+        let slots_per_piece = match register(&ring, &buffers) {
+            Ok(per_piece) => {
+                notes.push("registered file and buffers".to_owned());
+                Some(per_piece)
+            }
+            Err(error) => {
+                notes.push(format!("registered file, buffers not registered ({error})"));
+                None
+            }
+        };
+        if task.hipri {
+            notes.push("polled".to_owned());
+        }
+        Ok(Self { ring, buffers, slots_per_piece, description: notes.join(", ") })
+    }
+
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.buffers.bytes()
+    }
+
+    /// Runs the job's load to its end.
+    ///
+    /// # Errors
+    /// In words, when the kernel refuses the ring itself; failures of I/Os are counted, not errors.
+    pub(crate) fn run(
+        &mut self,
+        shared: &Shared<'_>,
+        job: u32,
+        mut sources: Sources,
+        start: Start,
+    ) -> Result<Finished, String> {
+        let depth = usize::try_from(shared.task.iodepth).unwrap_or(1).max(1);
+        let tally = Tally::new(start.span);
+        let (mut submitter, sq, cq) = self.ring.split();
+        // Only saves the kernel a look-up per call.
+        let _ = submitter.register_ring_fd();
+        let mut flight = Flight {
+            shared,
+            job,
+            end_ns: start.span.end_ns,
+            now_ns: start.clock.now_ns(),
+            clock: start.clock,
+            tally,
+            sq,
+            cq,
+            maker: Maker {
+                buffers: &mut self.buffers,
+                slots_per_piece: self.slots_per_piece,
+                length: u32::try_from(shared.task.bs_bytes).map_err(|_| "bs is too large".to_owned())?,
+            },
+            slots: vec![Slot::FREE; depth],
+            free: Free::new(shared.task.iodepth.max(1)),
+            hang_told_ns: 0,
+        };
+        flight.run(&submitter, &mut sources)?;
+        let Flight { tally, clock, .. } = flight;
+        Ok(Finished { tally, end_ns: clock.now_ns() })
+    }
+}
+
+#[expect(unsafe_code, reason = "the kernel keeps the buffers' addresses")]
+fn register(ring: &IoUring, buffers: &Buffers) -> io::Result<usize> {
+    let (pieces, per_piece) = buffers.pieces();
+    // SAFETY: the buffers live as long as the ring: both are fields of `Ring`, and the ring, declared first, is dropped first.
+    unsafe { ring.submitter().register_buffers(&pieces)? };
+    Ok(per_piece)
+}
+
+/// What is known of an I/O in flight.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// 0: none is in flight.
+    since_ns: u64,
+    offset_bytes: u64,
+    kind: Kind,
+}
+
+impl Slot {
+    const FREE: Self = Self { since_ns: 0, offset_bytes: 0, kind: Kind::Read };
+}
+
+/// Makes entries of the submission queue.
+struct Maker<'a> {
+    buffers: &'a mut Buffers,
+    slots_per_piece: Option<usize>,
+    length: u32,
+}
+
+impl Maker<'_> {
+    #[inline]
+    fn entry(&self, slot: usize, choice: Choice) -> squeue::Entry {
+        let (file, offset) = (Fixed(0), choice.offset_bytes);
+        let pointer = self.buffers.pointer(slot);
+        let piece = self.slots_per_piece.map(|per| u16::try_from(slot / per).unwrap_or(u16::MAX));
+        match (choice.kind, piece) {
+            (Kind::Read, Some(piece)) => {
+                opcode::ReadFixed::new(file, pointer, self.length, piece).offset(offset).build()
+            }
+            (Kind::Read, None) => opcode::Read::new(file, pointer, self.length).offset(offset).build(),
+            (Kind::Write, Some(piece)) => {
+                opcode::WriteFixed::new(file, pointer, self.length, piece).offset(offset).build()
+            }
+            (Kind::Write, None) => opcode::Write::new(file, pointer, self.length).offset(offset).build(),
+            (Kind::Sync, _) => {
+                let flags = if choice.data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+                opcode::Fsync::new(file).flags(flags).build()
+            }
+        }
+    }
+}
+
+/// Slots that are free, the one used last on top: its buffer is still in the CPU's caches.
+struct Free {
+    slots: Vec<u32>,
+    count: usize,
+}
+
+impl Free {
+    fn new(depth: u32) -> Self {
+        Self { slots: (0..depth).rev().collect(), count: depth as usize }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        let below = self.count.checked_sub(1)?;
+        self.count = below;
+        self.slots.get(below).copied()
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32) {
+        if let Some(place) = self.slots.get_mut(self.count) {
+            *place = slot;
+            self.count += 1;
+        }
+    }
+
+    fn all(&self) -> bool {
+        self.count == self.slots.len()
+    }
+}
+
+/// A load under way.
+struct Flight<'r, 's> {
+    shared: &'s Shared<'s>,
+    job: u32,
+    end_ns: u64,
+    /// When it was last looked; stands for the time of everything seen or issued in that look.
+    now_ns: u64,
+    clock: Clock,
+    tally: Tally,
+    sq: SubmissionQueue<'r>,
+    cq: CompletionQueue<'r>,
+    maker: Maker<'r>,
+    slots: Vec<Slot>,
+    free: Free,
+    hang_told_ns: u64,
+}
+
+impl Flight<'_, '_> {
+    fn run(&mut self, submitter: &Submitter<'_>, sources: &mut Sources) -> Result<(), String> {
+        loop {
+            let issuing = self.now_ns < self.end_ns && !self.shared.stopped();
+            if issuing {
+                self.issue(sources)?;
+            } else if self.free.all() {
+                return Ok(());
+            }
+            match self.patience_ns(issuing, sources.arrivals.as_ref()) {
+                None => retry(submitter.submit())?,
+                Some(ns) => self.wait(submitter, ns)?,
+            }
+            self.reap();
+        }
+    }
+
+    /// Fills free slots and the submission queue, up to a batch.
+    #[inline]
+    fn issue(&mut self, sources: &mut Sources) -> Result<(), String> {
+        let before = self.free.count;
+        while before - self.free.count < BATCH && self.free.count > 0 {
+            let mut due_ns = 0;
+            if let Some(arrivals) = &mut sources.arrivals {
+                match arrivals.take(self.now_ns) {
+                    Some(due) => due_ns = due,
+                    None => break,
+                }
+            }
+            let Some(slot) = self.free.pop() else { break };
+            let choice = sources.chooser.next();
+            if choice.kind == Kind::Write
+                && let Some(generator) = &mut sources.generator
+            {
+                generator.fill(self.maker.buffers.block(slot as usize));
+            }
+            let entry = self.maker.entry(slot as usize, choice).user_data(slot.into());
+            push(&mut self.sq, &entry)?;
+            if let Some(known) = self.slots.get_mut(slot as usize) {
+                *known = Slot { since_ns: due_ns, offset_bytes: choice.offset_bytes, kind: choice.kind };
+            }
+        }
+        if self.free.count < before {
+            self.stamp(before);
+        }
+        Ok(())
+    }
+
+    /// Publishes what was just queued and gives it its time of issue, taken after its data was made. With a rate, its time
+    /// is when it was due.
+    #[inline]
+    fn stamp(&mut self, free_before: usize) {
+        self.sq.sync();
+        self.now_ns = self.clock.now_ns();
+        if self.shared.task.rate.is_none() {
+            // What was popped is still there, just above the top.
+            for slot in self.free.slots.get(self.free.count..free_before).unwrap_or_default() {
+                if let Some(known) = self.slots.get_mut(*slot as usize) {
+                    known.since_ns = self.now_ns;
+                }
+            }
+        }
+    }
+
+    /// How long there is nothing to do but to wait for a completion; `None`: there is more to issue at once.
+    #[inline]
+    fn patience_ns(&self, issuing: bool, arrivals: Option<&Arrivals>) -> Option<u64> {
+        if !issuing {
+            return Some(LOOK_NS);
+        }
+        let until_end = LOOK_NS.min(self.end_ns.saturating_sub(self.now_ns)).max(1);
+        match arrivals {
+            _ if self.free.count == 0 => Some(until_end),
+            None => None,
+            Some(arrivals) => match arrivals.due_ns().saturating_sub(self.now_ns) {
+                soon if soon <= SPIN_NS => None,
+                later => Some(until_end.min(later - SPIN_NS)),
+            },
+        }
+    }
+
+    fn wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
+        let nanoseconds = u32::try_from(patience_ns % 1_000_000_000).unwrap_or(0);
+        let timeout = Timespec::new().sec(patience_ns / 1_000_000_000).nsec(nanoseconds);
+        let waited = submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout));
+        let timed_out = matches!(&waited, Err(error) if error.raw_os_error() == Some(libc::ETIME));
+        if timed_out {
+            self.look_for_hangs();
+            return Ok(());
+        }
+        retry(waited)
+    }
+
+    /// Takes all completions there are.
+    #[inline]
+    fn reap(&mut self) {
+        self.cq.sync();
+        self.now_ns = self.clock.now_ns();
+        if self.tally.is_over(self.now_ns) {
+            self.tally.roll(self.now_ns);
+            self.clock.adjust();
+        }
+        for entry in &mut self.cq {
+            // What was queued came from `issue`: a slot's number.
+            let slot = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
+            let Some(known) = self.slots.get_mut(slot as usize) else { continue };
+            let Slot { since_ns, offset_bytes, kind } = *known;
+            known.since_ns = 0;
+            self.free.push(slot);
+            let result = entry.result();
+            let moved = u32::try_from(result);
+            if moved == Ok(self.maker.length) || (kind == Kind::Sync && result == 0) {
+                let bytes = if kind == Kind::Sync { 0 } else { self.maker.length };
+                self.tally.add(kind, self.now_ns.saturating_sub(since_ns), bytes.into());
+            } else {
+                let failure = if result < 0 { Failure::Errno(-result) } else { Failure::Short };
+                self.tally.error(self.job, kind, failure, offset_bytes);
+                self.shared.fail();
+            }
+        }
+        self.cq.sync();
+    }
+
+    /// Says which I/O has been in flight for too long, while it is.
+    #[cold]
+    fn look_for_hangs(&mut self) {
+        self.now_ns = self.clock.now_ns();
+        let in_flight = self.slots.iter().filter(|slot| slot.since_ns > 0);
+        let Some(oldest) = in_flight.min_by_key(|slot| slot.since_ns) else { return };
+        let age_ns = self.now_ns.saturating_sub(oldest.since_ns);
+        if age_ns >= HUNG_NS && self.now_ns.saturating_sub(self.hang_told_ns) >= 2 * HUNG_NS {
+            self.hang_told_ns = self.now_ns;
+            let _ = self.shared.say.send(format!(
+                "job{}: a {:?} at offset {} has been in flight for {} s",
+                self.job,
+                oldest.kind,
+                oldest.offset_bytes,
+                age_ns / 1_000_000_000
+            ));
+        }
+    }
+}
+
+#[inline]
+#[expect(unsafe_code, reason = "the kernel gets the address of a buffer")]
+fn push(sq: &mut SubmissionQueue<'_>, entry: &squeue::Entry) -> Result<(), String> {
+    // SAFETY: the entry's buffer is a slot of `Buffers`, which outlives the ring, and isn't touched until its completion was
+    // reaped; its file is registered with the ring.
+    unsafe { sq.push(entry) }.map_err(|_| "io_uring's submission queue is full".to_owned())
+}
+
+/// Interruptions and a momentary lack of kernel memory are no failures: what wasn't taken is still queued.
+fn retry(submitted: io::Result<usize>) -> Result<(), String> {
+    match submitted {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => Ok(()),
+        Err(error) => Err(format!("io_uring_enter failed: {error}")),
+    }
+}

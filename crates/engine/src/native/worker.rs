@@ -1,0 +1,365 @@
+//! The worker process: performs one task and tells what it counted.
+
+use super::buffers::Buffers;
+use super::clock::{Clock, monotonic_ns};
+use super::lane::{Finished, Shared, Sources, Start, generator, open};
+use super::ring::{NoRing, Ring, probe};
+use super::tally::{Kind, Span, Tally, sum};
+use super::task::{Cost, Issue, Place, Report, Side, Task};
+use super::threads::{self, Thread};
+use super::usage::Usage;
+use crate::data::is_ours;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Mutex;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
+use thiserror::Error;
+
+/// A lane needs little.
+const STACK_BYTES: usize = 256 << 10;
+
+/// A clock is tied to the kernel's over at least this long.
+const BASELINE: Duration = Duration::from_millis(4);
+
+/// More threads than this would measure the scheduler.
+const MOST_THREADS: u64 = 4096;
+
+/// The worker could not do its task.
+#[derive(Debug, Error)]
+pub enum WorkerError {
+    /// The task can't be read.
+    #[error("cannot read the task {}", .path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The task isn't one.
+    #[error("{} is no task for this version of the native engine", .path.display())]
+    NoTask {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The load could not be set up or kept up.
+    #[error("{0}")]
+    Load(String),
+    /// The answer can't be given.
+    #[error("cannot write the report")]
+    Answer(#[source] std::io::Error),
+}
+
+/// Performs the task in a file. The report goes to `out`, what is to be said meanwhile to `err`, a line each.
+///
+/// # Errors
+/// When the load could not be set up. I/Os that fail are in the report.
+pub fn serve(task: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), WorkerError> {
+    let clock = Clock::new();
+    let read = |source| WorkerError::Read { path: task.to_owned(), source };
+    let text = std::fs::read_to_string(task).map_err(read)?;
+    let no_task = |source| WorkerError::NoTask { path: task.to_owned(), source };
+    let task: Task = serde_json::from_str(&text).map_err(no_task)?;
+    let report = perform(&task, clock, err).map_err(WorkerError::Load)?;
+    let answer = serde_json::to_vec(&report).map_err(|e| WorkerError::Answer(e.into()))?;
+    out.write_all(&answer).and_then(|()| out.flush()).map_err(WorkerError::Answer)
+}
+
+/// What a lane says before it starts: how it issues and what its buffers take.
+type Readiness = Result<(String, u64), String>;
+
+/// A lane's two ends of talk with the worker.
+struct Gate {
+    ready: Sender<Readiness>,
+    start: Receiver<Start>,
+}
+
+impl Gate {
+    /// Waits for the start; `None` when another lane couldn't get ready.
+    fn pass(self, readiness: Readiness) -> Option<Start> {
+        self.ready.send(readiness).ok()?;
+        self.start.recv().ok()
+    }
+}
+
+type Lane<'scope> = ScopedJoinHandle<'scope, Result<Vec<Finished>, String>>;
+
+fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, String> {
+    check(task)?;
+    let mut messages = Vec::new();
+    let mut issue = task.issue;
+    if issue == Issue::IoUring {
+        match probe(task) {
+            Ok(()) => {}
+            Err(NoRing::Failed(why)) => return Err(why),
+            Err(NoRing::Refused(why)) => {
+                issue = Issue::Threads;
+                messages.push(format!("pread and pwrite in threads instead of io_uring: {why}"));
+            }
+        }
+    }
+    let lanes = u64::from(task.iodepth) * task.places.len() as u64;
+    if issue == Issue::Threads && lanes > MOST_THREADS {
+        let why = messages.first().map_or(String::new(), |m| format!("{m}; "));
+        return Err(format!("{why}{lanes} I/Os in flight would need as many threads; use a smaller iodepth"));
+    }
+    let stop = AtomicBool::new(false);
+    let (say, said) = channel();
+    let shared = Shared { task, stop: &stop, say };
+    std::thread::scope(|scope| {
+        let (ready, readiness) = channel();
+        let mut starts = Vec::new();
+        let mut handles = Vec::new();
+        for (job, place) in (0_u32..).zip(&task.places) {
+            let (start, gate) = channel();
+            let gate = Gate { ready: ready.clone(), start: gate };
+            handles.push(spawn(scope, shared.clone(), job, place, issue, gate)?);
+            starts.push(start);
+        }
+        drop((ready, shared));
+        let set_up: Readiness = all_ready(&readiness, task.places.len());
+        let (issued_by, buffer_bytes) = match set_up {
+            Ok(set_up) => set_up,
+            Err(why) => {
+                drop(starts);
+                return Err(why);
+            }
+        };
+        let start = begin(task, clock);
+        starts.iter().for_each(|gate| drop(gate.send(start.clone())));
+        let watched = watch(&start, &said, &mut messages, err);
+        let finished = join(handles)?;
+        let cost = Cost { buffer_bytes, ..watched };
+        Ok(report(task, &start, finished, stop.load(Ordering::Relaxed), Made { issued_by, messages, cost }))
+    })
+}
+
+/// What the report holds beside the counts.
+struct Made {
+    issued_by: String,
+    messages: Vec<String>,
+    cost: Cost,
+}
+
+fn check(task: &Task) -> Result<(), String> {
+    if task.places.is_empty() || task.iodepth == 0 || task.bs_bytes == 0 || task.trial_ns == 0 {
+        return Err("the task has no places, depth, block size or time".to_owned());
+    }
+    for place in &task.places {
+        if task.blocks(place) == 0 {
+            return Err(format!("{} holds no block of {} bytes", place.path.display(), task.bs_bytes));
+        }
+        if !place.block_device && !is_ours(&place.path) {
+            return Err(format!("{} is no data file of diskproof", place.path.display()));
+        }
+    }
+    Ok(())
+}
+
+fn spawn<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    shared: Shared<'env>,
+    job: u32,
+    place: &'env Place,
+    issue: Issue,
+    gate: Gate,
+) -> Result<Lane<'scope>, String> {
+    Builder::new()
+        .name(format!("job{job}"))
+        .stack_size(STACK_BYTES)
+        .spawn_scoped(scope, move || match issue {
+            Issue::IoUring => on_ring(&shared, job, place, gate),
+            Issue::Threads => on_threads(&shared, job, place, gate),
+        })
+        .map_err(|error| format!("a thread for job{job} can't be started: {error}"))
+}
+
+fn on_ring(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Result<Vec<Finished>, String> {
+    let task = shared.task;
+    let made = open(task, place).and_then(|file| Ring::new(task, &file).map(|ring| (file, ring)));
+    let (file, mut ring) = match made {
+        Ok(made) => made,
+        Err(why) => {
+            gate.pass(Err(why));
+            return Ok(Vec::new());
+        }
+    };
+    let readiness = Ok((ring.description.clone(), ring.buffer_bytes() as u64));
+    let Some(start) = gate.pass(readiness) else { return Ok(Vec::new()) };
+    let sources = Sources::new(task, job, place, start.begin_ns);
+    let ended = ring.run(shared, job, sources, start);
+    if ended.is_err() {
+        shared.stop.store(true, Ordering::Relaxed);
+    }
+    Ok(vec![flush(shared, job, &file, ended?)])
+}
+
+fn on_threads(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Result<Vec<Finished>, String> {
+    let task = shared.task;
+    let block = usize::try_from(task.bs_bytes).unwrap_or(usize::MAX);
+    let made = open(task, place).and_then(|file| {
+        let buffers = (0..task.iodepth).map(|_| Buffers::new(1, block)).collect::<Result<Vec<_>, _>>()?;
+        Ok((file, buffers))
+    });
+    let (file, buffers) = match made {
+        Ok(made) => made,
+        Err(why) => {
+            gate.pass(Err(why));
+            return Ok(Vec::new());
+        }
+    };
+    let bytes: usize = buffers.iter().map(Buffers::bytes).sum();
+    let how = "pread and pwrite, one thread for each I/O in flight".to_owned();
+    let Some(start) = gate.pass(Ok((how, bytes as u64))) else { return Ok(Vec::new()) };
+    let sources = Mutex::new(Sources::new(task, job, place, start.begin_ns));
+    let mut finished = std::thread::scope(|scope| {
+        let mut lanes = Vec::new();
+        for (lane, buffers) in (0_u64..).zip(buffers) {
+            let generator = generator(task, (u64::from(job) << 32) | (lane << 8) | 5);
+            let mut thread = Thread { shared, job, file: &file, sources: &sources, generator, buffers };
+            let start = &start;
+            let builder = Builder::new().name(format!("job{job}.{lane}")).stack_size(STACK_BYTES);
+            let spawned = builder.spawn_scoped(scope, move || thread.run(start));
+            lanes.push(spawned.map_err(|error| {
+                shared.stop.store(true, Ordering::Relaxed);
+                format!("a thread for job{job} can't be started: {error}")
+            })?);
+        }
+        lanes.into_iter().map(|lane| lane.join().map_err(|_| "a lane panicked".to_owned())).collect::<Result<Vec<_>, _>>()
+    })?;
+    if let Some(last) = finished.pop() {
+        finished.push(flush(shared, job, &file, last));
+    }
+    Ok(finished)
+}
+
+/// The flush at the end belongs to the measured time.
+fn flush(shared: &Shared<'_>, job: u32, file: &File, mut finished: Finished) -> Finished {
+    if shared.task.end_fsync && shared.task.rw.writes() && !shared.stopped() {
+        if let Err(error) = file.sync_all() {
+            finished.tally.error(job, Kind::Sync, threads::failure(&error), 0);
+            shared.fail();
+        }
+        finished.end_ns = monotonic_ns();
+    }
+    finished
+}
+
+/// How the jobs issue, and what their buffers take together.
+fn all_ready(readiness: &Receiver<Readiness>, jobs: usize) -> Readiness {
+    let mut how = Vec::new();
+    let mut bytes = 0;
+    for _ in 0..jobs {
+        let one = readiness.recv().map_err(|_| "a lane panicked before it was ready".to_owned())?;
+        let (description, buffer_bytes) = one?;
+        bytes += buffer_bytes;
+        if !how.contains(&description) {
+            how.push(description);
+        }
+    }
+    Ok((how.join("; "), bytes))
+}
+
+fn begin(task: &Task, mut clock: Clock) -> Start {
+    let baseline = Duration::from_nanos(clock.baseline_ns());
+    std::thread::sleep(BASELINE.saturating_sub(baseline));
+    clock.adjust();
+    let begin_ns = clock.now_ns();
+    let start_ns = begin_ns.saturating_add(task.ramp_ns);
+    let span = Span {
+        start_ns,
+        end_ns: start_ns.saturating_add(task.trial_ns),
+        interval_ns: task.interval_ns(),
+        open_end: task.end_fsync && task.rw.writes(),
+    };
+    Start { begin_ns, span, clock }
+}
+
+/// Passes on what the lanes say until all have ended, and takes the process's CPU time over the measured time.
+fn watch(start: &Start, said: &Receiver<String>, messages: &mut Vec<String>, err: &mut dyn Write) -> Cost {
+    let mut first: Option<Usage> = None;
+    let mut last: Option<Usage> = None;
+    loop {
+        let now_ns = monotonic_ns();
+        if first.is_none() && now_ns >= start.span.start_ns {
+            first = Some(Usage::now());
+        }
+        if last.is_none() && now_ns >= start.span.end_ns {
+            last = Some(Usage::now());
+        }
+        let next_ns = if first.is_none() {
+            start.span.start_ns
+        } else if last.is_none() {
+            start.span.end_ns
+        } else {
+            now_ns + 1_000_000_000
+        };
+        match said.recv_timeout(Duration::from_nanos(next_ns.saturating_sub(now_ns))) {
+            Ok(message) => {
+                // The node reads this if it has to give up on us; losing it loses nothing else.
+                let _ = writeln!(err, "{message}");
+                messages.push(message);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let ended = Usage::now();
+    let (first, last) = (first.unwrap_or(ended), if start.span.open_end { ended } else { last.unwrap_or(ended) });
+    Cost {
+        user_seconds: last.user_seconds - first.user_seconds,
+        system_seconds: last.system_seconds - first.system_seconds,
+        peak_memory_bytes: ended.peak_memory_bytes,
+        ..Cost::default()
+    }
+}
+
+fn join(handles: Vec<Lane<'_>>) -> Result<Vec<Finished>, String> {
+    let mut finished = Vec::new();
+    for handle in handles {
+        finished.extend(handle.join().map_err(|_| "a lane panicked".to_owned())??);
+    }
+    Ok(finished)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, made: Made) -> Report {
+    let last_ns = finished.iter().map(|f| f.end_ns).max().unwrap_or(start.begin_ns);
+    // A load that an error ended was measured only until then.
+    let end_ns = if start.span.open_end {
+        last_ns
+    } else if stopped {
+        last_ns.clamp(start.span.start_ns, start.span.end_ns)
+    } else {
+        start.span.end_ns
+    };
+    let tallies: Vec<Tally> = finished.into_iter().map(|f| f.tally).collect();
+    let sum = sum(tallies);
+    let [read, write, sync]: [Side; 3] = sum.sides;
+    let [read_series, write_series, _] = sum.series;
+    let Made { issued_by, messages, mut cost } = made;
+    let ios = read.ios + write.ios;
+    cost.cpu_ns_per_io = (ios > 0).then(|| (cost.user_seconds + cost.system_seconds) * 1e9 / ios as f64);
+    Report {
+        issued_by,
+        clock: start.clock.name().to_owned(),
+        begin_ns: start.begin_ns,
+        startup_ns: start.begin_ns.saturating_sub(task.asked_ns),
+        start_ns: start.span.start_ns,
+        end_ns,
+        read,
+        write,
+        sync,
+        errors: sum.errors,
+        cost,
+        interval_ms: task.interval_ns() / 1_000_000,
+        read_series,
+        write_series,
+        messages,
+    }
+}

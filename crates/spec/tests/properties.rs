@@ -1,0 +1,154 @@
+//! Properties that hold for any input.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use diskproof_spec::{LoadError, load, parse_bytes};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use proptest::prop_assert;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+fn corpus() -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["experiments", "tests/experiments/valid", "tests/experiments/invalid"];
+    let mut files = Vec::new();
+    for folder in folders {
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "yaml") {
+                files.push(fs::read(path).unwrap());
+            }
+        }
+    }
+    files.sort();
+    assert!(files.len() > 100);
+    files
+}
+
+/// Words that matter to the grammar.
+fn word() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ": ",
+            "- ",
+            "\n",
+            "\n  ",
+            "&a ",
+            "*a",
+            "<<: *a",
+            "\"",
+            "'",
+            "#",
+            "|",
+            ">",
+            "?",
+            "!",
+            "---\n",
+            "{n}",
+            "n",
+            "vol[..n]",
+            "vol[0]",
+            "-1",
+            "0",
+            "99999999999999999999",
+            "1g",
+            "16kB",
+            "5%",
+            "20s",
+            "null",
+            "~",
+            "\t",
+            "\r\n",
+            "\u{feff}",
+            "\u{2028}",
+            "ä",
+            "size",
+            "bs",
+            "with",
+            "on",
+            "fio",
+            "layers",
+            "is",
+        ])
+        .prop_map(|text| text.as_bytes().to_vec()),
+        any::<u8>().prop_map(|byte| vec![byte]),
+    ]
+}
+
+/// A file of the corpus with a few cuts and insertions.
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let edit = (any::<prop::sample::Index>(), 0_usize..12, word());
+    (prop::sample::select(corpus()), prop::collection::vec(edit, 1..6)).prop_map(|(mut bytes, edits)| {
+        for (at, cut, insert) in edits {
+            let from = at.index(bytes.len() + 1);
+            let to = (from + cut).min(bytes.len());
+            bytes.splice(from..to, insert);
+        }
+        bytes
+    })
+}
+
+/// Whatever comes of it must be fit to show.
+fn outcome_is_sound(bytes: &[u8]) -> bool {
+    match parse_bytes(bytes, "x.yaml", Path::new("/nonexistent"), &BTreeMap::new()) {
+        Ok(loaded) => !loaded.plan.cells.is_empty(),
+        Err(LoadError::Diagnostics(diagnostics)) => {
+            let text = diagnostics.to_string();
+            let placed =
+                diagnostics.list.iter().all(|one| one.line == 0 || (one.column >= 1 && one.width >= 1));
+            (1..=20).contains(&diagnostics.list.len())
+                && placed
+                && !text.contains(|c: char| c.is_control() && c != '\n')
+        }
+        Err(LoadError::MissingParameters(missing)) => !missing.is_empty(),
+        Err(LoadError::Io { .. }) => false,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert!(outcome_is_sound(&bytes));
+    }
+
+    #[test]
+    fn any_words_are_read_or_refused(words in prop::collection::vec(word(), 0..60)) {
+        prop_assert!(outcome_is_sound(&words.concat()));
+    }
+
+    #[test]
+    fn files_with_slips_are_read_or_refused(bytes in mutated()) {
+        prop_assert!(outcome_is_sound(&bytes));
+    }
+
+    #[test]
+    fn a_parameters_value_never_breaks_the_reader(value in prop_oneof![any::<String>(), Just("{size}".to_owned()), Just("size".to_owned())]) {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/striped-volumes.yaml");
+        let set = BTreeMap::from([("size".to_owned(), value)]);
+        match load(&file, &set) {
+            Ok(loaded) => prop_assert!(loaded.plan.cells.len() == 8),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+#[test]
+fn the_same_file_gives_the_same_plan() {
+    for name in ["striped-volumes.yaml", "compression-trap.yaml"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(name);
+        let [one, two] = [0, 1].map(|_| load(&file, &BTreeMap::new()).unwrap().plan);
+        assert_eq!(one, two);
+        let mut ids: Vec<_> = one.cells.iter().map(|cell| cell.id.0.clone()).collect();
+        assert!(ids.iter().all(|id| id.len() == 16 && id.chars().all(|c| c.is_ascii_hexdigit())));
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), one.cells.len(), "ids differ from cell to cell");
+    }
+}
