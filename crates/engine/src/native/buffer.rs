@@ -1,14 +1,14 @@
 //! What is written: data of declared compressibility and duplication, generated fast enough not to be what is measured.
 //!
-//! Random words come from a pool that stays in the CPU's cache. Every 512 bytes begin anywhere in the pool and are
-//! exclusive-ored with a word of their own, so no two pieces have a run of bytes in common for a compressor to find, however far it
-//! looks back. For compressible data the first part of each such piece is random and the rest zero, as fio has it with
-//! `buffer_compress_chunk=512`. Duplicates repeat the block before them.
+//! Random words come from a pool that stays in the CPU's cache. Every piece of 1 KiB begins anywhere in the pool and is
+//! exclusive-ored with a word of its own, so no two pieces have a run of bytes in common for a compressor to find, however far it
+//! looks back. For compressible data the first part of each piece is random and the rest zero, as fio has it (in pieces
+//! of 512 bytes, too short for lz4 to obtain the ratio asked). Duplicates repeat the block before them.
 
 use super::random::{Random, SplitMix};
 
 /// The piece that is filled part random, part zero.
-const PIECE_BYTES: usize = 512;
+const PIECE_BYTES: usize = 1024;
 const PIECE_WORDS: usize = PIECE_BYTES / 8;
 
 /// Words of the pool: 64 KiB.
@@ -19,7 +19,7 @@ const POOL_WORDS: usize = 8192;
 pub(crate) struct Generator {
     pool: Box<[u64]>,
     random: Random,
-    random_words: usize,
+    random_percent: usize,
     dedupe_percentage: u8,
     content: u64,
 }
@@ -29,9 +29,9 @@ impl Generator {
     pub(crate) fn new(seed: u64, stream: u64, compress_percentage: u8, dedupe_percentage: u8) -> Self {
         let mut random = Random::new(seed, stream ^ 0x6461_7461);
         let pool = (0..POOL_WORDS + PIECE_WORDS).map(|_| random.next()).collect();
-        let percent = usize::from(100 - compress_percentage.min(100));
+        let random_percent = usize::from(100 - compress_percentage.min(100));
         let content = random.next();
-        Self { pool, random, random_words: PIECE_WORDS * percent / 100, dedupe_percentage, content }
+        Self { pool, random, random_percent, dedupe_percentage, content }
     }
 
     /// Fills a block.
@@ -50,31 +50,18 @@ impl Generator {
     #[expect(clippy::cast_possible_truncation, reason = "masked to the pool's words")]
     fn fill_piece(&self, piece: &mut [u8], place: u64, key: u64) {
         let from = (place as usize) & (POOL_WORDS - 1);
-        let words = self.pool.get(from..from + self.random_words).unwrap_or_default();
-        let mut rest = piece.chunks_exact_mut(8);
-        let mut source = words.iter();
-        for (target, word) in rest.by_ref().zip(source.by_ref()) {
+        let words = self.pool.get(from..from + PIECE_WORDS).unwrap_or_default();
+        let random_bytes = piece.len() * self.random_percent / 100;
+        let (random, zeros) = piece.split_at_mut(random_bytes);
+        zeros.fill(0);
+        let mut whole = random.chunks_exact_mut(8);
+        for (target, word) in whole.by_ref().zip(words) {
             target.copy_from_slice(&(word ^ key).to_ne_bytes());
         }
-        zero_from(piece, self.random_words * 8);
-        self.fill_tail(piece, key);
-    }
-
-    /// A block whose length is no multiple of 8 has its last bytes filled too.
-    fn fill_tail(&self, piece: &mut [u8], key: u64) {
-        let whole = piece.len() / 8 * 8;
-        if whole < piece.len() && self.random_words * 8 > whole {
-            let bytes = key.rotate_left(32).to_ne_bytes();
-            for (target, byte) in piece.iter_mut().skip(whole).zip(bytes) {
-                *target = byte;
-            }
+        let rest = key.rotate_left(32).to_ne_bytes();
+        for (target, byte) in whole.into_remainder().iter_mut().zip(rest) {
+            *target = byte;
         }
-    }
-}
-
-fn zero_from(piece: &mut [u8], from: usize) {
-    if let Some(rest) = piece.get_mut(from..) {
-        rest.fill(0);
     }
 }
 
