@@ -24,7 +24,7 @@ else
 fi
 
 case $status in
-    0) say "Every expectation was met." ;;
+    0) say "No expectation was missed." ;;
     1) say "An expectation was missed; the table says which." ;;
     *) exit "$status" ;;
 esac
