@@ -246,6 +246,23 @@ fn two_paths_to_one_disk_are_not_two_disks() {
 }
 
 #[test]
+fn parts_of_one_disk_that_share_its_serial_number_are_not_its_twins() {
+    let machine = Machine::new();
+    for (name, devno) in
+        [("mmcblk0", "179:0"), ("mmcblk0boot0", "179:8"), ("nvme0c0n1", "259:1"), ("nvme0n1", "259:0")]
+    {
+        machine.disk(name, devno);
+        machine.write(&format!("sys/class/block/{name}/device/serial"), &name[..4]);
+    }
+    machine.write("sys/class/block/mmcblk0boot0/size", "64\n");
+    machine.write("sys/class/block/nvme0c0n1/hidden", "1\n");
+    for name in ["mmcblk0", "nvme0n1"] {
+        let found = machine.dissent(name, Witness::Identity);
+        assert!(!found.iter().any(|d| d.saw.contains("the same")), "{found:#?}");
+    }
+}
+
+#[test]
 fn namespaces_that_hide_their_mounts_free_no_disk() {
     let machine = Machine::new();
     machine.disk("sda", "8:0");

@@ -96,7 +96,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
     };
     let others = all.iter().filter(|b| b.devno != disk.devno && !b.is_partition());
     let twins: Vec<_> =
-        others.filter(|b| identity.same_name(&Identity::of(roots, b))).map(Block::label).collect();
+        others.filter(|b| identity.is_same_disk(&Identity::of(roots, b))).map(Block::label).collect();
     if twins.is_empty() {
         return Vec::new();
     }

@@ -38,7 +38,7 @@ pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         for mount in &table.mounts {
             let source = sources_seen_by(roots, table, mount);
             let Some(member) = source.iter().find_map(|d| sight.family.member(*d)) else { continue };
-            if told.insert((table.pid.clone(), mount.target.clone())) {
+            if told.insert((mount.devno, mount.target.clone())) {
                 dissent.push(mounted(table, mount, member));
             }
         }
