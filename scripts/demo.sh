@@ -24,8 +24,7 @@ else
 fi
 
 case $status in
-    0) say "No expectation was missed." ;;
-    1) say "An expectation was missed; the table says which." ;;
+    0 | 1) ;; # the answer says what was met, missed, or is open
     *) exit "$status" ;;
 esac
 left=$("$binary" undo 2>/dev/null) || "$binary" undo || die "something is left on the machine; the lines above say what"
