@@ -230,6 +230,8 @@ fn job_files_cannot_smuggle() {
     assert!(!refused("[a]\nrw=read\nsize=64m\n"), "the plain file must pass, or this test shows nothing");
     for (what, line) in [
         ("another file", "filename=/dev/sda"),
+        ("a way out", "filename=../x"),
+        ("a comment", "bs=4k ; filename=/dev/sda"),
         ("with blanks", "  filename = /dev/sda"),
         ("another directory", "directory=/home"),
         ("a program", "exec_prerun=reboot"),
