@@ -145,7 +145,7 @@ fn the_child_joins_the_cgroup_before_it_runs() {
 
 #[test]
 fn the_child_is_told_to_end_when_we_die() {
-    // The signal belongs to a process's first thread, which no Rust test is; Python's prompt is.
+    // The signal belongs to a process's first thread, which no Rust test runs on; a Python script does.
     if host::find(Path::new("python3")).is_err() {
         println!("skipped: needs python3");
         return;
