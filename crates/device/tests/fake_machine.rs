@@ -164,7 +164,7 @@ fn a_volume_group_on_a_partition_keeps_the_whole_disk() {
     machine.objects(
         "sda",
         Witness::Mounts,
-        &["dm-0 (253:0), stacked on sda2, is mounted at /home", "umount /home"],
+        &["dm-0 (253:0), stacked on sda2, is mounted at /home", "needs that directory"],
     );
     machine.objects("sda", Witness::Partitions, &["sda2 (8:2)"]);
     machine.objects("sda2", Witness::Holders, &["dm-0"]);

@@ -384,6 +384,7 @@ fn loop_root_disk_is_refused() {
     }
     assert!(!with_root.is_empty(), "nobody holds the root file system");
     for report in with_root {
+        assert!(report.dissent.iter().all(|d| d.remedy.contains("choose another disk")), "{report:#?}");
         // Only ever read: the guard is asked for permission it must not give.
         let refusal = disk(&roots, &LocalRunner, &bench.book, report.path.to_str().unwrap(), 0).unwrap_err();
         for witness in [Witness::Root, Witness::Claim, Witness::Exclusive] {

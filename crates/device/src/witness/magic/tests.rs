@@ -2,8 +2,8 @@ use super::look;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
-const SIZE: u64 = 4 << 20;
-const BYTES: usize = 4 << 20;
+const SIZE: u64 = 1 << 20;
+const BYTES: usize = 1 << 20;
 
 fn noise(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -24,7 +24,7 @@ fn disk(bytes: &[u8]) -> File {
 
 #[test]
 fn noise_does_not_look_signed_even_with_short_magics_in_it() {
-    for seed in 1..20 {
+    for seed in 1..6 {
         let mut bytes = noise(seed);
         bytes[510..512].copy_from_slice(&[0x55, 0xAA]);
         bytes[1024 + 56..1024 + 58].copy_from_slice(&[0x53, 0xEF]);
