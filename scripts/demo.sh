@@ -24,11 +24,10 @@ else
 fi
 
 case $status in
-    0) say "Every expectation was met." ;;
-    1) say "An expectation was missed; the table says which." ;;
+    0 | 1) ;; # the answer says what was met, missed, or is open
     *) exit "$status" ;;
 esac
-left=$("$binary" undo 2>&1) || die "$left"
+left=$("$binary" undo 2>/dev/null) || "$binary" undo || die "something is left on the machine; the lines above say what"
 say
 say "Left on the machine: $left"
 say "Look again:   $binary show"

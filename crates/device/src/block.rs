@@ -42,6 +42,8 @@ impl Block {
         let mut all: Vec<_> = names_in(&roots.sys.join("class/block"))?
             .iter()
             .filter_map(|name| Self::by_name(roots, name).ok())
+            // A path of a multipath NVMe disk, which shows as a whole elsewhere.
+            .filter(|block| block.text("hidden").as_deref() != Some("1"))
             .collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)

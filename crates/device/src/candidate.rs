@@ -1,6 +1,7 @@
 //! A block device on its way to being touched: [`Candidate`] exists, [`Cleared`] nobody but the owner could object to,
 //! [`Claimed`] is ours for now. There is no other way to get the next one.
 
+use crate::advice;
 use crate::block::Block;
 use crate::claims::{Claim, ClaimBook};
 use crate::devno::DevNo;
@@ -194,7 +195,7 @@ impl Candidate {
             (Some(lock), Some(hold)) if dissent.is_empty() => {
                 Ok(Cleared { candidate: self, min_size_bytes: scope.min_size_bytes, lock, hold })
             }
-            _ => Err(Refusal::of(self.to_string(), sorted(dissent))),
+            _ => Err(Refusal::of(self.to_string(), advice::fit(dissent))),
         }
     }
 
@@ -261,11 +262,6 @@ pub(crate) struct Scope {
     pub(crate) min_size_bytes: u64,
     /// Not made by us: who it is and what is on it matter too.
     pub(crate) foreign: bool,
-}
-
-fn sorted(mut dissent: Vec<Dissent>) -> Vec<Dissent> {
-    dissent.sort_by_key(|d| d.witness);
-    dissent
 }
 
 impl fmt::Display for Candidate {
@@ -357,7 +353,7 @@ impl Claimed {
         if dissent.is_empty() {
             return Ok(());
         }
-        Err(Refusal::of(self.candidate.to_string(), sorted(dissent)))
+        Err(Refusal::of(self.candidate.to_string(), advice::fit(dissent)))
     }
 
     /// Lets go of the exclusive open, so that mkfs, mount or wipefs can have theirs at once. The lock stays.

@@ -16,6 +16,7 @@ use thiserror::Error;
 /// * 1.0: first.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 const FILE: &str = "claims.json";
+const STICKY: u32 = 0o1000;
 
 /// One disk that its owner has given over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +82,7 @@ pub enum BookError {
         found: FormatVersion,
     },
     /// Others than its owner could have written it.
-    #[error("{} belongs to user {uid} or may be written by others; chown root and chmod go-w it, then check every claim in it", .path.display())]
+    #[error("{} belongs to user {uid} or may be written by others; chown root and chmod go-w it, then check every claim", .path.display())]
     Untrusted {
         /// Which file.
         path: PathBuf,
@@ -120,10 +121,11 @@ impl ClaimBook {
             }
             Err(error) => return Err(failed(error)),
         };
-        let about = fs::metadata(&path).map_err(failed)?;
-        let us = rustix::process::geteuid().as_raw();
-        if about.mode() & 0o022 != 0 || (about.uid() != us && about.uid() != 0) {
-            return Err(BookError::Untrusted { path, uid: about.uid() });
+        only_ours(&path, 0).map_err(failed)??;
+        if rustix::process::geteuid().is_root() {
+            // In a directory that others may write, the file can be exchanged; not so where the sticky bit is set.
+            let dir = path.parent().unwrap_or(Path::new("/"));
+            only_ours(dir, STICKY).map_err(failed)??;
         }
         #[derive(Deserialize)]
         struct Head {
@@ -236,7 +238,7 @@ impl ClaimBook {
         let mut text = serde_json::to_string_pretty(&document)?;
         text.push('\n');
         let fresh = self.path.with_extension("new");
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&fresh)?;
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o644).open(&fresh)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&fresh, &self.path)?;
@@ -248,6 +250,17 @@ impl ClaimBook {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether nobody but us and root can write a file or directory, or a bit that makes up for it is set.
+fn only_ours(path: &Path, unless: u32) -> io::Result<Result<(), BookError>> {
+    let about = fs::metadata(path)?;
+    let us = rustix::process::geteuid().as_raw();
+    let open = about.mode() & 0o022 != 0 && about.mode() & unless == 0;
+    if open || (about.uid() != us && about.uid() != 0) {
+        return Ok(Err(BookError::Untrusted { path: path.to_path_buf(), uid: about.uid() }));
+    }
+    Ok(Ok(()))
 }
 
 fn now_ms() -> u64 {

@@ -1,5 +1,6 @@
 //! Every block device of this machine: free or not, and why.
 
+use crate::advice;
 use crate::block::Block;
 use crate::candidate::{Candidate, Scope};
 use crate::claims::ClaimBook;
@@ -61,13 +62,17 @@ fn report(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>, block: &
             let mut dissent = candidate.hear(roots, runner, scope, held.is_ok());
             dissent.extend(held.err());
             dissent.extend(locked.err());
-            dissent.sort_by_key(|d| d.witness);
             let hidden = mountinfo::all(roots).ok().and_then(|tables| users::hidden(&tables));
             let spoken_for: Vec<_> = hidden.into_iter().filter(|d| !dissent.contains(d)).collect();
             let claimed = book.is_some_and(|b| claim::testify(&candidate, b).is_ok());
             let ids = candidate.ids().to_vec();
-            let report =
-                describe(candidate.path().to_path_buf(), ids, candidate.identity(), dissent, claimed);
+            let report = describe(
+                candidate.path().to_path_buf(),
+                ids,
+                candidate.identity(),
+                advice::fit(dissent),
+                claimed,
+            );
             DiskReport { spoken_for, ..report }
         }
         Err(Refusal { dissent, .. }) => {

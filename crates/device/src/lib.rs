@@ -5,6 +5,7 @@
 //! Engines take only a [`Ground`], and that is made only from what is [`Claimed`] or from a [`LentDir`]. docs/safety.md says
 //! which loss each witness prevents.
 
+mod advice;
 mod block;
 mod btrfs_members;
 mod candidate;

@@ -164,7 +164,7 @@ fn a_volume_group_on_a_partition_keeps_the_whole_disk() {
     machine.objects(
         "sda",
         Witness::Mounts,
-        &["dm-0 (253:0), stacked on sda2, is mounted at /home", "umount /home"],
+        &["dm-0 (253:0), stacked on sda2, is mounted at /home", "needs that directory"],
     );
     machine.objects("sda", Witness::Partitions, &["sda2 (8:2)"]);
     machine.objects("sda2", Witness::Holders, &["dm-0"]);
@@ -243,6 +243,23 @@ fn two_paths_to_one_disk_are_not_two_disks() {
     );
     machine.objects("sdb", Witness::Identity, &["sdb (8:16) and sda (8:0)"]);
     assert!(!machine.dissent("sdc", Witness::Identity).iter().any(|d| d.saw.contains("the same")));
+}
+
+#[test]
+fn parts_of_one_disk_that_share_its_serial_number_are_not_its_twins() {
+    let machine = Machine::new();
+    for (name, devno) in
+        [("mmcblk0", "179:0"), ("mmcblk0boot0", "179:8"), ("nvme0c0n1", "259:1"), ("nvme0n1", "259:0")]
+    {
+        machine.disk(name, devno);
+        machine.write(&format!("sys/class/block/{name}/device/serial"), &name[..4]);
+    }
+    machine.write("sys/class/block/mmcblk0boot0/size", "64\n");
+    machine.write("sys/class/block/nvme0c0n1/hidden", "1\n");
+    for name in ["mmcblk0", "nvme0n1"] {
+        let found = machine.dissent(name, Witness::Identity);
+        assert!(!found.iter().any(|d| d.saw.contains("the same")), "{found:#?}");
+    }
 }
 
 #[test]

@@ -192,6 +192,10 @@ fn loop_damaged_book_of_claims_claims_nothing() {
     assert!(matches!(error, BookError::Untrusted { .. }), "{error}");
     recheck_refused(&bench, &claimed, Witness::Claim, &["may be written by others"]);
     fs::set_permissions(&book, fs::Permissions::from_mode(0o600)).unwrap();
+    let state = bench.dir.join("state");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
+    recheck_refused(&bench, &claimed, Witness::Claim, &["may be written by others"]);
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
     claimed.recheck(&bench.roots(), &LocalRunner).unwrap();
 }
 
@@ -204,7 +208,7 @@ fn loop_use_begun_after_the_first_check_is_refused() {
     mkfs_fails(&bench);
     claimed.hand_over();
     mkfs("ext4", bench.disk.path());
-    let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt"));
+    let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt")).quiet();
     recheck_refused(&bench, &claimed, Witness::Mounts, &["is mounted at"]);
     recheck_refused(&bench, &claimed, Witness::Signature, &["ext4"]);
     assert!(claimed.hold(&bench.roots()).unwrap_err().names(Witness::Exclusive));
@@ -223,7 +227,7 @@ fn loop_inventory_tells_free_from_used() {
     let Some(bench) = start(16) else { return };
     let used = other(&bench, "B2");
     mkfs("ext4", used.path());
-    let _mount = Mounted::new(&[used.path().to_str().unwrap()], &bench.dir.join("mnt"));
+    let _mount = Mounted::new(&[used.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let roots = bench.roots();
     let all = inventory(&roots, &LocalRunner, Some(&bench.book));
     let report = |name: &str| all.iter().find(|d| d.path == roots.dev.join(name)).unwrap();
@@ -299,7 +303,7 @@ fn loop_device_over_a_part_of_our_file_is_refused() {
 fn loop_device_of_our_own_in_use_is_refused() {
     let Some(bench) = start(16) else { return };
     mkfs("ext4", bench.disk.path());
-    let _mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt"));
+    let _mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt")).quiet();
     let ask = || ours(&bench, bench.disk.path(), bench.disk.backing()).map(drop).unwrap_err();
     let refusal = bench.unchanged(ask, Witness::Mounts, &["is mounted at"]);
     assert!(refusal.names(Witness::Exclusive), "{refusal}");

@@ -16,7 +16,7 @@ fn mounted_ext4(bench: &Bench) -> Mounted {
 #[test]
 fn loop_mounted_disk_is_refused() {
     let Some(bench) = start(16) else { return };
-    let mount = mounted_ext4(&bench);
+    let mount = mounted_ext4(&bench).quiet();
     let at = mount.path().to_str().unwrap();
     let refusal = bench.refused(Witness::Mounts, &["is mounted at", at, "umount"]);
     // Independent witnesses see the same.
@@ -31,7 +31,7 @@ fn loop_mounted_by_another_node_is_refused() {
     let number = std::fs::read_to_string(format!("/sys/block/{}/dev", bench.disk.name())).unwrap();
     let (major, minor) = number.trim().split_once(':').unwrap();
     run("mknod", &[alias.to_str().unwrap(), "b", major, minor]);
-    let _mount = Mounted::new(&[alias.to_str().unwrap()], &bench.dir.join("mnt"));
+    let _mount = Mounted::new(&[alias.to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     std::fs::remove_file(&alias).unwrap();
     bench.refused(Witness::Mounts, &["is mounted at"]);
 }
@@ -39,7 +39,7 @@ fn loop_mounted_by_another_node_is_refused() {
 #[test]
 fn loop_asked_for_by_another_node_is_the_same_disk() {
     let Some(bench) = start(16) else { return };
-    let _mount = mounted_ext4(&bench);
+    let _mount = mounted_ext4(&bench).quiet();
     let alias = bench.dir.join("alias");
     let number = std::fs::read_to_string(format!("/sys/block/{}/dev", bench.disk.name())).unwrap();
     let (major, minor) = number.trim().split_once(':').unwrap();
@@ -59,7 +59,7 @@ fn loop_mounted_through_a_link_is_refused() {
     mkfs("ext4", bench.disk.path());
     let link = bench.dir.join("link");
     std::os::unix::fs::symlink(bench.disk.path(), &link).unwrap();
-    let _mount = Mounted::new(&[link.to_str().unwrap()], &bench.dir.join("mnt"));
+    let _mount = Mounted::new(&[link.to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     bench.refused(Witness::Mounts, &["is mounted at"]);
 }
 
@@ -68,6 +68,7 @@ fn loop_bind_mount_that_outlived_its_mount_is_refused() {
     let Some(bench) = start(16) else { return };
     let mount = mounted_ext4(&bench);
     std::fs::create_dir(mount.path().join("sub")).unwrap();
+    let mount = mount.quiet();
     let from = mount.path().join("sub");
     let bind = Mounted::new(&["--bind", from.to_str().unwrap()], &bench.dir.join("bind"));
     run("umount", &[mount.path().to_str().unwrap()]);
@@ -80,7 +81,7 @@ fn loop_mounted_in_another_namespace_is_refused() {
     mkfs("ext4", bench.disk.path());
     let mnt = bench.dir.join("mnt");
     std::fs::create_dir(&mnt).unwrap();
-    let script = "mount \"$0\" \"$1\" && echo ready && exec sleep 600";
+    let script = "mount -o ro \"$0\" \"$1\" && echo ready && exec sleep 600";
     let args = ["-m", "--propagation", "private", "sh", "-c", script, bench.path(), mnt.to_str().unwrap()];
     let child = Child::start("unshare", &args);
     let here = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -94,6 +95,7 @@ fn loop_mount_that_no_table_shows_is_refused() {
     let Some(bench) = start(16) else { return };
     let mount = mounted_ext4(&bench);
     std::fs::write(mount.path().join("file"), "x").unwrap();
+    let mount = mount.quiet();
     let file = mount.path().join("file");
     let child = Child::perl("open(F, '<', $ARGV[0]) or die", &[file.to_str().unwrap()]);
     run("umount", &["--lazy", mount.path().to_str().unwrap()]);
@@ -107,7 +109,7 @@ fn loop_disk_of_a_mounted_partition_is_refused() {
     let Some(bench) = start(32) else { return };
     let partition = Partition::new(bench.disk.path(), 24);
     mkfs("ext4", partition.path());
-    let mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt"));
+    let mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let at = mount.path().to_str().unwrap();
     let refusal = bench.refused(Witness::Mounts, &["a partition of it", at]);
     assert!(refusal.names(Witness::Partitions), "{refusal}");
@@ -128,7 +130,7 @@ fn loop_mounted_partition_itself_is_refused() {
     let Some(bench) = start(32) else { return };
     let partition = Partition::new(bench.disk.path(), 24);
     mkfs("ext4", partition.path());
-    let _mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt"));
+    let _mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let ask = || bench.ask_for(partition.path().to_str().unwrap(), 0).map(drop).unwrap_err();
     let refusal = bench.unchanged(ask, Witness::Mounts, &["is mounted at"]);
     assert!(refusal.names(Witness::Partitions), "{refusal}");
@@ -217,7 +219,7 @@ fn loop_mount_through_a_loop_device_on_top_is_refused() {
     let Some(bench) = start(16) else { return };
     mkfs("ext4", bench.disk.path());
     let over = Over::new(bench.path());
-    let mount = Mounted::new(&[&over.0], &bench.dir.join("mnt"));
+    let mount = Mounted::new(&[&over.0], &bench.dir.join("mnt")).quiet();
     let words = ["a loop device over", mount.path().to_str().unwrap()];
     let refusal = bench.refused(Witness::Mounts, &words);
     assert!(refusal.names(Witness::Holders), "{refusal}");
@@ -243,8 +245,9 @@ fn loop_device_over_a_file_on_btrfs_is_refused() {
     let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt"));
     let image = mount.path().join("image");
     run("truncate", &["-s", "8M", image.to_str().unwrap()]);
-    run("sync", &[]);
-    let over = Over::new(image.to_str().unwrap());
+    let _mount = mount.quiet();
+    let over =
+        Over(run("losetup", &["--find", "--show", "--read-only", image.to_str().unwrap()]).trim().to_owned());
     bench.refused(Witness::Holders, &["a file on it", &over.0]);
 }
 
@@ -253,7 +256,7 @@ fn loop_second_member_of_a_mounted_btrfs_is_refused() {
     let Some(bench) = start(128) else { return };
     let first = testkit::LoopDevice::new(128 * MIB, "guard-first");
     run("mkfs.btrfs", &["-q", "-f", "-d", "raid0", first.path().to_str().unwrap(), bench.path()]);
-    let mount = Mounted::new(&[first.path().to_str().unwrap()], &bench.dir.join("mnt"));
+    let mount = Mounted::new(&[first.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let line = table.lines().find(|l| l.contains(mount.path().to_str().unwrap())).unwrap();
     assert!(!line.contains(bench.path()), "the table names the other member: {line}");
@@ -266,7 +269,7 @@ fn loop_second_member_of_a_mounted_btrfs_is_refused() {
 fn loop_btrfs_member_mounted_out_of_sight_is_refused() {
     let Some(bench) = start(128) else { return };
     mkfs("btrfs", bench.disk.path());
-    let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt"));
+    let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt")).quiet();
     let child = Child::perl("chdir $ARGV[0] or die", &[mount.path().to_str().unwrap()]);
     run("umount", &["--lazy", mount.path().to_str().unwrap()]);
     bench.refused(Witness::Mounts, &["belongs to the mounted btrfs"]);
@@ -343,7 +346,7 @@ fn loop_every_dissenter_is_named_at_once() {
     let Some(bench) = start(32) else { return };
     let partition = Partition::new(bench.disk.path(), 24);
     mkfs("ext4", partition.path());
-    let _mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt"));
+    let _mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let _over = Over::new(bench.path());
     run("blockdev", &["--setro", bench.path()]);
     let _lock = Child::perl("open(F, '<', $ARGV[0]) or die; flock(F, LOCK_EX) or die", &[bench.path()]);
@@ -381,6 +384,7 @@ fn loop_root_disk_is_refused() {
     }
     assert!(!with_root.is_empty(), "nobody holds the root file system");
     for report in with_root {
+        assert!(report.dissent.iter().all(|d| d.remedy.contains("choose another disk")), "{report:#?}");
         // Only ever read: the guard is asked for permission it must not give.
         let refusal = disk(&roots, &LocalRunner, &bench.book, report.path.to_str().unwrap(), 0).unwrap_err();
         for witness in [Witness::Root, Witness::Claim, Witness::Exclusive] {

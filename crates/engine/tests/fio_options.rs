@@ -47,6 +47,7 @@ fn fio_reads_what_was_laid_out() {
         assert!(t.seconds <= 0.5 && t.seconds > 0.3, "{}", t.seconds);
     }
     assert!(out.errors.is_empty() && !out.shared_files);
+    assert!(out.messages.is_empty(), "{:?}", out.messages);
     assert!((out.window.seconds() - 0.5).abs() < 0.1, "{:?}", out.window);
     assert!(out.cpu_user_share.is_some() && out.cpu_system_share.is_some());
     for part in [
@@ -74,7 +75,9 @@ fn fio_writes_data_as_compressible_as_declared() {
         let file = FioEngine.prepare(&job).unwrap().remove(0);
         let laid_out = gzip_share(&file);
         assert!((low..high).contains(&laid_out), "laid out at {percent} %: {laid_out}");
-        FioEngine.run(&job).unwrap();
+        let out = FioEngine.run(&job).unwrap();
+        assert!(out.messages.is_empty(), "{:?}", out.messages);
+        assert!(out.window.seconds() > 0.25, "the flush belongs to the time: {:?}", out.window);
         let written = gzip_share(&file);
         assert!((low..high).contains(&written), "written at {percent} %: {written}");
     }

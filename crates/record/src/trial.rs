@@ -122,7 +122,7 @@ pub struct Totals {
     pub bytes_per_second: f64,
     /// Completion latency.
     pub latency: LatencyHistogram,
-    /// Mean completion latency, as the engine computed it.
+    /// Mean completion latency: of the bins, or as the engine computed it where it gave no bins.
     pub latency_mean_ns: Option<f64>,
 }
 

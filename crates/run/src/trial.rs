@@ -17,6 +17,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// Is told the cell (if there is one), the step, and the share of it that is done (if known).
+pub(crate) type Teller<'a> = Box<dyn Fn(Option<&CellId>, &str, Option<f64>) + 'a>;
+
 /// What every trial of a node shares.
 pub(crate) struct Bench<'a> {
     /// Where engines may keep their own small files.
@@ -24,7 +27,7 @@ pub(crate) struct Bench<'a> {
     /// Ends what is under way.
     pub(crate) cancel: &'a AtomicBool,
     /// Tells what is being done.
-    pub(crate) step: Box<dyn Fn(Option<&CellId>, &str, Option<f64>) + 'a>,
+    pub(crate) step: Teller<'a>,
 }
 
 /// Performs one trial. A trial that fails is a record too; only a failed undo is an error, since then nothing may follow.

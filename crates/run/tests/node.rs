@@ -1,5 +1,7 @@
 //! The node as a controller meets it: lines in, lines out. A lent directory needs no root, fio is the real one.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
+
 use diskproof_run::blame::Blame;
 use diskproof_run::node::serve;
 use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest};

@@ -54,12 +54,17 @@ fn factor(key: &Key, node: &Node, parameters: &Scope<'_>, problems: &mut Problem
         return None;
     }
     let mut levels = Vec::new();
-    for item in list(node) {
-        levels.extend(level(item, parameters, problems)?);
-    }
     // A bare name of a parameter of type list gives its elements as the levels.
-    if let (Value::Text(_), [Level::List(items)]) = (&node.value, levels.as_slice()) {
-        levels = items.iter().cloned().map(Level::Text).collect();
+    if let Value::Text(text) = &node.value
+        && let Some(Level::List(items)) = parameters.find(text)
+    {
+        for item in items {
+            levels.push(fit(Level::Text(item.clone()), node, problems)?);
+        }
+    } else {
+        for item in list(node) {
+            levels.push(level(item, parameters, problems)?);
+        }
     }
     if levels.is_empty() {
         problems
@@ -81,7 +86,7 @@ fn factor(key: &Key, node: &Node, parameters: &Scope<'_>, problems: &mut Problem
     Some(Factor { name, span: key.span, levels })
 }
 
-fn level(item: &Node, parameters: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Option<Level>> {
+fn level(item: &Node, parameters: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Level> {
     const EXPECTED: &str = "a level: a number, size or text, or a list of texts";
     let level = match &item.value {
         Value::List(_) => Level::List(value::texts(item, EXPECTED, &[], parameters, problems)?),
@@ -94,15 +99,20 @@ fn level(item: &Node, parameters: &Scope<'_>, problems: &mut Problems<'_>) -> Op
             return None;
         }
     };
-    let length = level.text().len();
-    if length > MAX_NAME || level.text().chars().any(char::is_control) {
-        let shown = printable(&level.text(), 40);
+    fit(level, item, problems)
+}
+
+/// Refuses levels that would make bad names.
+fn fit(level: Level, item: &Node, problems: &mut Problems<'_>) -> Option<Level> {
+    let text = level.text();
+    if text.len() > MAX_NAME || text.chars().any(char::is_control) {
+        let shown = printable(&text, 40);
         problems
             .add(item.span, format!("level `{shown}` cannot be used"))
             .expected(format!("at most {MAX_NAME} bytes, no control characters"));
         return None;
     }
-    Some(Some(level))
+    Some(level)
 }
 
 /// How many combinations the factors have.

@@ -7,7 +7,6 @@ use crate::vocabulary::WORKLOAD;
 const PASSED: &[&str] = &[
     "atomic",
     "ba",
-    "block_error_percentiles",
     "blockalign",
     "blocksize_range",
     "blocksize_unaligned",
@@ -17,7 +16,6 @@ const PASSED: &[&str] = &[
     "bssplit",
     "buffer_compress_chunk",
     "buffer_pattern",
-    "clat_percentiles",
     "clocksource",
     "cmdprio",
     "cmdprio_class",
@@ -29,9 +27,6 @@ const PASSED: &[&str] = &[
     "dedupe_global",
     "dedupe_mode",
     "dedupe_working_set_percentage",
-    "disable_bw_measurement",
-    "disable_clat",
-    "disable_slat",
     "exitall_on_error",
     "experimental_verify",
     "fadvise_hint",
@@ -55,8 +50,6 @@ const PASSED: &[&str] = &[
     "iodepth_batch_submit",
     "iodepth_low",
     "job_max_open_zones",
-    "kb_base",
-    "lat_percentiles",
     "latency_percentile",
     "latency_run",
     "latency_target",
@@ -70,7 +63,6 @@ const PASSED: &[&str] = &[
     "numa_cpu_nodes",
     "numa_mem_policy",
     "percentage_random",
-    "percentile_list",
     "prio",
     "prio_split",
     "prioclass",
@@ -87,7 +79,6 @@ const PASSED: &[&str] = &[
     "rwmixcycle",
     "scramble_buffers",
     "serialize_overlap",
-    "slat_percentiles",
     "softrandommap",
     "sqthread_poll",
     "sqthread_poll_cpu",
@@ -128,7 +119,6 @@ const JOB_FILE_ONLY: &[&str] = &[
     "dedupe_percentage",
     "description",
     "direct",
-    "disk_util",
     "end_fsync",
     "exit_what",
     "exitall",
@@ -138,7 +128,6 @@ const JOB_FILE_ONLY: &[&str] = &[
     "flow_id",
     "fsync",
     "group_reporting",
-    "gtod_reduce",
     "invalidate",
     "io_limit",
     "io_size",
@@ -168,17 +157,14 @@ const JOB_FILE_ONLY: &[&str] = &[
     "rw",
     "rwmixread",
     "rwmixwrite",
-    "significant_figures",
     "size",
     "start_delay",
     "startdelay",
-    "stats",
     "stonewall",
     "thread",
     "time_based",
     "timeout",
     "unified_rw_reporting",
-    "unit_base",
     "wait_for",
     "wait_for_previous",
 ];
@@ -192,6 +178,8 @@ const NETWORK: &str = "it would use the network";
 const RIGHTS: &str = "it would change users, cgroups or the machine's settings, without an undo";
 const LAYOUT: &str = "diskproof lays the data out itself: see `layout`";
 const OWN: &str = "diskproof sets it itself, for every trial";
+const RECORD: &str = "it would take away figures that the record needs, or give them another unit";
+const FIGURES: &str = "diskproof keeps whole histograms, from which any percentile can be read";
 const TIME: &str = "the time of a trial is the same for all: see `measure`";
 
 const REFUSED: &[(&str, &str)] = &[
@@ -292,8 +280,21 @@ const REFUSED: &[(&str, &str)] = &[
     ("name", OWN),
     ("description", OWN),
     ("stonewall", OWN),
-    ("disable_lat", OWN),
-    ("gtod_reduce", OWN),
+    ("disable_lat", RECORD),
+    ("disable_clat", RECORD),
+    ("disable_slat", RECORD),
+    ("disable_bw_measurement", RECORD),
+    ("clat_percentiles", FIGURES),
+    ("lat_percentiles", FIGURES),
+    ("slat_percentiles", FIGURES),
+    ("percentile_list", FIGURES),
+    ("block_error_percentiles", RECORD),
+    ("kb_base", RECORD),
+    ("unit_base", RECORD),
+    ("stats", FIGURES),
+    ("gtod_reduce", RECORD),
+    ("significant_figures", FIGURES),
+    ("disk_util", FIGURES),
     ("status-interval", OWN),
     ("unified_rw_reporting", OWN),
     ("verify_only", "it would measure no I/O that was asked for"),
@@ -307,7 +308,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// In a job file these may stand: the engine replaces them, or they only shape the file's own sections.
-const FINE_IN_JOB_FILES: &[&str] = &[OWN, TIME];
+const FINE_IN_JOB_FILES: &[&str] = &[OWN, TIME, FIGURES];
 
 /// Why an option cannot be handed over, with the nearest one that can.
 pub(crate) struct Refused {
@@ -334,6 +335,10 @@ pub(crate) fn check(name: &str, value: &str) -> Result<(), Refused> {
 
 /// Checks one option of a job file.
 pub(crate) fn check_in_job_file(name: &str, value: &str) -> Result<(), Refused> {
+    if name == "filename" && !value.contains('/') && !value.is_empty() {
+        // A plain name: the engine puts it inside the ground. Jobs that name the same file share it.
+        return check_value(name, value);
+    }
     if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
         if !JOB_FILE_ONLY.contains(&name) && !FINE_IN_JOB_FILES.contains(why) {
             return Err(refused(name, why));
@@ -372,9 +377,9 @@ fn unknown(name: &str, more: &[&'static str]) -> Refused {
     }
 }
 
-/// fio replaces `$` keywords and backticks in values, the latter by running programs.
+/// fio replaces `$` keywords and backticks in values, the latter by running programs, and may cut at comments.
 fn check_value(name: &str, value: &str) -> Result<(), Refused> {
-    let bad = value.chars().find(|c| matches!(c, '$' | '`') || c.is_control());
+    let bad = value.chars().find(|c| matches!(c, '$' | '`' | '#' | ';') || c.is_control());
     let pattern_file = matches!(name, "buffer_pattern" | "verify_pattern") && value.contains('\'');
     match bad {
         Some(c) => Err(Refused {
@@ -384,10 +389,11 @@ fn check_value(name: &str, value: &str) -> Result<(), Refused> {
                 match c {
                     '$' => "a dollar sign",
                     '`' => "a backtick",
+                    '#' | ';' => "the begin of a comment",
                     _ => "a control character",
                 }
             ),
-            help: "fio would evaluate it, also by running programs; write the value itself".to_owned(),
+            help: "fio would evaluate it, cut it, or run programs for it; write the value itself".to_owned(),
             near: None,
         }),
         None if pattern_file => Err(refused(name, READS)),

@@ -9,7 +9,7 @@ pub const MAX_DEPTH: usize = 64;
 /// Most values in a file, after aliases are followed.
 pub const MAX_NODES: usize = 100_000;
 /// Most text in a file, in bytes, after aliases are followed.
-pub const MAX_ALIASED_BYTES: usize = 4 << 20;
+pub const MAX_ALIASED_BYTES: usize = 2 << 20;
 /// Most cells of one experiment.
 pub const MAX_CELLS: u128 = 100_000;
 /// Rough size of the largest plan, in bytes.
@@ -24,6 +24,10 @@ pub const MAX_PARAMETERS: usize = 64;
 pub const MAX_VOLUMES: usize = 256;
 /// Most entries of `expect`, `only` and `exclude`, each.
 pub const MAX_RULES: usize = 256;
+/// Longest value of a parameter or level that is filled into a text, in bytes.
+pub const MAX_FILLED: usize = 500;
+/// Longest text after filling in, in bytes; also the longest value of a parameter of type list.
+pub const MAX_TEXT: usize = 16 << 10;
 /// Longest name, in characters, levels filled in.
 pub const MAX_NAME: usize = 100;
 /// Longest expression, in bytes.

@@ -40,6 +40,38 @@ impl<T: serde::Serialize> Placed<T> {
     }
 }
 
+/// Stacks or workloads, and how much text they hold.
+struct Gathered<T> {
+    all: Vec<Placed<T>>,
+    bytes: u64,
+}
+
+impl<T> Default for Gathered<T> {
+    fn default() -> Self {
+        Self { all: Vec::new(), bytes: 0 }
+    }
+}
+
+impl<T> Gathered<T> {
+    /// Adds one, unless it is too much: then it says so and gives false.
+    fn push(&mut self, one: Placed<T>, problems: &mut Problems<'_>) -> bool {
+        self.bytes = self.bytes.saturating_add(one.json.len() as u64);
+        if self.bytes > MAX_PLAN_BYTES / 4 {
+            too_heavy(one.spans.name, self.bytes, problems);
+            return false;
+        }
+        self.all.push(one);
+        true
+    }
+}
+
+fn too_heavy(span: Span, bytes: u64, problems: &mut Problems<'_>) {
+    problems
+        .add(span, format!("the plan would take more than {}", Bytes(bytes)))
+        .expected(format!("at most {}", Bytes(MAX_PLAN_BYTES)))
+        .help("fewer cells, fewer volumes per stack, or shorter texts");
+}
+
 /// `only` and `exclude`, in this order, each with its place.
 struct Rules {
     all: Vec<(Rule, Span)>,
@@ -175,22 +207,23 @@ fn stacks_of(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Placed<Stack>> {
-    let mut built = Vec::new();
+    let mut built = Gathered::default();
     for template in templates {
         for index in 0..combinations(&template.factors) {
             if problems.full() {
-                return built;
+                return built.all;
             }
             let levels = combination(&template.factors, index);
             let spans = Spans { name: template.key.span, size: None, layout: None };
-            built.extend(
-                stack::instance(template, levels, volumes, scope, problems)
-                    .map(|one| Placed::new(spans, one.levels, one.stack)),
-            );
+            if let Some(one) = stack::instance(template, levels, volumes, scope, problems)
+                && !built.push(Placed::new(spans, one.levels, one.stack), problems)
+            {
+                return Vec::new();
+            }
         }
     }
-    unique(&built, |stack| &stack.name, "stacks", problems);
-    built
+    unique(&built.all, |stack| &stack.name, "stacks", problems);
+    built.all
 }
 
 /// All workloads with their levels; stops when enough is wrong.
@@ -200,23 +233,24 @@ fn workloads_of(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Placed<Workload>> {
-    let mut asked = Vec::new();
+    let mut asked = Gathered::default();
     for template in templates {
         let at = |name| template.fields.get(name).map(|node| node.span);
         let spans = Spans { name: template.key.span, size: at("size").or(at("fio")), layout: at("layout") };
         for index in 0..combinations(&template.factors) {
             if problems.full() {
-                return asked;
+                return asked.all;
             }
             let levels = combination(&template.factors, index);
-            asked.extend(
-                workload::instance(template, levels, scope, base_dir, problems)
-                    .map(|one| Placed::new(spans, one.levels, one.workload)),
-            );
+            if let Some(one) = workload::instance(template, levels, scope, base_dir, problems)
+                && !asked.push(Placed::new(spans, one.levels, one.workload), problems)
+            {
+                return Vec::new();
+            }
         }
     }
-    unique(&asked, |workload| &workload.name, "workloads", problems);
-    asked
+    unique(&asked.all, |workload| &workload.name, "workloads", problems);
+    asked.all
 }
 
 fn unique<T>(all: &[Placed<T>], name: impl Fn(&T) -> &str, what: &str, problems: &mut Problems<'_>) {
@@ -248,10 +282,7 @@ fn check_weight(
         return Some(());
     }
     let span = fields.key("stacks").map(|key| key.span).unwrap_or_default();
-    problems
-        .add(span, format!("the plan would take about {}", Bytes(total)))
-        .expected(format!("at most {}", Bytes(MAX_PLAN_BYTES)))
-        .help("fewer cells, fewer volumes per stack, or shorter texts");
+    too_heavy(span, total, problems);
     None
 }
 

@@ -3,7 +3,7 @@
 use crate::diagnostic::printable;
 use crate::expression::{evaluate, is_name};
 use crate::fields::{Fields, list, named};
-use crate::limits::MAX_PARAMETERS;
+use crate::limits::{MAX_FILLED, MAX_PARAMETERS, MAX_TEXT};
 use crate::number::Number;
 use crate::problems::Problems;
 use crate::quantity::{Wrong, amount, duration, percent};
@@ -203,7 +203,14 @@ impl Solver<'_, '_> {
         let is_list = matches!(node.value, Value::List(_));
         match (is_list || kind == "list", levels.as_slice()) {
             (false, [single]) => Ok(single.clone()),
-            _ => Ok(Level::List(levels.iter().map(Level::text).collect())),
+            _ => {
+                let all: Vec<String> = levels.iter().map(Level::text).collect();
+                if all.iter().map(String::len).sum::<usize>() > MAX_TEXT {
+                    problems.add(node.span, format!("a list of more than {MAX_TEXT} bytes"));
+                    return Err(());
+                }
+                Ok(Level::List(all))
+            }
         }
     }
 
@@ -262,6 +269,10 @@ fn refers(text: &str, name: &str, kind: &str) -> bool {
 /// Checks a value against a type and gives it as it is used from then on.
 fn check(text: &str, kind: &str, scope: &Scope<'_>) -> Result<Level, Wrong> {
     let text = text.trim();
+    let most = if kind == "list" { MAX_TEXT } else { MAX_FILLED };
+    if text.len() > most {
+        return Err(Wrong::new(format!("a value of {} bytes; at most {most} are allowed", text.len())));
+    }
     if let Some(level) = scope.find(text) {
         return if let Level::Text(inner) = level {
             check(inner, kind, &Scope::default())
@@ -274,7 +285,15 @@ fn check(text: &str, kind: &str, scope: &Scope<'_>) -> Result<Level, Wrong> {
         "duration" => scope.fill(text, &[]).and_then(|text| duration(&text).map(|_| Level::Text(text))),
         "percent" => scope.fill(text, &[]).and_then(|text| percent(&text).map(|_| Level::Text(text))),
         "list" => Ok(Level::List(text.split(',').map(|item| item.trim().to_owned()).collect())),
-        _ => scope.fill(text, &[]).map(Level::Text),
+        _ => {
+            let filled = scope.fill(text, &[])?;
+            if filled.len() > MAX_FILLED {
+                return Err(Wrong::new(format!(
+                    "the value becomes too long; at most {MAX_FILLED} bytes are allowed"
+                )));
+            }
+            Ok(Level::Text(filled))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{nearest, printable};
 use crate::expression::{evaluate, is_name};
+use crate::limits::{MAX_FILLED, MAX_TEXT};
 use crate::number::Number;
 use crate::quantity::{Wrong, amount};
 
@@ -105,14 +106,18 @@ impl Scope<'_> {
                 out.push_str(inner);
                 out.push('}');
             } else if let Some(level) = self.find(inner) {
-                out.push_str(&level.text());
+                let value = level.text();
+                if value.len() > MAX_FILLED {
+                    return Err(Wrong::new(format!("`{{{inner}}}` is too long to be filled in")));
+                }
+                out.push_str(&value);
             } else if is_name(inner) {
                 return Err(self.unknown(inner));
             } else {
                 let number = evaluate(inner, &mut |name| self.number(name))?;
                 out.push_str(&number.to_string());
             }
-            if out.len() > crate::limits::MAX_ALIASED_BYTES {
+            if out.len() > MAX_TEXT {
                 return Err(Wrong::new("the text becomes too long"));
             }
             rest = tail;

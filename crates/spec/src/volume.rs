@@ -179,36 +179,46 @@ fn real(
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Volume>> {
     const EXPECTED: &str = "a list of disks by their names in /dev/disk/by-id";
-    let mut ids = Vec::new();
+    let mut volumes: Vec<Volume> = Vec::new();
     for item in list(node) {
         // A parameter of type list may stand for several disks.
-        ids.extend(value::texts(item, EXPECTED, &[], scope, problems)?.into_iter().map(|id| (id, item.span)));
-    }
-    let mut volumes = Vec::new();
-    for (i, (id, span)) in ids.into_iter().enumerate() {
-        let id = id.strip_prefix("/dev/disk/by-id/").unwrap_or(&id).to_owned();
-        let shown = printable(&id, 80);
-        if id.is_empty()
-            || id.contains(['/', '\0'])
-            || id == "."
-            || id == ".."
-            || id.chars().any(char::is_control)
-        {
-            problems
-                .add(span, format!("`{shown}` is no disk's id"))
-                .expected("the name of a link in /dev/disk/by-id")
-                .help("names like /dev/sda move between boots; `diskproof devices` lists every disk with its id");
-            return None;
+        for id in value::texts(item, EXPECTED, &[], scope, problems)? {
+            let id = disk(&id, item.span, disks, problems)?;
+            volumes
+                .push(Volume { name: format!("{name}[{}]", volumes.len()), kind: VolumeKind::Disk { id } });
         }
-        if disks.insert(id.clone(), span).is_some() {
-            problems.add(span, format!("disk `{shown}` is named twice")).help("every disk can serve once");
-            return None;
-        }
-        volumes.push(Volume { name: format!("{name}[{i}]"), kind: VolumeKind::Disk { id } });
     }
     if volumes.is_empty() {
         problems.add(node.span, "the list of disks is empty").expected(EXPECTED);
         return None;
     }
     Some(volumes)
+}
+
+/// Checks a disk's id.
+fn disk(
+    typed: &str,
+    span: Span,
+    disks: &mut BTreeMap<String, Span>,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    let id = typed.strip_prefix("/dev/disk/by-id/").unwrap_or(typed).to_owned();
+    let shown = printable(&id, 80);
+    if id.is_empty()
+        || id.contains(['/', '\0'])
+        || id == "."
+        || id == ".."
+        || id.chars().any(char::is_control)
+    {
+        problems
+            .add(span, format!("`{shown}` is no disk's id"))
+            .expected("the name of a link in /dev/disk/by-id")
+            .help("names like /dev/sda move between boots; `diskproof devices` lists every disk with its id");
+        return None;
+    }
+    if disks.insert(id.clone(), span).is_some() {
+        problems.add(span, format!("disk `{shown}` is named twice")).help("every disk can serve once");
+        return None;
+    }
+    Some(id)
 }

@@ -104,7 +104,10 @@ fn job_file(
     let path = value::text(node, "path of a fio job file", scope, problems)?;
     let JobFile { text, size_bytes, sets_time } = crate::jobfile::read(node, &path, base_dir, problems)?;
     if sets_time {
-        problems.note(node.span, "times in the job file are replaced by `measure`");
+        problems.note(
+            node.span,
+            "the job file's own times count where it has them; the forecast knows only `measure`",
+        );
     }
     let size_bytes = match (fields.get("size"), size_bytes) {
         (Some(size), _) => value::size(size, scope, problems)?,

@@ -1,5 +1,4 @@
 //! docs/experiment-file.md speaks of every key that the reader knows.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -161,8 +161,41 @@ fn fat_plans_are_refused() {
     );
     assert!(
         refusal(&text.replace("all-{s}", "\"all-{s}\"").replace("read-{x}", "\"read-{x}\""))
-            .contains("the plan would take about")
+            .contains("the plan would take more than")
     );
+}
+
+#[test]
+fn large_texts_do_not_multiply() {
+    // A job file of 200 KiB in each of 100,000 workloads.
+    let folder = tempfile::tempdir().unwrap();
+    let job = format!("[a]\nrw=read\nsize=1m\n# {}\n", "x".repeat(200 << 10));
+    std::fs::write(folder.path().join("own.fio"), job).unwrap();
+    let levels = (0..50_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "{VOLUMES}{STACKS}workloads: {{ \"own-{{i}}\": {{ with: {{ i: [{levels}] }}, fio: own.fio }} }}\n"
+    );
+    let Err(error) = parse(&text, "x.yaml", folder.path(), &BTreeMap::new()) else { panic!("accepted") };
+    assert!(error.to_string().contains("the plan would take more than"), "{error}");
+    // A long parameter in thousands of arguments.
+    let arguments = vec!["\"{p}\""; 50_000].join(", ");
+    let text = |length: usize| {
+        format!(
+            "parameters: {{ p: {} }}\n{VOLUMES}stacks: {{ own: {{ on: \"vol[0]\", layers: [ ext4: {{ mkfs_options: \
+             [{arguments}] }} ] }} }}\n{WORKLOADS}",
+            "x".repeat(length)
+        )
+    };
+    assert!(refusal(&text(100_000)).contains("at most 500 are allowed"));
+    assert_eq!(parsed(&text(400)).unwrap().plan.cells.len(), 1);
+    // A list in a text.
+    let text = format!(
+        "parameters: {{ l: [{}] }}\n{VOLUMES}stacks: {{ own: {{ on: \"vol[0]\", layers: [ ext4: {{ mkfs_options: \
+         [{}] }} ] }} }}\n{WORKLOADS}",
+        vec!["abcdefgh"; 1000].join(", "),
+        vec!["\"{l}\""; 10_000].join(", ")
+    );
+    assert!(refusal(&text).contains("too long to be filled in"));
 }
 
 #[test]
@@ -172,7 +205,7 @@ fn chains_of_parameters_end() {
         let _ = writeln!(text, "  p{i}: {{ default: \"{{p{}}}{{p{}}}\" }}", i + 1, i + 1);
     }
     text.push_str("  p63: { default: xx }\n");
-    // Each doubles the one before: 2^63 bytes if nothing stopped it.
+    // Each doubles the one after it: 2^64 bytes if nothing stopped it.
     assert!(refusal(&text).contains("too long"));
 }
 
@@ -197,6 +230,8 @@ fn job_files_cannot_smuggle() {
     assert!(!refused("[a]\nrw=read\nsize=64m\n"), "the plain file must pass, or this test shows nothing");
     for (what, line) in [
         ("another file", "filename=/dev/sda"),
+        ("a way out", "filename=../x"),
+        ("a comment", "bs=4k ; filename=/dev/sda"),
         ("with blanks", "  filename = /dev/sda"),
         ("another directory", "directory=/home"),
         ("a program", "exec_prerun=reboot"),

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::privilege;
 use crate::settings::Settings;
-use device::{ClaimBook, DiskReport, Roots, Strength};
+use device::{ClaimBook, DiskReport, Roots, Strength, Witness};
 use host::LocalRunner;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
@@ -46,8 +46,60 @@ fn describe(disk: &DiskReport) -> String {
     if disk.strength == Strength::None {
         text.push_str("  nothing tells it from another disk, so it can't be claimed\n");
     }
+    // What the machine runs from can't be freed, so there is nothing to advise.
+    let runs_from_it = disk.dissent.iter().any(|dissent| dissent.witness == Witness::Root && dissent.heard);
     for dissent in &disk.dissent {
-        let _ = writeln!(text, "  {dissent}");
+        let unheard = if dissent.heard { "" } else { "could not be heard: " };
+        let remedy = if runs_from_it { String::new() } else { format!("; {}", dissent.remedy) };
+        let _ = writeln!(text, "  {}: {unheard}{}{remedy}", dissent.witness, dissent.saw);
+    }
+    for hidden in &disk.spoken_for {
+        let _ =
+            writeln!(text, "  note: {}: {}; the exclusive open speaks for it", hidden.witness, hidden.saw);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::describe;
+    use device::{DiskReport, Dissent, Strength, Witness};
+    use std::path::PathBuf;
+
+    fn disk(dissent: Vec<Dissent>) -> DiskReport {
+        DiskReport {
+            path: PathBuf::from("/dev/sda"),
+            ids: vec!["ata-x".to_owned()],
+            size_bytes: 1 << 40,
+            model: Some("X".to_owned()),
+            serial: None,
+            wwn: None,
+            strength: Strength::Weak,
+            free: dissent.is_empty(),
+            dissent,
+            claimed: false,
+            spoken_for: vec![],
+        }
+    }
+
+    fn says(witness: Witness, saw: &str, remedy: &str) -> Dissent {
+        Dissent { witness, heard: true, saw: saw.to_owned(), remedy: remedy.to_owned() }
+    }
+
+    #[test]
+    fn nobody_is_told_to_unmount_what_the_machine_runs_from() {
+        let mounted = says(Witness::Mounts, "sda is mounted at /", "umount /");
+        let data = describe(&disk(vec![mounted.clone()]));
+        assert!(data.contains("NOT free") && data.contains("; umount /"), "{data}");
+        let root = says(Witness::Root, "the root file system rests on sda", "choose another disk");
+        let text = describe(&disk(vec![mounted, root]));
+        assert!(!text.contains("umount"), "{text}");
+        assert!(text.contains("  root: the root file system rests on sda\n"), "{text}");
+    }
+
+    #[test]
+    fn a_free_disk_is_shown_with_its_names() {
+        let text = describe(&disk(vec![]));
+        assert_eq!(text, "/dev/sda  1 TiB  X  free, not claimed\n  id ata-x\n");
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! libblkid knows more and checks better. This look is there because libblkid may be old, missing, or told to skip what
 //! it finds contradictory, and because some signatures sit in copies at the end of the disk that it doesn't always ask for.
-//! It objects too often rather than too rarely.
+//! It objects too often rather than too rarely; but noise, which our own loads leave on a raw disk, must not look signed, so
+//! magics of two bytes need more than those.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -22,7 +23,6 @@ use At::{End, Start};
 type Magic = (&'static str, At, &'static [u8]);
 
 const MAGICS: &[Magic] = &[
-    ("ext2/3/4", Start(1024 + 56), &[0x53, 0xEF]),
     ("xfs", Start(0), b"XFSB"),
     ("btrfs", Start(0x1_0040), b"_BHRfS_M"),
     ("btrfs (second copy)", Start(0x400_0040), b"_BHRfS_M"),
@@ -34,7 +34,8 @@ const MAGICS: &[Magic] = &[
     ("squashfs", Start(0), b"hsqs"),
     ("jfs", Start(32768), b"JFS1"),
     ("reiserfs", Start(65536 + 52), b"ReIsEr"),
-    ("nilfs2", Start(1024 + 6), &[0x34, 0x34]),
+    // Revision 2 and the header's size come with the two bytes of magic.
+    ("nilfs2", Start(1024), &[2, 0, 0, 0, 0, 0, 0x34, 0x34]),
     ("gfs2", Start(65536), &[0x01, 0x16, 0x19, 0x70]),
     ("ocfs2", Start(8192), b"OCFSV2"),
     ("iso9660", Start(32769), b"CD001"),
@@ -77,7 +78,6 @@ const MAGICS: &[Magic] = &[
     ("GPT (4 KiB sectors)", Start(4096), b"EFI PART"),
     ("GPT (second copy)", End(512), b"EFI PART"),
     ("GPT (second copy, 4 KiB sectors)", End(4096), b"EFI PART"),
-    ("MBR or boot sector", Start(510), &[0x55, 0xAA]),
 ];
 
 /// Little endian on every machine that made one in the last decade; the other order is looked for as well.
@@ -106,6 +106,8 @@ pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<&'stat
             found.push(*name);
         }
     }
+    found.extend(ext(disk, size_bytes)?);
+    found.extend(boot_sector(disk, size_bytes)?);
     found.extend(swap(disk, size_bytes)?);
     found.extend(old_md(disk, size_bytes)?);
     found.extend(zfs(disk, size_bytes)?);
@@ -122,6 +124,23 @@ fn read(disk: &dyn FileExt, size_bytes: u64, offset: u64, length: usize) -> io::
     let mut bytes = vec![0; length];
     disk.read_exact_at(&mut bytes, offset)?;
     Ok(Some(bytes))
+}
+
+/// Magic, with a block size and a revision that ext can have (Documentation/filesystems/ext4/super.rst).
+fn ext(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    let Some(block) = read(disk, size_bytes, 1024, 256)? else { return Ok(None) };
+    let word = |at: usize| block[at..at + 4].iter().rev().fold(0_u32, |sum, b| sum << 8 | u32::from(*b));
+    let signed = block[56..58] == [0x53, 0xEF] && word(24) <= 6 && word(76) <= 1;
+    Ok(signed.then_some("ext2/3/4"))
+}
+
+/// The last two bytes of the first sector, with four partition entries that can be, or a jump at its start.
+fn boot_sector(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    let Some(sector) = read(disk, size_bytes, 0, 512)? else { return Ok(None) };
+    let table = [446, 462, 478, 494].iter().all(|at| matches!(sector[*at], 0x00 | 0x80));
+    let jump = sector[0] == 0xE9 || (sector[0] == 0xEB && sector[2] == 0x90);
+    let signed = sector[510..] == [0x55, 0xAA] && (table || jump);
+    Ok(signed.then_some("MBR or boot sector"))
 }
 
 fn swap(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
@@ -167,3 +186,6 @@ fn zfs(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> 
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,13 +5,14 @@ use crate::identity::{Identity, Strength};
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
 
+const WHOLE: &str = "claim a whole disk; diskproof doesn't share one";
+
 /// The kernel's partitions.
 pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
     if disk.is_partition() {
         let whole = disk.whole().map_or_else(|_| "a disk".to_owned(), |w| w.name);
         let saw = format!("{} is a partition of {whole}", disk.label());
-        let remedy = "claim a whole disk; diskproof doesn't share one";
-        return vec![Dissent::new(Witness::Partitions, saw, remedy)];
+        return vec![Dissent::new(Witness::Partitions, saw, WHOLE)];
     }
     match disk.partitions() {
         Ok(found) if found.is_empty() => Vec::new(),
@@ -29,6 +30,9 @@ pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
 
 /// What the owner does with a disk that holds something nobody needs.
 pub(crate) fn wipe(disk: &Block) -> String {
+    if disk.is_partition() {
+        return WHOLE.to_owned();
+    }
     format!(
         "if nobody needs what is on it: save it, then wipefs -a on its partitions and on /dev/{}, by hand",
         disk.name.replace('!', "/")
@@ -96,7 +100,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
     };
     let others = all.iter().filter(|b| b.devno != disk.devno && !b.is_partition());
     let twins: Vec<_> =
-        others.filter(|b| identity.same_name(&Identity::of(roots, b))).map(Block::label).collect();
+        others.filter(|b| identity.is_same_disk(&Identity::of(roots, b))).map(Block::label).collect();
     if twins.is_empty() {
         return Vec::new();
     }

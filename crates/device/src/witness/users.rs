@@ -6,7 +6,11 @@ use crate::family::{Family, Link, Member, sources};
 use crate::mountinfo::{self, Mount, Table, Tables};
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
+use std::path::Path;
 
+/// Directories that a machine doesn't work without.
+const SYSTEM: [&str; 11] =
+    ["/", "/boot", "/boot/efi", "/efi", "/etc", "/home", "/nix", "/opt", "/srv", "/usr", "/var"];
 const AS_ROOT: &str = "ask again as root";
 
 /// What both witnesses and the others need to have seen.
@@ -26,7 +30,7 @@ impl Sight {
     }
 }
 
-fn unheard(witness: Witness, error: &std::io::Error, path: impl AsRef<std::path::Path>) -> Vec<Dissent> {
+fn unheard(witness: Witness, error: &std::io::Error, path: impl AsRef<Path>) -> Vec<Dissent> {
     vec![Dissent::unheard(witness, format!("{}: {error}", path.as_ref().display()), AS_ROOT)]
 }
 
@@ -38,7 +42,7 @@ pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         for mount in &table.mounts {
             let source = sources_seen_by(roots, table, mount);
             let Some(member) = source.iter().find_map(|d| sight.family.member(*d)) else { continue };
-            if told.insert((table.pid.clone(), mount.target.clone())) {
+            if told.insert((mount.devno, mount.target.clone())) {
                 dissent.push(mounted(table, mount, member));
             }
         }
@@ -49,14 +53,20 @@ pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
 
 fn mounted(table: &Table, mount: &Mount, member: &Member) -> Dissent {
     let target = mount.target.display();
-    let what = format!("{}{} is mounted at {target} ({})", member.block.label(), how(member), mount.kind);
-    if table.own {
-        Dissent::new(Witness::Mounts, what, format!("umount {target}, if nobody needs it"))
-    } else {
-        let pid = &table.pid;
-        let remedy = format!("nsenter -t {pid} -m umount {target}, or end process {pid}, if nobody needs it");
-        Dissent::new(Witness::Mounts, format!("{what} in the mount namespace of process {pid}"), remedy)
+    let mut saw = format!("{}{} is mounted at {target} ({})", member.block.label(), how(member), mount.kind);
+    let pid = &table.pid;
+    if !table.own {
+        saw = format!("{saw} in the mount namespace of process {pid}");
     }
+    let needed = SYSTEM.iter().any(|dir| mount.target == Path::new(dir)) && (table.own || pid == "1");
+    let remedy = if needed {
+        "choose another disk: this machine needs that directory".to_owned()
+    } else if table.own {
+        format!("umount {target}, if nobody needs it")
+    } else {
+        format!("nsenter -t {pid} -m umount {target}, or end process {pid}, if nobody needs it")
+    };
+    Dissent::new(Witness::Mounts, saw, remedy)
 }
 
 fn how(member: &Member) -> String {

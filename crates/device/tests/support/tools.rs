@@ -45,6 +45,12 @@ impl Mounted {
         Self(target.to_path_buf())
     }
 
+    /// Makes it read-only: file systems write by themselves, which must not be taken for the guard's doing.
+    pub fn quiet(self) -> Self {
+        run("mount", &["-o", "remount,ro", self.0.to_str().unwrap()]);
+        self
+    }
+
     pub fn path(&self) -> &Path {
         &self.0
     }

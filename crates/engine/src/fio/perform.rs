@@ -18,6 +18,10 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Lines of fio's text that are kept, and characters of each.
+const MAX_MESSAGES: usize = 1000;
+const MAX_MESSAGE_CHARS: usize = 500;
+
 /// fio, as installed on this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FioEngine;
@@ -195,10 +199,11 @@ pub(super) fn argv(
     ])
 }
 
-/// What fio said beside its document.
+/// What fio said beside its document; the begin of it, where it repeats itself a thousand times.
 pub(super) fn messages(reading: &Reading, ended: &Ended) -> Vec<String> {
     let stderr = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    reading.messages.iter().cloned().chain(stderr.map(str::to_owned)).collect()
+    let all = reading.messages.iter().map(String::as_str).chain(stderr);
+    all.take(MAX_MESSAGES).map(|line| line.chars().take(MAX_MESSAGE_CHARS).collect()).collect()
 }
 
 fn check_end(

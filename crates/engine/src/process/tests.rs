@@ -142,3 +142,18 @@ fn the_child_joins_the_cgroup_before_it_runs() {
     .unwrap();
     assert_eq!(ended.stdout, "0", "written before the program began");
 }
+
+#[test]
+fn the_child_is_told_to_end_when_we_die() {
+    // The signal belongs to a process's first thread, which no Rust test runs on; a Python script does.
+    if host::find(Path::new("python3")).is_err() {
+        println!("skipped: needs python3");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let ask =
+        "import ctypes; v = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(v)); print(v.value)";
+    let script = format!("exec python3 -c '{ask}'");
+    let ended = shell(dir.path(), &script, &AtomicBool::new(false), LONG).unwrap();
+    assert_eq!(ended.stdout.trim(), "15", "{}", ended.stderr);
+}
