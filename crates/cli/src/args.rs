@@ -153,6 +153,9 @@ Examples:
     /// The process on the measured machine; speaks to its controller over stdio
     #[command(hide = true)]
     Node,
+    /// The native engine's worker; performs the task in a file
+    #[command(hide = true)]
+    EngineNative(EngineNative),
     /// Write man pages, completions, schema and command reference below a folder
     #[command(hide = true)]
     Generate(Generate),
@@ -315,6 +318,12 @@ pub(crate) struct Completions {
 pub(crate) struct Generate {
     /// The folder; made if it isn't there
     pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EngineNative {
+    /// The task's file
+    pub(crate) task: PathBuf,
 }
 
 impl Verb {

@@ -4,6 +4,7 @@ pub(crate) mod claim;
 pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod doctor;
+pub(crate) mod engine_native;
 pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod list;

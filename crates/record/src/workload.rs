@@ -25,6 +25,8 @@ pub struct Workload {
 pub enum EngineKind {
     /// Jens Axboe's fio.
     Fio,
+    /// diskproof's own, on io_uring.
+    Native,
 }
 
 /// What is asked: options, or a user's own fio job file.

@@ -260,8 +260,9 @@ fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Fail
 }
 
 /// The engine for a workload.
-pub(crate) fn engine_for(kind: record::workload::EngineKind) -> impl Engine {
+pub(crate) fn engine_for(kind: record::workload::EngineKind) -> Box<dyn Engine> {
     match kind {
-        record::workload::EngineKind::Fio => engine::fio::FioEngine,
+        record::workload::EngineKind::Fio => Box::new(engine::fio::FioEngine),
+        record::workload::EngineKind::Native => Box::new(engine::native::NativeEngine::default()),
     }
 }

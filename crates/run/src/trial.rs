@@ -3,7 +3,7 @@
 use crate::blame::chain;
 use crate::node::{Failure, engine_for};
 use crate::protocol::TrialRequest;
-use engine::{Engine as _, Job};
+use engine::Job;
 use observe::{Config, Sampler, Subjects};
 use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};

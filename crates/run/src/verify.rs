@@ -3,7 +3,7 @@
 use crate::blame::{Blame, chain};
 use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
-use engine::{Engine as _, Job};
+use engine::Job;
 use record::stack::Stack;
 use record::trial::{EngineOutput, Totals};
 use record::volume::{Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};

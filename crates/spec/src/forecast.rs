@@ -4,7 +4,7 @@ use crate::cell::data_bytes;
 use record::plan::{Cell, Plan};
 use record::stack::{Layer, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
-use record::workload::{Ask, Layout, Options};
+use record::workload::{Ask, EngineKind, Layout, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes per second at which backing files and data sets are assumed to be written; the limits of emulated volumes bind
@@ -141,8 +141,20 @@ fn write_rate(options: &Options, stack: &Stack) -> f64 {
     volumes.min(own).min(UNLIMITED_RATE * 4.0)
 }
 
+/// fio performs its workloads, and verifies the limits of emulated volumes.
+fn needs_fio(plan: &Plan) -> bool {
+    let limited = |volume: &Volume| {
+        matches!(&volume.kind, VolumeKind::Emulate { limits, .. } if *limits != Limits::default())
+    };
+    let by_fio = |cell: &Cell| cell.workload.engine == EngineKind::Fio;
+    plan.cells.iter().any(|cell| by_fio(cell) || cell.stack.volumes.iter().any(limited))
+}
+
 fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
-    let mut tools: BTreeSet<String> = BTreeSet::from(["fio".to_owned()]);
+    let mut tools = BTreeSet::new();
+    if needs_fio(plan) {
+        tools.insert("fio".to_owned());
+    }
     if needs_root {
         tools.extend(["losetup", "mount", "umount", "blkid"].map(str::to_owned));
     }

@@ -24,6 +24,7 @@ mod load;
 mod matrix;
 mod measure;
 mod name;
+mod native;
 mod number;
 mod order;
 mod parameter;

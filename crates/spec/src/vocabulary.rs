@@ -329,7 +329,11 @@ pub(crate) static WORKLOAD: Table = Table {
     what: "a workload",
     keys: &[
         key("with", Shape::MapOf(&Shape::Levels), "Factors and their levels"),
-        key("engine", Shape::Choice(&["fio"]), "Which engine performs it"),
+        key(
+            "engine",
+            Shape::Choice(ENGINES),
+            "Which engine performs it: fio if not said, or native, diskproof's own on io_uring",
+        ),
         key("rw", Shape::Choice(RW), "Access pattern"),
         key("rwmixread", Shape::Integer, "Percentage of reads in a mix; 50 if not said"),
         key("bs", Shape::Size, "Block size; 4k if not said"),
@@ -337,7 +341,11 @@ pub(crate) static WORKLOAD: Table = Table {
         key("iodepth", Shape::Integer, "I/Os in flight per job; 1 if not said"),
         key("numjobs", Shape::Integer, "Identical jobs, each with its own file or region; 1 if not said"),
         key("direct", Shape::Switch, "1: O_DIRECT, past the page cache; 0 if not said, as in fio"),
-        key("ioengine", Shape::Choice(IOENGINES), "fio's I/O engine; libaio when iodepth > 1, else psync"),
+        key(
+            "ioengine",
+            Shape::Choice(IOENGINES),
+            "fio's I/O engine; libaio when iodepth > 1, else psync. native: io_uring, or psync for threads",
+        ),
         key("fsync", Shape::Integer, "fsync after this many writes; 0: never"),
         key("fdatasync", Shape::Integer, "fdatasync after this many writes; 0: never"),
         key(
@@ -395,6 +403,8 @@ pub(crate) static IOENGINES: &[&str] =
     &["psync", "libaio", "io_uring", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"];
 /// Layouts.
 pub(crate) static LAYOUTS: &[&str] = &["written", "unwritten", "hole"];
+/// Engines; the first is the default.
+pub(crate) static ENGINES: &[&str] = &["fio", "native"];
 /// Cache states.
 pub(crate) static CACHES: &[&str] = &["cold", "warm", "keep"];
 

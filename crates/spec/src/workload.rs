@@ -8,7 +8,7 @@ use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::tree::{Key, Node, Value};
 use crate::value;
-use crate::vocabulary::{CACHES, IOENGINES, LAYOUTS, RW, WORKLOAD};
+use crate::vocabulary::{CACHES, ENGINES, IOENGINES, LAYOUTS, RW, WORKLOAD};
 use record::quantity::Bytes;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
@@ -61,13 +61,19 @@ pub(crate) fn instance(
         "keep" => CacheStart::Keep,
         _ => CacheStart::Cold,
     });
-    pick(fields, "engine", &["fio"], &scope, problems)?;
-    let ask = match fields.get("fio") {
-        Some(node) => job_file(node, fields, base_dir, &scope, problems),
-        None => options(template, &scope, problems).map(Ask::Options),
+    let engine = match pick(fields, "engine", ENGINES, &scope, problems)? {
+        "native" => EngineKind::Native,
+        _ => EngineKind::Fio,
     };
-    let workload =
-        Workload { name: name?, engine: EngineKind::Fio, ask: ask?, layout: layout?, cache: cache? };
+    let ask = match fields.get("fio") {
+        Some(node) if engine == EngineKind::Native => {
+            crate::native::refuse_job_file(node, problems);
+            None
+        }
+        Some(node) => job_file(node, fields, base_dir, &scope, problems),
+        None => options(template, engine, &scope, problems).map(Ask::Options),
+    };
+    let workload = Workload { name: name?, engine, ask: ask?, layout: layout?, cache: cache? };
     Some(Instance { levels: scope.names, workload })
 }
 
@@ -168,7 +174,12 @@ impl Numbers<'_, '_, '_> {
     }
 }
 
-fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Options> {
+fn options(
+    template: &Template<'_>,
+    engine: EngineKind,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Options> {
     let fields = &template.fields;
     let missing: Vec<&str> = ["rw", "size"].into_iter().filter(|name| fields.get(name).is_none()).collect();
     if !missing.is_empty() {
@@ -212,7 +223,7 @@ fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
         iodepth,
         numjobs: n.get("numjobs", 1..=1024, 1, problems),
         direct,
-        ioengine: ioengine.unwrap_or_else(|| if iodepth > 1 { "libaio" } else { "psync" }.to_owned()),
+        ioengine: ioengine.unwrap_or_else(|| default_ioengine(engine, iodepth).to_owned()),
         fsync: n.get("fsync", 0..=1_000_000_000, 0, problems),
         fdatasync: n.get("fdatasync", 0..=1_000_000_000, 0, problems),
         end_fsync: n.switch("end_fsync", buffered_writes, problems),
@@ -226,7 +237,19 @@ fn options(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
     if !n.sound {
         return None;
     }
-    check(&options, fields, scope, problems).map(|()| options)
+    check(&options, fields, scope, problems)?;
+    if engine == EngineKind::Native {
+        crate::native::check(&options, fields, problems)?;
+    }
+    Some(options)
+}
+
+fn default_ioengine(engine: EngineKind, iodepth: u32) -> &'static str {
+    match engine {
+        EngineKind::Native => "io_uring",
+        EngineKind::Fio if iodepth > 1 => "libaio",
+        EngineKind::Fio => "psync",
+    }
 }
 
 fn other(

@@ -1,0 +1,10 @@
+//! `diskproof engine-native TASK` (hidden): the native engine's worker, started by the node.
+
+use crate::exit::{Exit, Failure};
+use std::io::{stderr, stdout};
+use std::path::Path;
+
+pub(crate) fn engine_native(task: &Path) -> Result<Exit, Failure> {
+    engine::native::serve(task, &mut stdout().lock(), &mut stderr()).map_err(Failure::machine)?;
+    Ok(Exit::Fine)
+}
