@@ -48,7 +48,6 @@ impl Random {
 
     /// A number below `bound`, by multiplication (Lemire 2019); its bias is below `bound` / 2^64.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half of a product of two 64-bit numbers")]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }

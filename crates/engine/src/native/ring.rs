@@ -152,8 +152,11 @@ impl Ring {
             free: Free::new(shared.task.iodepth.max(1)),
             hang_told_ns: 0,
         };
-        flight.run(&submitter, &mut sources)?;
+        let ended = flight.run(&submitter, &mut sources);
         let Flight { tally, clock, .. } = flight;
+        // The file is let go now: what a dying ring holds keeps a file system busy for a while.
+        let _ = submitter.unregister_files();
+        ended?;
         Ok(Finished { tally, end_ns: clock.now_ns() })
     }
 }
@@ -278,6 +281,8 @@ impl Flight<'_, '_> {
     #[inline]
     fn issue(&mut self, sources: &mut Sources) -> Result<(), String> {
         let before = self.free.count;
+        // Learn what the kernel has taken meanwhile.
+        self.sq.sync();
         while before - self.free.count < BATCH && self.free.count > 0 {
             let mut due_ns = 0;
             if let Some(arrivals) = &mut sources.arrivals {

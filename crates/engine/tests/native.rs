@@ -1,0 +1,267 @@
+//! The native engine with its real worker on a scratch directory. No root needed.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+mod support;
+
+use device::Place;
+use diskproof_engine::native::NativeEngine;
+use diskproof_engine::{Engine, EngineError};
+use record::trial::EngineOutput;
+use record::workload::{Layout, Options, Rw, Workload};
+use serde_json::Value;
+use std::cell::Cell;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use support::{Bench, asked, gzip_share, job_file, options};
+
+fn engine() -> NativeEngine {
+    NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()])
+}
+
+fn native(rw: Rw) -> Options {
+    Options { ioengine: "io_uring".into(), ..options(rw) }
+}
+
+fn run(bench: &Bench, workload: &Workload, seed: u64, seconds: f64) -> Result<EngineOutput, EngineError> {
+    let job = bench.job(workload, seed, seconds);
+    engine().prepare(&job)?;
+    engine().run(&job)
+}
+
+/// A job's file.
+fn data(bench: &Bench, job: u32) -> PathBuf {
+    match bench.ground.place() {
+        Place::Directory(directory) => directory.join(format!("diskproof-data.{job}")),
+        Place::Block(device) => device.clone(),
+    }
+}
+
+fn raw(output: &EngineOutput) -> Value {
+    serde_json::from_str(&output.raw).unwrap()
+}
+
+#[test]
+fn counts_agree_with_each_other() {
+    let bench = Bench::lent();
+    let mut o = native(Rw::Randrw);
+    o.numjobs = 3;
+    o.rwmixread = 70;
+    let w = asked(o);
+    let mut job = bench.job(&w, 7, 0.55);
+    job.ramp_seconds = 0.2;
+    let pid = Cell::new(0);
+    let note = |p| pid.set(p);
+    job.started = &note;
+    let files = engine().prepare(&job).unwrap();
+    assert_eq!(files.len(), 3);
+    assert_eq!(pid.get(), 0, "prepare announces no process to be sampled");
+    let out = engine().run(&job).unwrap();
+    assert!(pid.get() > 1);
+    assert_eq!(out.window.end_ns - out.window.start_ns, 550_000_000);
+    let (r, w) = (out.read.as_ref().unwrap(), out.write.as_ref().unwrap());
+    for t in [r, w] {
+        assert!(t.ios > 0);
+        assert_eq!(t.bytes, t.ios * 4096);
+        assert_eq!(t.latency.count(), t.ios);
+        assert!((t.iops * t.seconds - t.ios as f64).abs() < 0.001);
+        assert!(t.latency_mean_ns.unwrap() > 0.0);
+    }
+    // Five standard deviations of the mix; what was in flight at both ends shifts it a little.
+    let all = (r.ios + w.ios) as f64;
+    assert!((r.ios as f64 - 0.7 * all).abs() < 5.0 * (0.21 * all).sqrt() + 24.0, "{} of {all}", r.ios);
+    let raw = raw(&out);
+    for (series, total) in [("read_series", r), ("write_series", w)] {
+        let points = raw[series].as_array().unwrap();
+        let sum = |field: &str| points.iter().map(|p| p[field].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((sum("ios"), sum("bytes")), (total.ios, total.bytes), "the series adds up to the total");
+        assert!(points.iter().all(|p| p["start_ms"].as_u64().unwrap() % 100 == 0));
+        assert!(points.iter().all(|p| p["p50_ns"].as_u64() <= p["max_ns"].as_u64()));
+    }
+    assert!(out.errors.is_empty() && out.messages.is_empty() && !out.shared_files);
+    assert!(raw["cost"]["cpu_ns_per_io"].as_f64().unwrap() > 0.0);
+    assert!(out.cpu_user_share.is_some() && out.cpu_system_share.is_some());
+}
+
+#[test]
+fn offsets_follow_the_seed_and_cover_everything() {
+    let bench = Bench::lent();
+    // A hole: what the trial wrote is what isn't zero.
+    let mut w = asked(Options { size_bytes: 1 << 20, rate_iops: Some(500), ..native(Rw::Randwrite) });
+    w.layout = Layout::Hole;
+    // 256 blocks in 0.6 s at 500 per second: a whole pass and a part of the next.
+    let out = run(&bench, &w, 3, 0.6).unwrap();
+    let written = out.write.unwrap().ios;
+    assert!((290..=300).contains(&written), "{written} writes");
+    let data = fs::read(data(&bench, 0)).unwrap();
+    assert_eq!(data.len(), 1 << 20);
+    assert!(data.chunks(4096).all(|block| block.iter().any(|b| *b != 0)), "a block was left out");
+}
+
+#[test]
+fn a_poisson_load_counts_latency_from_when_it_was_due() {
+    let bench = Bench::lent();
+    let mut o = Options { rate_iops: Some(2000), ..native(Rw::Randread) };
+    o.other.insert("rate_process".into(), "poisson".into());
+    let out = run(&bench, &asked(o), 3, 1.0).unwrap();
+    let ios = out.read.unwrap().ios;
+    // Five standard deviations, and what a busy machine delays beyond the end.
+    assert!((1700..2224).contains(&ios), "{ios}");
+}
+
+#[test]
+fn threads_do_the_same_where_they_are_asked_for() {
+    let bench = Bench::lent();
+    let mut o = Options { ioengine: "psync".into(), fsync: 10, ..native(Rw::Randrw) };
+    o.direct = false;
+    let out = run(&bench, &asked(o), 3, 0.4).unwrap();
+    let raw = raw(&out);
+    assert!(raw["issued_by"].as_str().unwrap().contains("pread"), "{}", raw["issued_by"]);
+    let (r, w) = (out.read.unwrap(), out.write.unwrap());
+    assert!(r.ios > 0 && w.ios > 0);
+    assert_eq!(r.latency.count(), r.ios);
+    assert!(raw["sync"]["ios"].as_u64().unwrap().abs_diff(w.ios / 10) <= 8 + w.ios / 50);
+}
+
+#[test]
+fn buffered_writes_are_flushed_inside_the_measured_time() {
+    let bench = Bench::lent();
+    let o = Options { direct: false, end_fsync: true, bs_bytes: 65536, ..native(Rw::Write) };
+    let out = run(&bench, &asked(o), 3, 0.3).unwrap();
+    let w = out.write.unwrap();
+    assert!(out.window.seconds() > 0.3);
+    assert!((w.seconds - out.window.seconds()).abs() < 1e-9);
+    assert_eq!(w.bytes, w.ios * 65536);
+}
+
+#[test]
+fn data_is_laid_out_as_declared() {
+    let bench = Bench::lent();
+    for (layout, compress, least, most) in
+        [(Layout::Written, 0, 0.99, 1.02), (Layout::Written, 75, 0.2, 0.3), (Layout::Hole, 0, 0.0, 0.01)]
+    {
+        let mut w = asked(Options { buffer_compress_percentage: compress, ..native(Rw::Read) });
+        w.layout = layout;
+        let files = engine().prepare(&bench.job(&w, 3, 1.0)).unwrap();
+        assert_eq!(fs::metadata(&files[0]).unwrap().len(), 8 << 20);
+        let share = gzip_share(&files[0]);
+        assert!((least..most).contains(&share), "{layout:?}, {compress} %: {share}");
+    }
+}
+
+#[test]
+fn what_is_missing_or_short_is_an_error_before_the_load() {
+    let bench = Bench::lent();
+    let w = asked(native(Rw::Randread));
+    let job = bench.job(&w, 3, 0.2);
+    engine().prepare(&job).unwrap();
+    fs::File::options().write(true).open(data(&bench, 0)).unwrap().set_len(4096).unwrap();
+    assert!(matches!(engine().run(&job), Err(EngineError::LaidOutShort { .. })));
+}
+
+#[test]
+fn what_native_lacks_is_refused_before_anything_is_laid_out() {
+    let bench = Bench::lent();
+    let mut o = native(Rw::Randread);
+    o.other.insert("bssplit".into(), "4k/50:8k/50".into());
+    let error = engine().prepare(&bench.job(&asked(o), 3, 0.2)).unwrap_err().to_string();
+    assert!(error.contains("bssplit") && error.contains("engine: fio"), "{error}");
+    assert!(!data(&bench, 0).exists());
+    let w = job_file("[a]\nrw=read\nsize=1m\n", 1 << 20);
+    let error = engine().prepare(&bench.job(&w, 3, 0.2)).unwrap_err().to_string();
+    assert!(error.contains("engine: fio"), "{error}");
+}
+
+#[test]
+fn a_worker_that_fails_says_why() {
+    let bench = Bench::lent();
+    let w = asked(native(Rw::Randread));
+    let job = bench.job(&w, 3, 0.2);
+    engine().prepare(&job).unwrap();
+    let broken = NativeEngine::with_worker(vec!["/bin/false".into()]);
+    assert!(matches!(broken.run(&job), Err(EngineError::Failed { output: None, .. })));
+    // The worker touches nothing but data files of ours.
+    let elsewhere = bench.dir.path().join("precious");
+    fs::write(&elsewhere, vec![7; 1 << 20]).unwrap();
+    engine().run(&job).unwrap();
+    let path = bench.scratch.join("native.json");
+    let task = fs::read_to_string(&path).unwrap();
+    let pointed = task.replace(&data(&bench, 0).display().to_string(), &elsewhere.display().to_string());
+    assert_ne!(task, pointed);
+    fs::write(&path, pointed.replace("randread", "randwrite")).unwrap();
+    let worker = env!("CARGO_BIN_EXE_diskproof-native-worker");
+    let ended = std::process::Command::new(worker).arg(&path).output().unwrap();
+    assert!(!ended.status.success());
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("no data file of diskproof"));
+    assert!(fs::read(&elsewhere).unwrap().iter().all(|b| *b == 7));
+}
+
+#[test]
+fn cancelling_ends_it_at_once() {
+    let bench = Bench::lent();
+    let w = asked(native(Rw::Randread));
+    let job = bench.job(&w, 3, 60.0);
+    engine().prepare(&job).unwrap();
+    let begun = Instant::now();
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            bench.cancel.store(true, Ordering::SeqCst);
+        });
+        engine().run(&job)
+    });
+    assert!(matches!(ended, Err(EngineError::Cancelled)));
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_file_truncated_meanwhile_is_an_error_with_its_offset() {
+    let bench = Bench::lent();
+    let mut o = Options { direct: true, ..native(Rw::Randread) };
+    for go_on in [false, true] {
+        if go_on {
+            o.other.insert("continue_on_error".into(), "all".into());
+        }
+        let w = asked(o.clone());
+        let job = bench.job(&w, 3, 1.0);
+        engine().prepare(&job).unwrap();
+        let file = fs::File::options().write(true).open(data(&bench, 0)).unwrap();
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(400));
+                file.set_len(4 << 20).unwrap();
+            });
+            engine().run(&job)
+        });
+        let errors = match ended {
+            Ok(output) if go_on => output.errors,
+            Err(EngineError::Failed { errors, output: Some(output), .. }) if !go_on => {
+                assert!(output.window.seconds() < 0.9, "measured only until the error");
+                errors
+            }
+            other => panic!("continue_on_error {go_on}: {other:?}"),
+        };
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].errno, "short read");
+        assert_eq!(errors[0].count > 4, go_on, "{errors:?}");
+        assert!(errors[0].place.as_ref().unwrap().starts_with("job0 at offset "));
+    }
+}
+
+#[test]
+fn blocks_are_written_where_they_are_due() {
+    let bench = Bench::lent();
+    let mut w = asked(Options { size_bytes: 1 << 20, rate_iops: Some(100), ..native(Rw::Write) });
+    w.layout = Layout::Hole;
+    let ios = run(&bench, &w, 9, 0.5).unwrap().write.unwrap().ios;
+    let file = fs::File::open(data(&bench, 0)).unwrap();
+    let mut block = vec![0; 4096];
+    for index in 0..ios {
+        file.read_exact_at(&mut block, index * 4096).unwrap();
+        assert!(block.iter().any(|b| *b != 0), "block {index} of {ios}");
+    }
+    file.read_exact_at(&mut block, (ios + 1) * 4096).unwrap();
+    assert!(block.iter().all(|b| *b == 0), "something was written beyond block {ios}");
+}
