@@ -35,6 +35,9 @@ pub(crate) const METRICS: &[&str] = &[
     "engine_cpu",
 ];
 
+/// What one expected value costs at least, in units of [`MAX_WORK`].
+const PER_CELL: u128 = 100;
+
 /// Reads all expectations and works out the value for every cell.
 pub(crate) fn read(
     node: Option<&Node>,
@@ -48,8 +51,19 @@ pub(crate) fn read(
         problems.add(one.span, format!("{} expectations; at most {MAX_RULES} are allowed", nodes.len()));
         return Vec::new();
     }
+    let count = matrix.cells.as_ref().map_or(0, Vec::len);
+    if nodes.len() as u128 * count as u128 * PER_CELL > MAX_WORK {
+        too_many(node, count, problems);
+        return Vec::new();
+    }
     let mut left = MAX_WORK;
     nodes.iter().filter_map(|node| one(node, matrix, &mut left, scope, problems)).collect()
+}
+
+fn too_many(node: &Node, cells: usize, problems: &mut Problems<'_>) {
+    problems
+        .add(node.span, format!("too many expectations for {cells} cells"))
+        .help("fewer expectations, shorter expressions, or fewer patterns in `for`");
 }
 
 fn one(
@@ -75,11 +89,9 @@ fn one(
         check_syntax(is, expression, &matrix.factors, scope, problems);
         return None;
     };
-    let per_cell = 100 + expression.len() as u128 + only.as_ref().map_or(0, Rule::work);
+    let per_cell = PER_CELL + expression.len() as u128 + only.as_ref().map_or(0, Rule::work);
     let Some(rest) = left.checked_sub(per_cell * cells.len() as u128) else {
-        problems
-            .add(is.span, format!("too many expectations for {} cells", cells.len()))
-            .help("fewer expectations, shorter expressions, or fewer patterns in `for`");
+        too_many(is, cells.len(), problems);
         return None;
     };
     *left = rest;
