@@ -343,6 +343,11 @@ fn loop_a_second_run_in_the_same_directory_is_refused() {
     let second = lab.diskproof(&["run", "lent.yaml", "--set", &dir]);
     assert_eq!(second.code, 3, "{}\n{}", second.out, second.err);
     assert!(second.err.contains("lent"), "it names what is taken: {}", second.err);
+    let under_way = lab.list()[0].clone();
+    assert_eq!(under_way["stopped"]["reason"], "unfinished", "{under_way}");
+    let resumed = lab.diskproof(&["resume", under_way["run"].as_str().unwrap()]);
+    assert_eq!(resumed.code, 3, "a run under way can't be resumed: {}\n{}", resumed.out, resumed.err);
+    assert_eq!(lab.list()[0]["stopped"]["reason"], "unfinished", "and nothing is written about it");
     first.signal(rustix::process::Signal::TERM);
     let said = first.wait();
     assert_eq!(said.code, 143, "{}", said.err);

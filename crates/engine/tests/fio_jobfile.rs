@@ -32,8 +32,7 @@ fdatasync=4
 fn fio_runs_a_users_sections() {
     let bench = Bench::lent();
     let w = job_file(SECTIONS, 12 << 20);
-    let mut job = bench.job(&w, 3, 0.4);
-    job.ramp_seconds = 0.2;
+    let job = bench.job(&w, 3, 0.4);
     let files = FioEngine.prepare(&job).unwrap();
     let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_string_lossy().into_owned()).collect();
     let wanted =
@@ -52,7 +51,7 @@ fn fio_runs_a_users_sections() {
     let (read, write) = (out.read.unwrap(), out.write.unwrap());
     assert!(read.ios > 0 && write.ios > 0 && !out.shared_files);
     assert_eq!(out.raw.matches("\"jobname\"").count(), 3, "every job by itself");
-    assert!(out.window.seconds() > 0.3 && out.window.seconds() < 0.6, "{:?}", out.window);
+    assert!(out.window.seconds() >= 0.4, "all that fio did was counted: {:?}", out.window);
     let sum: u64 = files.iter().map(|f| fs::metadata(f).unwrap().len()).sum();
     assert_eq!(sum, 12 << 20, "nothing grew");
 }
@@ -67,7 +66,7 @@ fn fio_keeps_a_files_own_time_and_stonewalls() {
     FioEngine.prepare(&job).unwrap();
     let out = FioEngine.run(&job).unwrap();
     assert!(out.shared_files);
-    assert!((out.window.seconds() - 0.6).abs() < 0.1, "one after the other: {:?}", out.window);
+    assert!(out.window.seconds() >= 0.6, "one after the other, and what lies between: {:?}", out.window);
     assert!((out.read.unwrap().seconds - 0.3).abs() < 0.1);
 }
 

@@ -13,6 +13,7 @@ mod roots;
 mod sampler;
 mod text;
 mod topology;
+mod trespass;
 mod virtualization;
 
 pub use counter::collector::{Collector, Subjects};
@@ -21,3 +22,4 @@ pub use error::ReadError;
 pub use roots::Roots;
 pub use sampler::{Config, Sampler, Unobservable};
 pub use topology::topology;
+pub use trespass::Exclusive;

@@ -1,8 +1,8 @@
-//! Other processes that did I/O during a trial, from /proc/PID/io at its beginning and its end.
+//! What other processes did during a trial: from /proc/PID/stat and /proc/PID/io at its beginning and its end.
 //!
 //! Left out: we ourselves, our descendants (the engine among them), the engine's descendants, and those of our ancestors
-//! that are diskproof or the sudo that started it. Kernel threads are left out too: they work on behalf of others, and
-//! a loop device's or a file system's workers would be taken for strangers.
+//! that are diskproof or the sudo that started it. Kernel threads are marked, and their bytes not read: they work on behalf
+//! of others, and a loop device's or a file system's workers would be taken for strangers.
 //!
 //! A process that began and ended in between is seen only through a living parent that waited for it.
 
@@ -10,9 +10,14 @@ use crate::counter::process::{self, Io};
 use crate::counter::tree::numbered;
 use crate::roots::Roots;
 use crate::text::{is_gone, required};
+use crate::trespass::Found;
 use record::counter::OtherProcess;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+
+/// Processes listed by I/O, by CPU, and of the kernel's threads by CPU; beyond them it is only noise.
+const LISTED: usize = 20;
 
 /// All processes of the machine at one instant.
 #[derive(Debug, Default)]
@@ -28,7 +33,15 @@ struct Entry {
     parent: u32,
     comm: String,
     kernel_thread: bool,
+    /// Its own and of the children it waited for.
+    ticks: u64,
     io: Option<Io>,
+}
+
+impl Census {
+    pub(crate) fn kernel_threads(&self) -> BTreeSet<u32> {
+        self.processes.iter().filter(|(_, entry)| entry.kernel_thread).map(|(pid, _)| *pid).collect()
+    }
 }
 
 /// Reads all of /proc/PID/{stat,io}. Processes that end meanwhile are simply not in it.
@@ -51,52 +64,121 @@ pub(crate) fn census(roots: &Roots) -> Census {
         };
         census.complete &= io.is_some() || stat.kernel_thread;
         let comm = String::from_utf8_lossy(stat.comm).into_owned();
-        let entry = Entry { parent: stat.parent, comm, kernel_thread: stat.kernel_thread, io };
+        let ticks = stat.own.sum() + stat.waited.sum();
+        let entry = Entry { parent: stat.parent, comm, kernel_thread: stat.kernel_thread, ticks, io };
         census.processes.insert(pid, entry);
     }
     census
 }
 
-/// Who did I/O between two censuses, largest first, and whether all could be seen.
-pub(crate) fn between(before: &Census, after: &Census, engines: &BTreeSet<u32>) -> (Vec<OtherProcess>, bool) {
-    let ours = ours(before, after, engines);
-    let mut others = Vec::new();
-    for (&pid, now) in &after.processes {
-        if now.kernel_thread || ours.contains(&pid) {
-            continue;
-        }
-        let Some(io) = now.io else { continue };
-        let at_first = before.processes.get(&pid).and_then(|then| then.io).unwrap_or_default();
-        let inherited = inherited(pid, before, after);
-        // A process number used again can make these fall; then nothing is said rather than something wrong.
-        let grown = |now: u64, then: u64, inherited: u64| now.saturating_sub(then).saturating_sub(inherited);
-        let read_bytes = grown(io.read_bytes, at_first.read_bytes, inherited.read_bytes);
-        let write_bytes = grown(io.write_bytes, at_first.write_bytes, inherited.write_bytes);
-        if read_bytes > 0 || write_bytes > 0 {
-            others.push(OtherProcess { pid, comm: now.comm.clone(), read_bytes, write_bytes });
-        }
-    }
-    others.sort_by_key(|other| (std::cmp::Reverse(other.read_bytes + other.write_bytes), other.pid));
-    (others, before.complete && after.complete)
+/// What others did between two censuses.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    /// The most bytes first, then the most CPU.
+    pub(crate) processes: Vec<OtherProcess>,
+    /// Whether every process's I/O could be read.
+    pub(crate) complete: bool,
+    /// CPU of user processes; `None` when there is no list of processes that we could trust.
+    pub(crate) cpu_ticks: Option<u64>,
+    /// CPU of the kernel's threads.
+    pub(crate) kernel_cpu_ticks: Option<u64>,
 }
 
-/// What children that ended in between had done before it: their parent's counters took it over, though it was earlier.
-fn inherited(pid: u32, before: &Census, after: &Census) -> Io {
-    let mut sum = Io::default();
+/// Who did I/O, used CPU or was on the ground between two censuses. `found`: what looks at open files gave, if any was taken.
+pub(crate) fn between(
+    before: &Census,
+    after: &Census,
+    engines: &BTreeSet<u32>,
+    found: Option<&Found>,
+) -> Others {
+    let ours = ours(before, after, engines);
+    let answerable = found.map(|f| f.answerable(|pid| after.processes.contains_key(&pid), &ours));
+    let on_ground = |pid: u32| {
+        let known = answerable.as_ref()?.contains(&pid);
+        (known || found?.saw_through(pid)).then_some(known)
+    };
+    let ended: Vec<(u32, &Entry)> = before
+        .processes
+        .iter()
+        .filter(|(pid, _)| !after.processes.contains_key(pid))
+        .map(|(pid, entry)| (*pid, entry))
+        .collect();
+    let mut grown = Vec::new();
+    let (mut user, mut kernel) = (0, 0);
+    for (&pid, now) in after.processes.iter().filter(|(pid, _)| !ours.contains(pid)) {
+        let mut process = growth(pid, now, before.processes.get(&pid), &ended);
+        let ticks = process.cpu_ticks.unwrap_or(0);
+        if now.kernel_thread {
+            kernel += ticks;
+        } else {
+            process.on_ground = on_ground(pid);
+            user += ticks;
+        }
+        grown.push(process);
+    }
+    // A list of processes that we aren't in is of another world, or none at all.
+    let counted = [before, after].iter().all(|census| census.processes.contains_key(&census.own_pid));
+    Others {
+        processes: listed(grown),
+        complete: before.complete && after.complete,
+        cpu_ticks: counted.then_some(user),
+        kernel_cpu_ticks: counted.then_some(kernel),
+    }
+}
+
+/// What one process did between two censuses.
+fn growth(pid: u32, now: &Entry, then: Option<&Entry>, ended: &[(u32, &Entry)]) -> OtherProcess {
+    // A process number used again can make these fall; then nothing is said rather than something wrong.
+    let grown = |now: u64, then: u64, inherited: u64| now.saturating_sub(then).saturating_sub(inherited);
+    let (io_inherited, ticks_inherited) = inherited(pid, ended);
+    let io_then = then.and_then(|then| then.io).unwrap_or_default();
+    let io = now.io.unwrap_or(io_then);
+    OtherProcess {
+        pid,
+        comm: now.comm.clone(),
+        read_bytes: grown(io.read_bytes, io_then.read_bytes, io_inherited.read_bytes),
+        write_bytes: grown(io.write_bytes, io_then.write_bytes, io_inherited.write_bytes),
+        cpu_ticks: Some(grown(now.ticks, then.map_or(0, |then| then.ticks), ticks_inherited)),
+        on_ground: None,
+        kernel: Some(now.kernel_thread),
+    }
+}
+
+/// Those worth listing, in order.
+fn listed(mut all: Vec<OtherProcess>) -> Vec<OtherProcess> {
+    let bytes = |p: &OtherProcess| p.read_bytes.saturating_add(p.write_bytes);
+    let ticks = |p: &OtherProcess| p.cpu_ticks.unwrap_or(0);
+    let first = |of: &dyn Fn(&OtherProcess) -> u64| {
+        let mut ranked: Vec<(u64, u32)> =
+            all.iter().map(|p| (of(p), p.pid)).filter(|(n, _)| *n > 0).collect();
+        ranked.sort_unstable_by_key(|(n, pid)| (Reverse(*n), *pid));
+        ranked.into_iter().take(LISTED).map(|(_, pid)| pid).collect::<Vec<_>>()
+    };
+    let is_kernel = |p: &OtherProcess| p.kernel == Some(true);
+    let mut kept: BTreeSet<u32> = first(&bytes).into_iter().collect();
+    kept.extend(first(&|p| if is_kernel(p) { 0 } else { ticks(p) }));
+    kept.extend(first(&|p| if is_kernel(p) { ticks(p) } else { 0 }));
+    all.retain(|p| kept.contains(&p.pid) || p.on_ground == Some(true));
+    all.sort_by_key(|p| (Reverse(bytes(p)), Reverse(ticks(p)), p.pid));
+    all
+}
+
+/// What children that ended in between had done before the first census: their parent's counters took it over, though it was earlier.
+fn inherited(pid: u32, ended: &[(u32, &Entry)]) -> (Io, u64) {
+    let (mut io, mut ticks) = (Io::default(), 0);
     let mut parents = vec![pid];
     let mut seen = BTreeSet::new();
     while let Some(parent) = parents.pop() {
         if !seen.insert(parent) {
             continue;
         }
-        for (&child, entry) in before.processes.iter().filter(|(_, entry)| entry.parent == parent) {
-            if !after.processes.contains_key(&child) {
-                sum += entry.io.unwrap_or_default();
-                parents.push(child);
-            }
+        for (child, entry) in ended.iter().filter(|(_, entry)| entry.parent == parent) {
+            io += entry.io.unwrap_or_default();
+            ticks += entry.ticks;
+            parents.push(*child);
         }
     }
-    sum
+    (io, ticks)
 }
 
 /// Our own processes in either census.
@@ -145,79 +227,4 @@ fn kin_above(census: &Census) -> BTreeSet<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Census, Entry, between};
-    use crate::counter::process::Io;
-    use std::collections::BTreeSet;
-
-    fn census(rows: &[(u32, u32, &str, u64, u64)]) -> Census {
-        let entry = |&(pid, parent, comm, read, write): &(u32, u32, &str, u64, u64)| {
-            let io = Io { read_bytes: read, write_bytes: write, ..Io::default() };
-            (pid, Entry { parent, comm: comm.to_owned(), kernel_thread: comm.starts_with('k'), io: Some(io) })
-        };
-        Census { processes: rows.iter().map(entry).collect(), complete: true, own_pid: 50 }
-    }
-
-    fn seen(before: &Census, after: &Census, engines: &[u32]) -> Vec<(u32, u64, u64)> {
-        let engines: BTreeSet<u32> = engines.iter().copied().collect();
-        let (others, complete) = between(before, after, &engines);
-        assert!(complete);
-        others.into_iter().map(|other| (other.pid, other.read_bytes, other.write_bytes)).collect()
-    }
-
-    #[test]
-    fn strangers_are_listed_by_size_and_ours_are_not() {
-        let before = census(&[
-            (1, 0, "init", 0, 0),
-            (10, 1, "diskproof", 5, 5),
-            (11, 10, "sudo", 0, 0),
-            (50, 11, "diskproof", 0, 0),
-            (60, 50, "fio", 0, 0),
-            (70, 1, "backup", 100, 0),
-            (71, 1, "idle", 9, 9),
-            (80, 2, "kworker/0:1", 0, 0),
-        ]);
-        let after = census(&[
-            (1, 0, "init", 0, 0),
-            (10, 1, "diskproof", 50, 50),
-            (11, 10, "sudo", 7, 0),
-            (12, 10, "other child", 1, 0),
-            (50, 11, "diskproof", 99, 0),
-            (60, 50, "fio", 1_000, 0),
-            (40, 60, "fio", 1_000, 0),
-            (70, 1, "backup", 160, 5),
-            (71, 1, "idle", 9, 9),
-            (72, 1, "new", 0, 300),
-            (80, 2, "kworker/0:1", 4_096, 0),
-        ]);
-        assert_eq!(seen(&before, &after, &[60]), [(72, 0, 300), (70, 60, 5), (12, 1, 0)]);
-    }
-
-    #[test]
-    fn what_an_ended_child_had_done_before_is_not_its_parents() {
-        let before = census(&[
-            (1, 0, "init", 0, 0),
-            (20, 1, "sh", 10, 0),
-            (21, 20, "job", 500, 0),
-            (22, 21, "sub", 30, 0),
-        ]);
-        let after = census(&[(1, 0, "init", 0, 0), (20, 1, "sh", 10 + 500 + 30 + 8, 0)]);
-        assert_eq!(seen(&before, &after, &[]), [(20, 8, 0)]);
-    }
-
-    #[test]
-    fn an_engine_not_below_us_is_ours_with_its_children() {
-        let before = census(&[(1, 0, "init", 0, 0)]);
-        let after =
-            census(&[(1, 0, "init", 0, 0), (60, 1, "fio", 5, 0), (61, 60, "fio", 5, 0), (62, 1, "dd", 5, 0)]);
-        assert_eq!(seen(&before, &after, &[60]), [(62, 5, 0)]);
-    }
-
-    #[test]
-    fn what_could_not_be_read_is_said() {
-        let mut after = census(&[(1, 0, "init", 0, 0)]);
-        after.complete = false;
-        let (others, complete) = between(&census(&[]), &after, &BTreeSet::new());
-        assert_eq!((others.len(), complete), (0, false));
-    }
-}
+mod tests;

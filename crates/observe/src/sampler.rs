@@ -4,6 +4,7 @@ use crate::counter::collector::{Collector, Subjects};
 use crate::error::ReadError;
 use crate::others::{self, Census};
 use crate::roots::Roots;
+use crate::trespass::{Found, Lookout};
 use record::counter::{Evidence, Sample};
 use std::collections::BTreeSet;
 use std::io;
@@ -37,6 +38,10 @@ pub struct Unobservable {
     source: io::Error,
 }
 
+/// When the first look at open files between the first and the last one is taken, after the start; each next one after four
+/// times as long: two in a trial of twenty seconds, four in one of ten minutes.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+
 /// A running sampler. Dropping it ends its thread.
 #[derive(Debug)]
 pub struct Sampler {
@@ -63,6 +68,7 @@ struct Orders {
 struct Collected {
     samples: Vec<Sample>,
     problems: Vec<ReadError>,
+    found: Option<Found>,
 }
 
 impl Shared {
@@ -85,12 +91,17 @@ impl Sampler {
             collector.engine(pid);
             shared.orders().engines.insert(pid);
         }
+        let mut lookout =
+            Lookout::new(&config.roots, config.subjects.exclusive.as_ref(), before.kernel_threads());
+        if let Some(lookout) = &mut lookout {
+            lookout.look();
+        }
         let first = collector.sample();
         let period = period(config.hz);
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("diskproof-sampler".to_owned())
-            .spawn(move || follow(collector, first, period, &theirs))
+            .spawn(move || follow(collector, lookout, first, period, &theirs))
             .map_err(|source| Unobservable { source })?;
         Ok(Self { shared, thread: Some(thread), before, roots: config.roots.clone() })
     }
@@ -113,15 +124,18 @@ impl Sampler {
     /// As [`Sampler::stop`], with the files that could not be read or understood: those counters are absent.
     #[must_use]
     pub fn stop_with_problems(mut self) -> (Evidence, Vec<ReadError>) {
-        let collected = self.end().unwrap_or(Collected { samples: Vec::new(), problems: Vec::new() });
+        let nothing = || Collected { samples: Vec::new(), problems: Vec::new(), found: None };
+        let collected = self.end().unwrap_or_else(nothing);
         let after = others::census(&self.roots);
         let engines = std::mem::take(&mut self.shared.orders().engines);
-        let (others, others_complete) = others::between(&self.before, &after, &engines);
+        let others = others::between(&self.before, &after, &engines, collected.found.as_ref());
         let evidence = Evidence {
             ticks_per_second: rustix::param::clock_ticks_per_second(),
             samples: collected.samples,
-            others,
-            others_complete,
+            others: others.processes,
+            others_complete: others.complete,
+            others_cpu_ticks: others.cpu_ticks,
+            kernel_cpu_ticks: others.kernel_cpu_ticks,
         };
         (evidence, collected.problems)
     }
@@ -144,14 +158,33 @@ fn period(hz: f64) -> Duration {
     Duration::from_secs_f64(1.0 / hz)
 }
 
-fn follow(mut collector: Collector, first: Sample, period: Duration, shared: &Shared) -> Collected {
+fn follow(
+    mut collector: Collector,
+    mut lookout: Option<Lookout>,
+    first: Sample,
+    period: Duration,
+    shared: &Shared,
+) -> Collected {
     let mut samples = vec![first];
-    let mut due = Instant::now() + period;
+    let begun = Instant::now();
+    let mut due = begun + period;
+    let mut look_after = FIRST_LOOK;
     loop {
+        // A look takes some milliseconds: right after a sample it delays none, unless samples come as fast.
+        if let Some(lookout) = &mut lookout
+            && begun.elapsed() >= look_after
+        {
+            lookout.look();
+            look_after *= 4;
+        }
         let stop = wait(shared, due, &mut collector);
         samples.push(collector.sample());
         if stop {
-            return Collected { samples, problems: collector.into_problems() };
+            let found = lookout.map(|mut lookout| {
+                lookout.look();
+                lookout.into_found()
+            });
+            return Collected { samples, problems: collector.into_problems(), found };
         }
         // The schedule is absolute: being late once doesn't move later samples. Beats that were missed are left out
         // rather than taken in a bunch.

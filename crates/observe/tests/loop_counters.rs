@@ -26,8 +26,10 @@ fn loop_reads_and_writes_are_counted_to_the_byte() {
     }
     let _alone = exclusive();
     let device = LoopDevice::new(16 << 20, "observe-count");
-    let config =
-        Config { subjects: Subjects { devices: vec![device.name()], cgroup: None }, ..Config::default() };
+    let config = Config {
+        subjects: Subjects { devices: vec![device.name()], ..Subjects::default() },
+        ..Config::default()
+    };
     let sampler = Sampler::start(&config).unwrap();
     let file = OpenOptions::new().read(true).write(true).custom_flags(O_DIRECT).open(device.path()).unwrap();
     // Direct I/O wants memory on a block's border.

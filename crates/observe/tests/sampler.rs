@@ -1,6 +1,8 @@
 //! The sampler against made-up trees (exact values) and against the machine the test runs on.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
+mod support;
+
 use diskproof_observe::{Config, Roots, Sampler, Subjects};
 use record::counter::{Evidence, Pressure};
 use std::fs;
@@ -8,6 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use support::{stranger, wait_for};
 
 fn put(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
@@ -22,7 +25,7 @@ fn config(root: &Path, devices: &[&str]) -> Config {
     Config {
         roots: Roots::under(root),
         hz: 0.001,
-        subjects: Subjects { devices, cgroup: Some(root.join("cgroup")) },
+        subjects: Subjects { devices, cgroup: Some(root.join("cgroup")), exclusive: None },
         engine_pid: None,
     }
 }
@@ -142,19 +145,6 @@ fn the_engine_may_be_named_later_and_its_end_is_not_lost() {
     assert!(last.write_chars.unwrap() >= 64 << 20, "{last:?}");
 }
 
-/// A process that isn't below us: its parent has ended, so it belongs to init.
-fn stranger(script: &str) -> (u32, std::process::ChildStdin) {
-    // The stranger's stdin is the pipe we hold, by a descriptor of its own: a shell gives its background jobs none.
-    let outer = format!("exec 3<&0; (sh -c '{script}' <&3 >/dev/null 2>&1 & echo $!)");
-    let mut parent =
-        Command::new("sh").args(["-c", &outer]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(parent.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let stdin = parent.stdin.take().unwrap();
-    parent.wait().unwrap();
-    (line.trim().parse().unwrap(), stdin)
-}
-
 #[test]
 fn strangers_that_write_are_seen_and_our_own_writing_is_not() {
     // Needs a real disk under the file: what goes to tmpfs reaches no block layer. The build directory has one.
@@ -168,21 +158,40 @@ fn strangers_that_write_are_seen_and_our_own_writing_is_not() {
     writeln!(stdin, "go").unwrap();
     let ours = Command::new("sh").args(["-c", &write("b")]).stderr(Stdio::null()).status().unwrap();
     assert!(ours.success());
-    for _ in 0..1000 {
-        if dir.path().join("done").exists() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for(&dir.path().join("done"));
     let evidence = sampler.stop();
     drop(stdin);
     let us = std::process::id();
     assert!(evidence.others.iter().all(|other| other.pid != us));
     let seen = evidence.others.iter().find(|other| other.pid == pid).expect("the stranger is seen");
     assert_eq!(seen.comm, "sh");
+    assert_eq!((seen.kernel, seen.on_ground), (Some(false), None), "nobody asked who is on the ground");
     assert!((4 << 20..6 << 20).contains(&seen.write_bytes), "{seen:?}");
     // Without root, and in some sandboxes with it, the first process can't be looked into: then that is said.
     if fs::read("/proc/1/io").is_err() {
         assert!(!evidence.others_complete);
     }
+}
+
+#[test]
+fn a_stranger_that_computes_is_seen_without_any_io() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = dir.path().join("done");
+    let (pid, mut stdin) = stranger(&format!(
+        "read a; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; touch {}; read b",
+        done.display()
+    ));
+    let sampler = Sampler::start(&live(10.0)).unwrap();
+    writeln!(stdin, "go").unwrap();
+    wait_for(&done);
+    let evidence = sampler.stop();
+    drop(stdin);
+    let seen = evidence.others.iter().find(|other| other.pid == pid).expect("the stranger is seen");
+    let ticks = seen.cpu_ticks.unwrap();
+    assert!(ticks > 0 && evidence.others_cpu_ticks.unwrap() >= ticks, "{seen:?}");
+    // All that others and the kernel used is part of what the machine counts as busy, give or take a census.
+    let busy = |i: usize| evidence.samples[i].cpu.map(|c| c.user + c.system + c.irq.unwrap_or(0)).unwrap();
+    let all = busy(evidence.samples.len() - 1) - busy(0);
+    let counted = evidence.others_cpu_ticks.unwrap() + evidence.kernel_cpu_ticks.unwrap();
+    assert!(counted <= 2 * all + 100, "{counted} of {all}");
 }

@@ -151,8 +151,8 @@ pub struct CgroupIo {
     pub write_bytes: Option<u64>,
 }
 
-/// Other processes that did I/O during the trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A process that wasn't ours and did I/O, used CPU or was on our ground during the trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherProcess {
     /// Process id.
     pub pid: u32,
@@ -162,6 +162,18 @@ pub struct OtherProcess {
     pub read_bytes: u64,
     /// Bytes it wrote to the block layer during the trial.
     pub write_bytes: u64,
+    /// CPU it used during the trial, user and system, in ticks of [`Evidence::ticks_per_second`]; with the children it
+    /// waited for. `None` in records of before this was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ticks: Option<u64>,
+    /// Whether it, or a child it waited for, was seen with a file of the ground open, or one of the ground's devices.
+    /// `None` when nobody could look, or when the ground is a lent directory: others are at home there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_ground: Option<bool>,
+    /// Whether it is a thread of the kernel (PF_KTHREAD), which works on behalf of others; its bytes are not read, so 0.
+    /// `None` in records of before kernel threads were listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<bool>,
 }
 
 /// All that was observed around one trial.
@@ -171,8 +183,16 @@ pub struct Evidence {
     pub ticks_per_second: u64,
     /// Samples in time order: at least one before the engine starts and one after it has ended.
     pub samples: Vec<Sample>,
-    /// Processes that were not ours and did I/O between the first and the last sample, largest first.
+    /// Processes that were not ours, between the first and the last sample: those that were on the ground, and the
+    /// first twenty by I/O, by CPU, and of the kernel's threads by CPU; the most bytes first, then the most CPU.
     pub others: Vec<OtherProcess>,
     /// Whether `others` could be seen in full (root) or only in part.
     pub others_complete: bool,
+    /// CPU of all user processes that were not ours, listed in `others` or not; ticks. Those that can't be seen, and those
+    /// that nobody waited for, are missing in it. `None` when it wasn't counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_ticks: Option<u64>,
+    /// CPU of all the kernel's threads; ticks. `None` when it wasn't counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_cpu_ticks: Option<u64>,
 }

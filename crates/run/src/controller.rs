@@ -7,7 +7,8 @@ use record::event::{Event, Stopped};
 use record::id::{CellId, RunId, TrialId};
 use record::plan::Plan;
 use record::trial::{Outcome, TrialRecord};
-use record::volume::Volume;
+use record::volume::{Volume, VolumeKind};
+use record::workload::Ask;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,6 +137,22 @@ pub fn volumes_of(plan: &Plan) -> Vec<Volume> {
     all.into_values().collect()
 }
 
+/// The most data that any cell lays out, by the name of the lent directory it is laid out in.
+fn space_of(plan: &Plan) -> BTreeMap<String, u64> {
+    let mut most: BTreeMap<String, u64> = BTreeMap::new();
+    for cell in &plan.cells {
+        let data = match &cell.workload.ask {
+            Ask::Options(options) => options.size_bytes.saturating_mul(u64::from(options.numjobs)),
+            Ask::JobFile { size_bytes, .. } => *size_bytes,
+        };
+        for volume in cell.stack.volumes.iter().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
+            let need = most.entry(volume.name.clone()).or_default();
+            *need = data.max(*need);
+        }
+    }
+    most
+}
+
 struct Session<'a, 's> {
     link: Link,
     cancel: &'a AtomicBool,
@@ -158,7 +175,9 @@ impl Session<'_, '_> {
 
     /// Whether the volumes are there; `false` when the user asked to stop meanwhile.
     fn open(&mut self, plan: &Plan, run: &RunId) -> Result<bool, RunError> {
-        match self.ask(&Request::Open { run: run.clone(), volumes: volumes_of(plan) }) {
+        let request =
+            Request::Open { run: run.clone(), volumes: volumes_of(plan), space_bytes: space_of(plan) };
+        match self.ask(&request) {
             Ok(Reply::Opened { volumes }) => {
                 (self.sink)(Event::VolumesReady { volumes }).map_err(RunError::Sink)?;
                 Ok(true)

@@ -9,9 +9,11 @@ use engine::Engine;
 use host::LocalRunner;
 use record::event::Event;
 use record::id::RunId;
-use record::volume::{Volume, VolumeFacts};
-use stack::{Journal, Machine, NoHooks, Volumes};
+use record::quantity::Bytes;
+use record::volume::{Volume, VolumeFacts, VolumeKind};
+use stack::{Journal, Machine, NoHooks, RESERVE_BYTES, Volumes};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,7 +128,7 @@ impl<W: Write> Node<'_, W> {
     fn answer(&mut self, request: Request) -> Reply {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
-            Request::Open { run, volumes } => self.open(&run, &volumes),
+            Request::Open { run, volumes, space_bytes } => self.open(&run, &volumes, &space_bytes),
             Request::Trial(request) => self.trial(&request),
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run } => self.undo(run),
@@ -148,8 +150,14 @@ impl<W: Write> Node<'_, W> {
         Reply::Hello { protocol: PROTOCOL, environment: Box::new(environment) }
     }
 
-    fn open(&mut self, run: &RunId, volumes: &[Volume]) -> Result<Reply, Failure> {
+    fn open(
+        &mut self,
+        run: &RunId,
+        volumes: &[Volume],
+        space_bytes: &BTreeMap<String, u64>,
+    ) -> Result<Reply, Failure> {
         self.close()?;
+        check_space(volumes, space_bytes)?;
         let mut journal = Journal::open(&self.machine, run).map_err(|e| Failure::machine(&e))?;
         let out = &self.out;
         let mut progress = |step: &str, done: Option<f64>| {
@@ -245,6 +253,30 @@ fn sweep(machine: &Machine<'_>, run: &RunId) {
     let dir = scratch(machine, run);
     let _ = std::fs::remove_dir_all(&dir);
     let _ = dir.parent().map(std::fs::remove_dir);
+}
+
+/// A lent directory is never filled: what the largest trial lays out must fit, and leave room for its owner.
+fn check_space(volumes: &[Volume], space_bytes: &BTreeMap<String, u64>) -> Result<(), Failure> {
+    for volume in volumes {
+        let (VolumeKind::Directory { path }, Some(&need)) = (&volume.kind, space_bytes.get(&volume.name))
+        else {
+            continue;
+        };
+        // What can't be looked at is refused in better words when it is lent.
+        let Ok(free) = device::free_bytes(path) else { continue };
+        if free < need.saturating_add(RESERVE_BYTES) {
+            let error = format!(
+                "{} has {} free; the experiment lays out {} there and leaves {} to its owner: \
+                 free some space or ask for a smaller size",
+                path.display(),
+                Bytes(free),
+                Bytes(need),
+                Bytes(RESERVE_BYTES)
+            );
+            return Err(Failure { blame: Blame::Machine, error });
+        }
+    }
+    Ok(())
 }
 
 /// Undoes a run that never opened, and says so if even that fails.

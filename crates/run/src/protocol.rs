@@ -12,6 +12,7 @@ use record::trial::TrialRecord;
 use record::version::FormatVersion;
 use record::volume::{Volume, VolumeFacts};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of this protocol. Both ends are the same binary; anything else is refused.
 pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 0 };
@@ -31,6 +32,8 @@ pub enum Request {
         run: RunId,
         /// All volumes that any cell uses.
         volumes: Vec<Volume>,
+        /// The most data that any trial lays out on a lent directory, by the volume's name.
+        space_bytes: BTreeMap<String, u64>,
     },
     /// Build, prepare, measure, undo. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),

@@ -3,11 +3,13 @@
 use crate::blame::chain;
 use crate::node::{Failure, engine_for};
 use crate::protocol::TrialRequest;
+use device::Place;
 use engine::Job;
-use observe::{Config, Sampler, Subjects};
+use observe::{Config, Exclusive, Sampler, Subjects};
 use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};
 use record::id::CellId;
+use record::stack::{Layer, Stack};
 use record::topology::Topology;
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
@@ -105,8 +107,8 @@ fn measure(
     let engine = engine_for(request.cell.workload.engine);
     let throttle = volumes.throttle();
     let mount = match built.ground.place() {
-        device::Place::Directory(path) => Some(path.as_path()),
-        device::Place::Block(_) => None,
+        Place::Directory(path) => Some(path.as_path()),
+        Place::Block(_) => None,
     };
     let roots = observe::Roots::default();
     record.topology = observe::topology(&roots, built.ground.devices(), mount);
@@ -115,7 +117,7 @@ fn measure(
     let config = Config {
         roots,
         hz: request.measure.sample_hz,
-        subjects: Subjects { devices: watched, cgroup },
+        subjects: Subjects { devices: watched, cgroup, exclusive: exclusive(built, &request.cell.stack) },
         engine_pid: None,
     };
     std::fs::create_dir_all(&bench.scratch)
@@ -154,6 +156,27 @@ fn measure(
         }
     }
     Ok(())
+}
+
+/// Where nobody but the engine should be: nothing in a lent directory, where others are at home.
+fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
+    let devices = built.ground.devices();
+    if devices.is_empty() {
+        return None;
+    }
+    // What the user's own programs built may be served by a process that has the devices open: that one belongs there.
+    let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_)));
+    let mut held = if served { Vec::new() } else { devices.to_vec() };
+    let directory = match built.ground.place() {
+        Place::Directory(path) => Some(path.clone()),
+        Place::Block(path) => {
+            held.push(path.clone());
+            None
+        }
+    };
+    held.sort();
+    held.dedup();
+    Some(Exclusive { directory, devices: held })
 }
 
 /// Brings the page cache to the state the workload asks for.

@@ -43,6 +43,11 @@ fn volume(path: &Path) -> Volume {
     Volume { name: "dir".into(), kind: VolumeKind::Directory { path: path.to_path_buf() } }
 }
 
+fn open(run: RunId, path: &Path, space: u64) -> Request {
+    let space_bytes = BTreeMap::from([("dir".to_owned(), space)]);
+    Request::Open { run, volumes: vec![volume(path)], space_bytes }
+}
+
 fn trial(path: &Path) -> TrialRequest {
     let cell = CellId("00112233445566aa".into());
     let options = Options {
@@ -120,7 +125,7 @@ fn ends_at_a_line_that_is_no_request() {
 fn a_missing_directory_is_the_machines_fault_and_leaves_no_journal() {
     let state = tempfile::tempdir().unwrap();
     let run = RunId("r1".into());
-    let open = Request::Open { run, volumes: vec![volume(Path::new("/nonexistent/lent"))] };
+    let open = open(run, Path::new("/nonexistent/lent"), 0);
     let replies = talk(state.path(), &[open]);
     let [Reply::Failed { blame: Blame::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
     assert!(error.contains("/nonexistent/lent"), "{error}");
@@ -128,10 +133,19 @@ fn a_missing_directory_is_the_machines_fault_and_leaves_no_journal() {
 }
 
 #[test]
+fn a_directory_is_never_filled() {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let replies = talk(state.path(), &[open(RunId("r3".into()), lent.path(), 1 << 60)]);
+    let [Reply::Failed { blame: Blame::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
+    assert!(error.contains("free") && error.contains("1 EiB") && error.contains("smaller size"), "{error}");
+    assert!(files_below(lent.path()).is_empty() && files_below(state.path()).is_empty());
+}
+
+#[test]
 fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(lent.path().join("mine.txt"), "stays").unwrap();
-    let open = Request::Open { run: RunId("r2".into()), volumes: vec![volume(lent.path())] };
+    let open = open(RunId("r2".into()), lent.path(), 8 << 20);
     let requests = [open, Request::Trial(Box::new(trial(lent.path()))), Request::Close];
     let replies = talk(state.path(), &requests);
     let [Reply::Opened { volumes }, Reply::Trial { record, cancelled: false }, Reply::Closed] =

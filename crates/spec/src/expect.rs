@@ -3,8 +3,8 @@
 use crate::diagnostic::printable;
 use crate::expression::{DIVISION_BY_ZERO, evaluate};
 use crate::fields::Fields;
-use crate::filter::{About, rule};
-use crate::limits::MAX_RULES;
+use crate::filter::{About, Rule, rule};
+use crate::limits::{MAX_RULES, MAX_WORK};
 use crate::matrix::Matrix;
 use crate::problems::Problems;
 use crate::quantity::Wrong;
@@ -12,6 +12,7 @@ use crate::scope::{Level, Scope};
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::EXPECTATION;
+use record::id::CellId;
 use record::plan::{Cell, Expectation};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,9 @@ pub(crate) const METRICS: &[&str] = &[
     "engine_cpu",
 ];
 
+/// What one expected value costs at least, in units of [`MAX_WORK`].
+const PER_CELL: u128 = 100;
+
 /// Reads all expectations and works out the value for every cell.
 pub(crate) fn read(
     node: Option<&Node>,
@@ -47,11 +51,28 @@ pub(crate) fn read(
         problems.add(one.span, format!("{} expectations; at most {MAX_RULES} are allowed", nodes.len()));
         return Vec::new();
     }
-    nodes.iter().filter_map(|node| one(node, matrix, scope, problems)).collect()
+    let count = matrix.cells.as_ref().map_or(0, Vec::len);
+    if nodes.len() as u128 * count as u128 * PER_CELL > MAX_WORK {
+        too_many(node, count, problems);
+        return Vec::new();
+    }
+    let mut left = MAX_WORK;
+    nodes.iter().filter_map(|node| one(node, matrix, &mut left, scope, problems)).collect()
 }
 
-fn one(node: &Node, matrix: &Matrix, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Expectation> {
-    let factors = &matrix.factors;
+fn too_many(node: &Node, cells: usize, problems: &mut Problems<'_>) {
+    problems
+        .add(node.span, format!("too many expectations for {cells} cells"))
+        .help("fewer expectations, shorter expressions, or fewer patterns in `for`");
+}
+
+fn one(
+    node: &Node,
+    matrix: &Matrix,
+    left: &mut u128,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Expectation> {
     let fields = Fields::open(node, &EXPECTATION, problems)?;
     let of = match fields.get("of") {
         Some(of) => value::choice(of, METRICS, scope, problems),
@@ -59,39 +80,57 @@ fn one(node: &Node, matrix: &Matrix, scope: &Scope<'_>, problems: &mut Problems<
     };
     let within = fields.get("within").and_then(|within| tolerance(within, scope, problems));
     let only = match fields.get("for") {
-        Some(node) => Some(rule(node, factors, scope, problems)?),
+        Some(node) => Some(rule(node, &matrix.factors, scope, problems)?),
         None => None,
     };
     let is = fields.get("is")?;
     let expression = value::raw(is, "an expression, e.g. 80 * n", problems)?;
     let Some(cells) = &matrix.cells else {
-        check_syntax(is, expression, factors, scope, problems);
+        check_syntax(is, expression, &matrix.factors, scope, problems);
         return None;
     };
+    let per_cell = PER_CELL + expression.len() as u128 + only.as_ref().map_or(0, Rule::work);
+    let Some(rest) = left.checked_sub(per_cell * cells.len() as u128) else {
+        too_many(is, cells.len(), problems);
+        return None;
+    };
+    *left = rest;
+    let spoken_of: Vec<&Cell> = cells
+        .iter()
+        .filter(|cell| {
+            let about =
+                About { stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
+            only.as_ref().is_none_or(|rule| rule.matches(&about))
+        })
+        .collect();
+    let values = values(is, expression, &spoken_of, &matrix.factors, scope, problems)?;
+    Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
+}
+
+/// The expected value of every cell that has the factors the expression mentions.
+fn values(
+    is: &Node,
+    expression: &str,
+    cells: &[&Cell],
+    factors: &[String],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<BTreeMap<CellId, f64>> {
     let mut values = BTreeMap::new();
-    let mut spoken_of = 0_usize;
     for cell in cells {
-        let about = About { stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
-        if only.as_ref().is_some_and(|rule| !rule.matches(&about)) {
-            continue;
-        }
-        spoken_of += 1;
         if let Some(value) = expected(is, expression, cell, factors, scope, problems)? {
             values.insert(cell.id.clone(), value);
         }
     }
-    if values.is_empty() && !cells.is_empty() {
-        let diagnostic = problems.add(is.span, "the expectation speaks of no cell");
-        if spoken_of == 0 {
-            diagnostic.help(
-                "no cell matches `for`; names are compared with their levels filled in; `*` matches anything",
-            );
+    if values.is_empty() {
+        problems.add(is.span, "the expectation speaks of no cell").help(if cells.is_empty() {
+            "no cell matches `for`; names are compared with their levels filled in; `*` matches anything"
         } else {
-            diagnostic.help("no cell has all the factors it mentions");
-        }
+            "no cell has all the factors it mentions"
+        });
         return None;
     }
-    Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
+    Some(values)
 }
 
 /// Without cells, an expression can at least be read.

@@ -30,6 +30,11 @@ pub(crate) struct About<'c> {
 }
 
 impl Rule {
+    /// What matching one cell costs at most, in units of [`crate::limits::MAX_WORK`].
+    pub(crate) fn work(&self) -> u128 {
+        self.parts.iter().map(|(_, patterns)| 20 * patterns.len() as u128).sum()
+    }
+
     pub(crate) fn matches(&self, about: &About<'_>) -> bool {
         let any = |patterns: &[String], text: &str| patterns.iter().any(|pattern| matches(pattern, text));
         self.parts.iter().all(|(subject, patterns)| match subject {

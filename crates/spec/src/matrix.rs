@@ -4,7 +4,7 @@ use crate::cell::{self, Spans};
 use crate::factor::{combination, combinations};
 use crate::fields::{Fields, named};
 use crate::filter::{About, Rule, rules};
-use crate::limits::{MAX_CELLS, MAX_PLAN_BYTES};
+use crate::limits::{MAX_CELLS, MAX_PLAN_BYTES, MAX_WORK};
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
@@ -293,6 +293,15 @@ fn product(
     rules: &Rules,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Cell>> {
+    let count = stacks.len() as u128 * workloads.len() as u128;
+    let work = rules.all.iter().map(|(rule, _)| rule.work()).sum::<u128>() * count;
+    if work > MAX_WORK {
+        let span = fields.key("exclude").or(fields.key("only")).map(|key| key.span).unwrap_or_default();
+        problems
+            .add(span, format!("too many patterns for {count} cells"))
+            .help("fewer rules with `*` in them, or levels left out where they are declared");
+        return None;
+    }
     let mut used = vec![false; rules.all.len()];
     let mut cells = Vec::new();
     for s in stacks {

@@ -199,6 +199,24 @@ fn large_texts_do_not_multiply() {
 }
 
 #[test]
+fn rules_and_expectations_do_not_multiply() {
+    let levels = (0..10_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let many = format!(
+        "{VOLUMES}{STACKS}workloads: {{ \"r-{{i}}\": {{ with: {{ i: [{levels}] }}, rw: read, size: 1m }} }}\n"
+    );
+    let patterns = vec!["\"*a*b*c*d*e*f*\""; 200].join(", ");
+    let rules = vec![format!("{{ stack: [{patterns}] }}"); 200].join(", ");
+    assert!(refusal(&format!("{many}exclude: [{rules}]\n")).contains("too many patterns for 10000 cells"));
+    let expectations = vec!["{ of: iops, is: 80 * i + 1, within: 5% }"; 250].join(", ");
+    assert!(
+        refusal(&format!("{many}expect: [{expectations}]\n"))
+            .contains("too many expectations for 10000 cells")
+    );
+    let few = "expect: [{ of: iops, is: 80 * i + 1, within: 5%, for: \"r-*\" }]\n";
+    assert_eq!(parsed(&format!("{many}{few}")).unwrap().plan.expectations[0].values.len(), 10_000);
+}
+
+#[test]
 fn chains_of_parameters_end() {
     let mut text = String::from("experiment: demo\nparameters:\n");
     for i in 0..63 {

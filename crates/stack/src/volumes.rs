@@ -12,6 +12,7 @@ use crate::throttle::{self, Throttle};
 use crate::{mounts, names};
 use device::{ClaimBook, Claimed, LentDir};
 use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
+use rustix::fs::Access;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -259,6 +260,10 @@ impl Maker<'_> {
         let step = format!("borrow {}", path.display());
         let parent =
             path.canonicalize().map_err(ActError::io("find", path)).map_err(Failed::at(step.clone()))?;
+        // before the intent: where we may not look, an undo could not tell that nothing was made
+        rustix::fs::access(&parent, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|errno| ActError::io("use", &parent)(errno.into()))
+            .map_err(Failed::at(step.clone()))?;
         let act = Act::LendDir(LendDir { path: parent.join(&own), parent });
         let mut silent = |_| {};
         let mut doing = Doing {

@@ -1,6 +1,8 @@
 //! Every layer, every moment: a step fails there, or the process is killed there. Then the run is undone, twice, and the
 //! machine must be what it was.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
 mod support;
 
 use diskproof_stack::{NoHooks, Point, UndoError, UndoReport, leftovers, undo_run};
@@ -90,7 +92,7 @@ fn matrix(fault: Fault) {
     let before = bench.state();
     let mut faults = 0;
     for scenario in scenarios(&bench.dir.join("lent")) {
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         let hook = Hook::count();
         let result = scenario.whole(&bench, &hook);
         result.unwrap_or_else(|error| panic!("{}: {}", scenario.name, chain(&*error)));

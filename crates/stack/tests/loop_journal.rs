@@ -1,5 +1,7 @@
 //! Journals in trouble: torn, from before a reboot, still owned, somebody else's, or with something busy.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
 mod support;
 
 use diskproof_stack::{

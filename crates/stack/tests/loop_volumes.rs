@@ -1,5 +1,7 @@
 //! Emulated volumes are what they claim to be: written in full, incompressible, limited, and given up at once on request.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
 mod support;
 
 use device::extents::of_file;

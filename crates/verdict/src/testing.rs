@@ -188,6 +188,8 @@ impl Truth {
             comm: comm.to_owned(),
             read_bytes,
             write_bytes,
+            kernel: Some(false),
+            ..OtherProcess::default()
         });
     }
 
@@ -266,7 +268,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
         cache_before: vec![],
         cache_after: vec![],
         engine: Some(engine()),
-        evidence: Evidence { ticks_per_second: 100, samples: vec![], others: vec![], others_complete: true },
+        evidence: Evidence { ticks_per_second: 100, others_complete: true, ..Evidence::default() },
     }
 }
 

@@ -10,6 +10,7 @@ use crate::settings::keys::Progress;
 use crate::signals::Wish;
 use crate::tools;
 use host::LocalRunner;
+use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::{RunId, TrialId};
 use record::plan::Plan;
@@ -43,15 +44,18 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
-    let outcome = carry_out(&sitting, node_argv, &wish, &store);
+    let mut keeper = Keeper { store: &store, sitting: &sitting, is_ours: false, environment: None };
+    let outcome = carry_out(&sitting, node_argv, &wish, &mut keeper);
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
         Ok(stopped) => conclude(&sitting, &store, &stopped, interrupted),
         Err(error) => {
             let exit = Exit::from(error.blame());
             let stopped = Stopped::Failed { error: run::blame::chain(&error) };
-            // The run may never have been begun in the store; then there is nothing to close.
-            let _ = store.finish_run(&sitting.run, &stopped);
+            if keeper.is_ours {
+                // The store itself may be what failed; then the run stays unfinished, which is true as well.
+                let _ = store.finish_run(&sitting.run, &stopped);
+            }
             let kept = store.done(&sitting.run).map_or(0, |done| done.len());
             if kept > 0 {
                 output::aside(&format!(
@@ -68,33 +72,54 @@ fn carry_out(
     sitting: &Sitting<'_>,
     node_argv: Vec<OsString>,
     wish: &Wish,
-    store: &Store,
+    keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {
     let done = sitting.done.clone().unwrap_or_default();
     let mut teller = Teller::new(sitting.settings.progress.value, sitting.plan, done.len() as u64);
     if let Err(error) = wish.answer_with(teller.speaker()) {
         teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
     }
-    let is_new = sitting.done.is_none();
     let how = How { run: sitting.run.clone(), node_argv, done };
     let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
-        keep(store, sitting, is_new, &event)?;
+        keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
     });
     teller.end();
     stopped
 }
 
-/// Stores what an event brings, before anybody else hears of it.
-fn keep(store: &Store, sitting: &Sitting<'_>, is_new: bool, event: &Event) -> Result<(), SinkError> {
-    let run = &sitting.run;
-    match event {
-        Event::NodeReady { environment } if is_new => Ok(store.create_run(run, sitting.plan, environment)?),
-        Event::NodeReady { environment } => Ok(store.set_environment(run, environment)?),
-        Event::VolumesReady { volumes } => Ok(store.set_volumes(run, volumes)?),
-        Event::TrialFinished { record } => Ok(store.append_trial(run, record)?),
-        Event::RunFinished { stopped } => Ok(store.finish_run(run, stopped)?),
-        _ => Ok(()),
+/// Stores what events bring, before anybody else hears of them.
+struct Keeper<'a> {
+    store: &'a Store,
+    sitting: &'a Sitting<'a>,
+    /// Whether the run is this process's to write about. A run that is resumed may still be under way in another process;
+    /// the node finds out when it opens the volumes.
+    is_ours: bool,
+    /// The machine, until it is known whether the run is ours.
+    environment: Option<Box<Environment>>,
+}
+
+impl Keeper<'_> {
+    fn keep(&mut self, event: &Event) -> Result<(), SinkError> {
+        let (store, run) = (self.store, &self.sitting.run);
+        match event {
+            Event::NodeReady { environment } if self.sitting.done.is_none() => {
+                store.create_run(run, self.sitting.plan, environment)?;
+                self.is_ours = true;
+            }
+            Event::NodeReady { environment } => self.environment = Some(environment.clone()),
+            Event::VolumesReady { volumes } => {
+                self.is_ours = true;
+                if let Some(environment) = self.environment.take() {
+                    store.set_environment(run, &environment)?;
+                }
+                store.set_volumes(run, volumes)?;
+            }
+            Event::TrialFinished { record } => store.append_trial(run, record)?,
+            Event::RunFinished { stopped } if self.is_ours => store.finish_run(run, stopped)?,
+            _ => {}
+        }
+        Ok(())
     }
 }
 

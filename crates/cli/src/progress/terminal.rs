@@ -22,8 +22,10 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.enable_steady_tick(TICK);
-        Self { tracker, bar }
+        let this = Self { tracker, bar };
+        this.draw(Instant::now());
+        this.bar.enable_steady_tick(TICK);
+        this
     }
 
     pub(crate) fn tell(&mut self, event: &Event) {
@@ -39,6 +41,11 @@ impl Bar {
             }
             _ => {}
         }
+        self.draw(now);
+    }
+
+    fn draw(&self, now: Instant) {
+        let (finished, total) = self.tracker.count();
         let left = self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
         self.bar.set_length(total.max(1));
         self.bar.set_position(finished);

@@ -75,7 +75,7 @@ impl Engine for FioEngine {
         let mut messages = messages(&reading, &ended);
         check_end(&argv, &ready, &ended, &messages)?;
         let output = reading.report.as_ref().map(|report| {
-            let counted = count(job, &ready.counting, report, ended.end_ns, &mut messages);
+            let counted = count(job, &ready.counting, report, &ended, &mut messages);
             EngineOutput {
                 engine,
                 argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
@@ -100,7 +100,7 @@ fn count(
     job: &Job<'_>,
     counting: &Counting,
     report: &Report,
-    end_ns: u64,
+    ended: &Ended,
     messages: &mut Vec<String>,
 ) -> Counted {
     let asked = |job: &JobReport| match counting {
@@ -115,10 +115,16 @@ fn count(
             Err(why) => messages.push(format!("counted over the whole run, the ramp included: {why}")),
         }
     }
+    let mut span = output::span(report, &asked);
+    if !report.jobs.iter().any(|job| asked(job).ramp) {
+        // All that fio did was counted, also before and between groups of jobs, which don't follow each other at once.
+        let all = ended.waited.as_secs_f64();
+        span = Span { begin_before_end_seconds: all, length_seconds: all };
+    }
     Counted {
         read: output::totals(report, &asked, |j| j.read.as_ref()),
         write: output::totals(report, &asked, |j| j.write.as_ref()),
-        window: window(end_ns, output::span(report, &asked)),
+        window: window(ended.end_ns, span),
     }
 }
 

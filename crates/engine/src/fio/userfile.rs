@@ -272,13 +272,11 @@ fn time(
     let said = |name: &str| user.effective.get(name).and_then(value::seconds);
     let runtime = said("runtime").filter(|s| *s > 0.0);
     let seconds = runtime.unwrap_or(job.trial_seconds);
-    let ramp = said("ramp_time").unwrap_or(job.ramp_seconds);
+    // no ramp but its own: sections may follow one another, and then what the devices did in each ramp can't be told apart
+    let ramp = said("ramp_time").unwrap_or(0.0);
     if runtime.is_none() {
         section.flag("time_based", true);
         section.set("runtime", jobfile::milliseconds(seconds));
-    }
-    if user.effective.get("ramp_time").is_none() {
-        section.set("ramp_time", jobfile::milliseconds(ramp));
     }
     let on = |name: &str| user.effective.get(name).is_some_and(|v| v != "0");
     let final_flush = on("end_fsync") || on("fsync_on_close") || on("end_syncfs");

@@ -7,6 +7,7 @@ use crate::counter::{cpu, keyed, pressure};
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
 use crate::roots::Roots;
+use crate::trespass::Exclusive;
 use record::counter::{ProcessCounters, Sample};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct Subjects {
     pub devices: Vec<String>,
     /// Directory of the trial's control group, v1 blkio or v2.
     pub cgroup: Option<PathBuf>,
+    /// Where nobody but the engine should be, to tell who is there nevertheless; `None` on a lent directory.
+    pub exclusive: Option<Exclusive>,
 }
 
 /// Reads samples from files it keeps open. One instance, one thread.

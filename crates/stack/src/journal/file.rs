@@ -215,7 +215,10 @@ impl Journal {
         let mut text = serde_json::to_vec(line).map_err(|error| failed(io::Error::other(error)))?;
         text.push(b'\n');
         let begin = self.file.stream_position().map_err(failed)?;
-        let written = self.file.write_all(&text).and_then(|()| self.file.sync_data());
+        // undo doesn't need to know what was done, so that may be lost
+        let durable = !matches!(line, Line::Done { .. });
+        let sync = || if durable { self.file.sync_data() } else { Ok(()) };
+        let written = (&self.file).write_all(&text).and_then(|()| sync());
         if let Err(error) = written {
             // a full disk: take back the torn line, so that a later one can be read
             let _ = self.file.set_len(begin);

@@ -79,7 +79,7 @@ pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
         of("btrfs-single", emulated(1, 112, free), vec![btrfs(BtrfsProfile::Single, None, None)]),
         of("btrfs-raid0", emulated(2, 128, free), vec![btrfs(BtrfsProfile::Raid0, None, None)]),
         of("btrfs-raid1", emulated(2, 128, free), vec![btrfs(BtrfsProfile::Raid1, raid1, None)]),
-        of("btrfs-raid10", emulated(4, 128, free), vec![btrfs(BtrfsProfile::Raid10, raid1, None)]),
+        of("btrfs-raid10", emulated(2, 128, free), vec![btrfs(BtrfsProfile::Raid10, raid1, None)]),
         of("btrfs-compress", emulated(1, 112, free), vec![btrfs(BtrfsProfile::Single, None, Some(zstd))]),
         of("command-mount", emulated(1, 16, free), vec![ext2_by_hand()]),
         of("command-device", emulated(1, 16, free), vec![device_by_hand(), simple(FsKind::Ext4)]),

@@ -88,9 +88,10 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
                 pid: 7,
                 comm: "a \"b\"\n".to_owned(),
                 read_bytes: 1,
-                write_bytes: 0,
+                ..OtherProcess::default()
             }],
             others_complete: true,
+            ..Evidence::default()
         },
     }
 }
