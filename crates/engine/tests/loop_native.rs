@@ -86,7 +86,6 @@ impl Drop for Throttle {
     }
 }
 
-
 #[test]
 fn loop_a_throttled_volume_gives_its_iops() {
     let Some(_alone) = machine() else { return };
@@ -191,7 +190,9 @@ fn loop_a_killed_worker_is_a_failed_trial() {
     job.started = &kill;
     engine().prepare(&job).unwrap();
     match engine().run(&job) {
-        Err(EngineError::Failed { ended, output: None, .. }) => assert!(ended.contains("signal 9"), "{ended}"),
+        Err(EngineError::Failed { ended, output: None, .. }) => {
+            assert!(ended.contains("signal 9"), "{ended}")
+        }
         other => panic!("{other:?}"),
     }
 }

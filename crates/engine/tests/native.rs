@@ -126,6 +126,24 @@ fn threads_do_the_same_where_they_are_asked_for() {
 }
 
 #[test]
+fn a_kernel_thread_submits_where_it_is_asked_to() {
+    let bench = Bench::lent();
+    let mut o = native(Rw::Randrw);
+    o.other.insert("sqthread_poll".into(), "1".into());
+    match run(&bench, &asked(o), 3, 0.4) {
+        Ok(out) => {
+            assert!(raw(&out)["issued_by"].as_str().unwrap().contains("kernel thread"));
+            assert!(out.read.unwrap().ios > 0 && out.write.unwrap().ios > 0);
+        }
+        // Where it isn't allowed it is an error, never something else instead.
+        Err(EngineError::Failed { messages, .. }) => {
+            assert!(messages[0].contains("io_uring can't be set up as asked"), "{messages:?}");
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
 fn buffered_writes_are_flushed_inside_the_measured_time() {
     let bench = Bench::lent();
     let o = Options { direct: false, end_fsync: true, bs_bytes: 65536, ..native(Rw::Write) };

@@ -143,9 +143,7 @@ fn write_rate(options: &Options, stack: &Stack) -> f64 {
 
 /// fio performs its workloads, and verifies the limits of emulated volumes.
 fn needs_fio(plan: &Plan) -> bool {
-    let limited = |volume: &Volume| {
-        matches!(&volume.kind, VolumeKind::Emulate { limits, .. } if *limits != Limits::default())
-    };
+    let limited = |volume: &Volume| matches!(&volume.kind, VolumeKind::Emulate { limits, .. } if *limits != Limits::default());
     let by_fio = |cell: &Cell| cell.workload.engine == EngineKind::Fio;
     plan.cells.iter().any(|cell| by_fio(cell) || cell.stack.volumes.iter().any(limited))
 }

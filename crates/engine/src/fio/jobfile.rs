@@ -3,8 +3,8 @@
 use super::exact::{LOG_PREFIX, Times};
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
-use crate::regions::{Region, assign};
 use crate::contract::Job;
+use crate::regions::{Region, assign};
 use record::workload::{CacheStart, Options};
 use std::time::Duration;
 

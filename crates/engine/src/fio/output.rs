@@ -1,7 +1,7 @@
 //! From fio's report to the record's totals.
 
-use crate::errno;
 use super::json::{Direction, JobReport, Report};
+use crate::errno;
 use record::trial::{ErrorCount, Totals};
 use std::collections::BTreeMap;
 

@@ -83,9 +83,8 @@ mod tests {
     fn ratios(bytes: &[u8]) -> [(&'static str, f64); 3] {
         let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
         zlib.write_all(bytes).unwrap();
-        let ratio = |n: usize| {
-            f64::from(u32::try_from(bytes.len()).unwrap()) / f64::from(u32::try_from(n).unwrap())
-        };
+        let ratio =
+            |n: usize| f64::from(u32::try_from(bytes.len()).unwrap()) / f64::from(u32::try_from(n).unwrap());
         [
             ("lz4", ratio(lz4_flex::block::compress(bytes).len())),
             ("zstd", ratio(zstd::bulk::compress(bytes, 3).unwrap().len())),

@@ -21,7 +21,10 @@ pub(crate) struct Buffers {
 }
 
 // SAFETY: the memory belongs to this value alone and has no tie to the thread that allocated it.
-#[expect(unsafe_code, reason = "a raw pointer isn't Send by itself; the buffers move into their lane's thread")]
+#[expect(
+    unsafe_code,
+    reason = "a raw pointer isn't Send by itself; the buffers move into their lane's thread"
+)]
 unsafe impl Send for Buffers {}
 
 impl Buffers {

@@ -52,9 +52,7 @@ impl Chooser {
             (false, _, _) => Order::Sequential([0; 2]),
             (true, Distribution::Random, false) => Order::Permuted(Permutation::new(blocks, random)),
             (true, Distribution::Random, true) => Order::Even(random),
-            (true, skewed, _) => {
-                Order::Skewed(Box::new(Skewed::new(skewed, blocks, &mut random)), random)
-            }
+            (true, skewed, _) => Order::Skewed(Box::new(Skewed::new(skewed, blocks, &mut random)), random),
         };
         Self {
             reads: task.rw.reads(),
@@ -123,8 +121,12 @@ mod tests {
     use record::workload::Rw;
     use std::collections::BTreeSet;
 
-    const PLACE: Place =
-        Place { path: std::path::PathBuf::new(), offset_bytes: 1 << 20, size_bytes: 100 * 4096, block_device: false };
+    const PLACE: Place = Place {
+        path: std::path::PathBuf::new(),
+        offset_bytes: 1 << 20,
+        size_bytes: 100 * 4096,
+        block_device: false,
+    };
 
     fn choices(task: &Task, n: usize) -> Vec<Choice> {
         let mut chooser = Chooser::new(task, 0, &PLACE);

@@ -115,7 +115,10 @@ fn counter() -> u64 {
 }
 
 /// `CLOCK_MONOTONIC`, in ns.
-#[expect(unsafe_code, reason = "rustix's way into the vDSO doesn't work under valgrind, which counts our instructions")]
+#[expect(
+    unsafe_code,
+    reason = "rustix's way into the vDSO doesn't work under valgrind, which counts our instructions"
+)]
 pub(crate) fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live struct of the type the call fills; this clock always exists.

@@ -61,7 +61,8 @@ impl Engine for NativeEngine {
         let path = job.scratch.join(TASK_FILE);
         let io = |source| EngineError::Io { action: "write", path: path.clone(), source };
         std::fs::write(&path, &input).map_err(io)?;
-        let argv: Vec<OsString> = self.worker.iter().cloned().chain([path.clone().into_os_string()]).collect();
+        let argv: Vec<OsString> =
+            self.worker.iter().cloned().chain([path.clone().into_os_string()]).collect();
         let ended = process::run(&Order {
             argv: argv.clone(),
             scratch: job.scratch,
@@ -136,7 +137,13 @@ fn conclude(
     if !report.errors.is_empty() && !task.continue_on_error {
         let (errors, messages) = (output.errors.clone(), output.messages.clone());
         let ended = "met I/O errors".to_owned();
-        return Err(EngineError::Failed { argv: quoted, ended, errors, messages, output: Some(Box::new(output)) });
+        return Err(EngineError::Failed {
+            argv: quoted,
+            ended,
+            errors,
+            messages,
+            output: Some(Box::new(output)),
+        });
     }
     if report.read.ios + report.write.ios == 0 {
         let reason = "no I/O completed in the measured time".to_owned();
@@ -172,7 +179,10 @@ fn output(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts, bytes and nanoseconds are far below 2^52 or only averaged")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts, bytes and nanoseconds are far below 2^52 or only averaged"
+)]
 fn totals(side: &Side, window: Window) -> Totals {
     let seconds = window.seconds();
     let rate = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };

@@ -6,9 +6,7 @@
 use super::buffer::Generator;
 use super::buffers::Buffers;
 use crate::contract::Job;
-use crate::data::{
-    UNIT_BYTES, check_device, check_in_place, clear, create, io_error, whole_blocks,
-};
+use crate::data::{UNIT_BYTES, check_device, check_in_place, clear, create, io_error, whole_blocks};
 use crate::error::EngineError;
 use crate::regions::{Region, assign};
 use device::Place;
@@ -76,11 +74,17 @@ impl Progress<'_> {
     }
 }
 
-fn write(progress: &mut Progress<'_>, options: &Options, region: &Region, stream: u64) -> Result<(), EngineError> {
+fn write(
+    progress: &mut Progress<'_>,
+    options: &Options,
+    region: &Region,
+    stream: u64,
+) -> Result<(), EngineError> {
     let path = &region.path;
     let flags = if region.block { OFlags::DIRECT } else { OFlags::empty() } | OFlags::NOFOLLOW;
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
-    let file = OpenOptions::new().write(true).custom_flags(flags).open(path).map_err(io_error("open", path))?;
+    let file =
+        OpenOptions::new().write(true).custom_flags(flags).open(path).map_err(io_error("open", path))?;
     let (compress, dedupe) = (options.buffer_compress_percentage, options.dedupe_percentage);
     let mut generator = Generator::new(progress.job.seed ^ LAYOUT_SEED, stream, compress, dedupe);
     // Duplicates are whole blocks of the workload's size.

@@ -53,13 +53,14 @@ fn build(task: &Task, entries: u32) -> Result<(IoUring, &'static str), io::Error
         builder
     };
     if task.sqthread_poll {
-        return Ok((base().setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?, "io_uring, submitted by a kernel thread"));
+        return Ok((
+            base().setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?,
+            "io_uring, submitted by a kernel thread",
+        ));
     }
     let newest = base().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(entries);
     match newest {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            Ok((base().build(entries)?, "io_uring"))
-        }
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok((base().build(entries)?, "io_uring")),
         other => Ok((other?, "io_uring, single issuer, deferred task work")),
     }
 }
@@ -70,7 +71,9 @@ pub(crate) fn probe(task: &Task) -> Result<(), NoRing> {
     if ring.params().is_feature_ext_arg() {
         Ok(())
     } else {
-        Err(NoRing::Refused("this kernel's io_uring can't wait with a timeout (Linux 5.11 and newer can)".into()))
+        Err(NoRing::Refused(
+            "this kernel's io_uring can't wait with a timeout (Linux 5.11 and newer can)".into(),
+        ))
     }
 }
 
@@ -417,7 +420,53 @@ fn push(sq: &mut SubmissionQueue<'_>, entry: &squeue::Entry) -> Result<(), Strin
 fn retry(submitted: io::Result<usize>) -> Result<(), String> {
     match submitted {
         Ok(_) => Ok(()),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => Ok(()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {
+            Ok(())
+        }
         Err(error) => Err(format!("io_uring_enter failed: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Free, NoRing, refused, retry};
+    use crate::native::task::Task;
+    use crate::native::testing::task;
+    use record::workload::Rw;
+    use std::io::Error;
+
+    #[test]
+    fn only_a_refusal_leads_to_threads() {
+        let plain = task(Rw::Read);
+        let polled = Task { hipri: true, ..task(Rw::Read) };
+        let kind = |task: &Task, errno| {
+            matches!(refused(task, &Error::from_raw_os_error(errno)), NoRing::Refused(_))
+        };
+        for errno in [libc::ENOSYS, libc::EPERM, libc::EACCES] {
+            assert!(kind(&plain, errno));
+            assert!(!kind(&polled, errno), "threads can't do what was asked");
+        }
+        for errno in [libc::EINVAL, libc::ENOMEM, libc::EMFILE] {
+            assert!(!kind(&plain, errno));
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_did_not_take_is_given_again() {
+        for errno in [libc::EINTR, libc::EAGAIN, libc::EBUSY] {
+            assert_eq!(retry(Err(Error::from_raw_os_error(errno))), Ok(()));
+        }
+        assert!(retry(Err(Error::from_raw_os_error(libc::EBADF))).is_err());
+    }
+
+    #[test]
+    fn the_slot_used_last_is_used_next() {
+        let mut free = Free::new(3);
+        assert_eq!((free.pop(), free.pop()), (Some(0), Some(1)));
+        free.push(0);
+        assert!(!free.all());
+        assert_eq!((free.pop(), free.pop(), free.pop()), (Some(0), Some(2), None));
+        [2, 1, 0].into_iter().for_each(|slot| free.push(slot));
+        assert!(free.all());
     }
 }

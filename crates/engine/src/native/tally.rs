@@ -64,8 +64,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new(span: Span) -> Self {
-        let current =
-            KINDS.map(|_| Current { histogram: Histogram::new(), bytes: 0, sum_ns: 0, max_ns: 0 });
+        let current = KINDS.map(|_| Current { histogram: Histogram::new(), bytes: 0, sum_ns: 0, max_ns: 0 });
         let marks = Vec::with_capacity(4096);
         let bins = Vec::with_capacity(BINS_RESERVED);
         Self { span, current, next_ns: span.start_ns, interval: None, marks, bins, errors: Vec::new() }

@@ -12,9 +12,9 @@ use crate::data::is_ours;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::Mutex;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 use thiserror::Error;
@@ -230,7 +230,10 @@ fn on_threads(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Resul
                 format!("a thread for job{job} can't be started: {error}")
             })?);
         }
-        lanes.into_iter().map(|lane| lane.join().map_err(|_| "a lane panicked".to_owned())).collect::<Result<Vec<_>, _>>()
+        lanes
+            .into_iter()
+            .map(|lane| lane.join().map_err(|_| "a lane panicked".to_owned()))
+            .collect::<Result<Vec<_>, _>>()
     })?;
     if let Some(last) = finished.pop() {
         finished.push(flush(shared, job, &file, last));
@@ -310,7 +313,8 @@ fn watch(start: &Start, said: &Receiver<String>, messages: &mut Vec<String>, err
         }
     }
     let ended = Usage::now();
-    let (first, last) = (first.unwrap_or(ended), if start.span.open_end { ended } else { last.unwrap_or(ended) });
+    let (first, last) =
+        (first.unwrap_or(ended), if start.span.open_end { ended } else { last.unwrap_or(ended) });
     Cost {
         user_seconds: last.user_seconds - first.user_seconds,
         system_seconds: last.system_seconds - first.system_seconds,

@@ -101,7 +101,9 @@ fn fios_notation() {
     assert_eq!(parse("zipf"), Ok(Distribution::Zipf(1.1)));
     assert_eq!(parse("pareto:0.3"), Ok(Distribution::Pareto(0.3)));
     assert_eq!(parse("normal:25"), Ok(Distribution::Normal(25.0)));
-    for refused in ["zoned:50/10:50/90", "zipf:1.1:0.5", "zipf:-1", "pareto:1", "normal", "zipf:x", "randomly"] {
+    for refused in
+        ["zoned:50/10:50/90", "zipf:1.1:0.5", "zipf:-1", "pareto:1", "normal", "zipf:x", "randomly"]
+    {
         assert!(parse(refused).unwrap_err().contains("random_distribution"), "{refused}");
     }
 }
