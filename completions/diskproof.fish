@@ -48,6 +48,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Ta
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tell what this machine can do: tools, privileges, kernel, clock, noise, settings'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The process on the measured machine; speaks to its controller over stdio'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-native" -d 'The native engine\'s worker; performs the task in a file'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "generate" -d 'Write man pages, completions, schema and command reference below a folder'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l seconds -d 'Measured seconds per trial' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l rounds -d 'Rounds: each measures everything once' -r
@@ -191,6 +192,14 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l sudo -d 'au
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
