@@ -7,6 +7,7 @@ use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Totals, TrialRecord};
+use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, Layout, Options};
 
 /// One direction of a trial.
@@ -127,6 +128,13 @@ impl<'a> Facts<'a> {
 
     pub(crate) fn cache_start(&self) -> CacheStart {
         self.cell.workload.cache
+    }
+
+    /// Whether all devices under the ground are ours alone: emulated volumes or claimed disks, no lent directory.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        let ours = |v: &Volume| matches!(v.kind, VolumeKind::Emulate { .. } | VolumeKind::Disk { .. });
+        let volumes = &self.cell.stack.volumes;
+        !volumes.is_empty() && volumes.iter().all(ours)
     }
 
     pub(crate) fn fs(&self) -> Option<&'a str> {
