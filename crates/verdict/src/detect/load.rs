@@ -23,10 +23,10 @@ pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
     };
     let who = match suspect {
         Some(p) => format!(
-            "; {} (pid {}) {}moved {} meanwhile",
+            "; {} (pid {}){} moved {} meanwhile",
             p.comm,
             p.pid,
-            if p.on_ground == Some(true) { "had files of the ground open and " } else { "" },
+            if p.on_ground == Some(true) { " or a child of it had files of the ground open and" } else { "" },
             bytes(float(p.read_bytes.saturating_add(p.write_bytes)))
         ),
         None => String::new(),
