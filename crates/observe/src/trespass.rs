@@ -8,6 +8,7 @@ use crate::counter::tree::numbered;
 use crate::roots::Roots;
 use crate::text::required;
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,12 +43,12 @@ impl Marks {
     fn of(exclusive: &Exclusive) -> Option<Self> {
         let mut marks = Self::default();
         if let Some(directory) = &exclusive.directory {
-            let found = look_at(directory)?;
+            let found = look_at(directory).ok()?;
             marks.file_systems.push((found.stx_dev_major, found.stx_dev_minor));
             marks.mount = mount_of(&found);
         }
         for device in &exclusive.devices {
-            let found = look_at(device)?;
+            let found = look_at(device).ok()?;
             marks.devices.push((found.stx_rdev_major, found.stx_rdev_minor));
         }
         Some(marks)
@@ -62,9 +63,9 @@ impl Marks {
 }
 
 /// What the kernel knows without asking: the file system's server may hang, and we with it.
-fn look_at(path: &Path) -> Option<Statx> {
+fn look_at(path: &Path) -> Result<Statx, Errno> {
     let flags = AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-    statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::MNT_ID).ok()
+    statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::MNT_ID)
 }
 
 fn mount_of(file: &Statx) -> Option<u64> {
@@ -127,16 +128,20 @@ impl Lookout {
 
     fn has_open(&self, pid: u32) -> Option<bool> {
         let files = fs::read_dir(self.proc.join(pid.to_string()).join("fd")).ok()?;
+        let mut hidden = false;
         for (count, file) in files.enumerate() {
             if count == MOST_FILES {
                 return None;
             }
-            // A file that was closed meanwhile isn't open.
-            if look_at(&file.ok()?.path()).is_some_and(|file| self.marks.fit(&file)) {
-                return Some(true);
+            match look_at(&file.ok()?.path()) {
+                Ok(file) if self.marks.fit(&file) => return Some(true),
+                // Closed meanwhile, or the process has ended.
+                Ok(_) | Err(Errno::NOENT | Errno::SRCH) => {}
+                // The list may be readable where the files are not: root without CAP_SYS_PTRACE.
+                Err(_) => hidden = true,
             }
         }
-        Some(false)
+        (!hidden).then_some(false)
     }
 
     fn parents(&self, pid: u32) -> Vec<u32> {
@@ -193,13 +198,18 @@ mod tests {
         process(dir.path(), 11, dir.path());
         process(dir.path(), 12, Path::new("/nowhere/at/all"));
         fs::create_dir_all(dir.path().join("proc/13")).unwrap();
+        // Any error but "not there" will do: here, a link to itself.
+        process(dir.path(), 15, &dir.path().join("proc/15/fd/3"));
         let exclusive = Exclusive { directory: Some("/proc".into()), devices: vec![] };
         let roots = Roots::under(dir.path());
         let mut lookout = Lookout::new(&roots, Some(&exclusive), BTreeSet::new()).unwrap();
         lookout.look();
         let found = lookout.into_found();
         assert_eq!(found.on_ground, BTreeMap::from([(10, vec![7])]));
-        assert_eq!([10, 11, 12, 13, 14].map(|pid| found.saw_through(pid)), [false, true, true, false, false]);
+        assert_eq!(
+            [10, 11, 12, 13, 14, 15].map(|pid| found.saw_through(pid)),
+            [false, true, true, false, false, false]
+        );
     }
 
     #[test]

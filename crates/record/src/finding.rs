@@ -46,7 +46,7 @@ pub enum Claim {
     SharedFile,
     /// The engine ran out of CPU.
     EngineCpuBound,
-    /// Others used the same devices during the trial.
+    /// Others used the same devices, or much of the CPU, during the trial.
     Interference,
     /// The counters needed to tell where bytes came from are missing.
     SourceUnknown,

@@ -26,7 +26,7 @@ pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
             (_, Severity::Caveat) => ("caveat", Tone::Warn),
             (_, Severity::Note) => ("note", Tone::Faint),
         };
-        let head = format!("  {}: {}", paint.text(tone, label), title(finding.claim));
+        let head = format!("  {}: {}", paint.text(tone, label), title(finding));
         out.push_str(&head);
         out.push('\n');
         let example =
@@ -64,8 +64,8 @@ fn worst<'a>(group: &[&'a Finding]) -> &'a Finding {
 }
 
 /// A claim as a heading.
-fn title(claim: Claim) -> &'static str {
-    match claim {
+fn title(finding: &Finding) -> &'static str {
+    match finding.claim {
         Claim::ServedFromHoles => "read from holes, no device was asked",
         Claim::ServedFromPageCache => "served by the page cache",
         Claim::Compressed => "compressed by the file system",
@@ -75,6 +75,8 @@ fn title(claim: Claim) -> &'static str {
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",
         Claim::EngineCpuBound => "short of CPU",
+        // A note is about the CPU, which is nobody's alone.
+        Claim::Interference if finding.severity == Severity::Note => "others used the CPU",
         Claim::Interference => "others used the same devices",
         Claim::SourceUnknown => "nobody can tell where the bytes came from",
         Claim::IntervalTooWide => "the interval is wider than asked",

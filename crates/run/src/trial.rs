@@ -15,7 +15,7 @@ use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
 use record::workload::CacheStart;
 use stack::{Built, Journal, Machine, Volumes};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -106,12 +106,8 @@ fn measure(
     let (bench, steps_cell) = (steps.bench, steps.cell);
     let engine = engine_for(request.cell.workload.engine);
     let throttle = volumes.throttle();
-    let mount = match built.ground.place() {
-        Place::Directory(path) => Some(path.as_path()),
-        Place::Block(_) => None,
-    };
     let roots = observe::Roots::default();
-    record.topology = observe::topology(&roots, built.ground.devices(), mount);
+    record.topology = observe::topology(&roots, built.ground.devices(), directory(built));
     let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
     let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
     let config = Config {
@@ -167,16 +163,19 @@ fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
     // What the user's own programs built may be served by a process that has the devices open: that one belongs there.
     let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_)));
     let mut held = if served { Vec::new() } else { devices.to_vec() };
-    let directory = match built.ground.place() {
-        Place::Directory(path) => Some(path.clone()),
-        Place::Block(path) => {
-            held.push(path.clone());
-            None
-        }
-    };
+    if let Place::Block(path) = built.ground.place() {
+        held.push(path.clone());
+    }
     held.sort();
     held.dedup();
-    Some(Exclusive { directory, devices: held })
+    Some(Exclusive { directory: directory(built).map(Path::to_path_buf), devices: held })
+}
+
+fn directory(built: &Built) -> Option<&Path> {
+    match built.ground.place() {
+        Place::Directory(path) => Some(path),
+        Place::Block(_) => None,
+    }
 }
 
 /// Brings the page cache to the state the workload asks for.

@@ -34,10 +34,10 @@ pub(crate) fn judge(
 
     let own: Vec<&VolumeFacts> =
         volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
-    let mut strongest: BTreeMap<Claim, (u32, Detected)> = BTreeMap::new();
+    let mut strongest: BTreeMap<usize, (u32, Detected)> = BTreeMap::new();
     for (facts, shares) in facts.iter().zip(&shares) {
-        for detected in detect::in_trial(&Scene { facts, shares, volumes: &own }) {
-            remember(&mut strongest, detected);
+        for (detector, detected) in detect::in_trial(&Scene { facts, shares, volumes: &own }) {
+            remember(&mut strongest, detector, detected);
         }
     }
     let mut findings: Vec<Finding> =
@@ -66,10 +66,10 @@ pub(crate) fn judge(
     CellJudgement { view, findings }
 }
 
-fn remember(strongest: &mut BTreeMap<Claim, (u32, Detected)>, detected: Detected) {
-    match strongest.get_mut(&detected.claim) {
+fn remember(strongest: &mut BTreeMap<usize, (u32, Detected)>, detector: usize, detected: Detected) {
+    match strongest.get_mut(&detector) {
         None => {
-            strongest.insert(detected.claim, (1, detected));
+            strongest.insert(detector, (1, detected));
         }
         Some((trials, kept)) => {
             *trials += 1;

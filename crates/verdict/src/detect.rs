@@ -1,5 +1,6 @@
 //! Detectors: each looks at one trial and claims something, or keeps silent.
 
+mod cpu;
 mod ground;
 mod load;
 mod outcome;
@@ -53,9 +54,10 @@ impl Detected {
     }
 }
 
-/// Everything that one trial shows.
-pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<Detected> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 12] = [
+/// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
+/// has the same number, while two things may share a claim.
+pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 13] = [
         source::holes,
         source::page_cache,
         source::compressed,
@@ -65,11 +67,12 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<Detected> {
         ground::double_caching,
         setting::smaller_than_memory,
         setting::shared_file,
-        load::engine_cpu_bound,
+        cpu::engine_cpu_bound,
         load::interference,
+        cpu::others_used_the_cpu,
         load::io_errors,
     ];
-    detectors.iter().filter_map(|detect| detect(scene)).collect()
+    detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }
 
 /// How much a share of bytes that are no storage I/O matters: from half on, the figure is something else.

@@ -7,6 +7,7 @@ use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Totals, TrialRecord};
+use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, Layout, Options};
 
 /// One direction of a trial.
@@ -116,9 +117,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether I/O bypassed the page cache: `None` for a job file, which may do both.
+    /// Whether I/O bypassed the page cache: `None` for a job file that does both.
     pub(crate) fn direct(&self) -> Option<bool> {
-        self.options().map(|o| o.direct)
+        match &self.cell.workload.ask {
+            Ask::Options(options) => Some(options.direct),
+            Ask::JobFile { text, .. } => jobs_direct(text),
+        }
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -127,6 +131,13 @@ impl<'a> Facts<'a> {
 
     pub(crate) fn cache_start(&self) -> CacheStart {
         self.cell.workload.cache
+    }
+
+    /// Whether all devices under the ground are ours alone: emulated volumes or claimed disks, no lent directory.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        let ours = |v: &Volume| matches!(v.kind, VolumeKind::Emulate { .. } | VolumeKind::Disk { .. });
+        let volumes = &self.cell.stack.volumes;
+        !volumes.is_empty() && volumes.iter().all(ours)
     }
 
     pub(crate) fn fs(&self) -> Option<&'a str> {
@@ -232,6 +243,36 @@ fn copies(cell: &Cell) -> f64 {
     }
 }
 
+/// Whether all jobs of a job file bypass the page cache, or none; `None` when they differ. fio's `buffered` is the opposite
+/// of `direct`; the last one said counts, and neither means buffered (fio's HOWTO).
+fn jobs_direct(text: &str) -> Option<bool> {
+    let mut global = false;
+    let mut jobs: Vec<bool> = Vec::new();
+    let mut in_global = false;
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[') {
+            in_global = name.starts_with("global]");
+            if !in_global {
+                jobs.push(global);
+            }
+            continue;
+        }
+        let (name, value) = line.split_once('=').map_or((line, "1"), |(n, v)| (n.trim(), v.trim()));
+        let on = !value.starts_with('0');
+        let direct = match name {
+            "direct" => on,
+            "buffered" => !on,
+            _ => continue,
+        };
+        match jobs.last_mut() {
+            Some(job) if !in_global => *job = direct,
+            _ => global = direct,
+        }
+    }
+    let first = *jobs.first()?;
+    jobs.iter().all(|j| *j == first).then_some(first)
+}
+
 /// Why the ground counts as memory, if it does.
 pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
     if let Some(fs) = topology.fs_type.as_deref().filter(|fs| is_memory_fs(fs)) {
@@ -248,4 +289,21 @@ pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
 
 pub(crate) fn is_memory_fs(fs: &str) -> bool {
     matches!(fs, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jobs_direct;
+
+    #[test]
+    fn job_files_say_whether_they_are_direct() {
+        let of = jobs_direct;
+        assert_eq!(of("[global]\ndirect=1\n[a]\nrw=read\n[b]\n"), Some(true));
+        assert_eq!(of("[global]\nbs=4k\n[a]\n direct = 1 \n[b]\ndirect\n"), Some(true));
+        assert_eq!(of("[a]\nrw=read\n"), Some(false), "fio's default is buffered");
+        assert_eq!(of("[global]\nbuffered=0\n[a]\n"), Some(true));
+        assert_eq!(of("[global]\ndirect=1\n[a]\n[b]\ndirect=0\n"), None, "both");
+        assert_eq!(of("[a]\n[global]\ndirect=1\n[b]\n"), None, "a global section speaks for what follows it");
+        assert_eq!(of(""), None);
+    }
 }

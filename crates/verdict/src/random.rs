@@ -80,10 +80,18 @@ fn build(ground: Ground, moved: Moved, looked: Looked, broken: Broken) -> (Truth
     engine.write = (write > 0).then(|| totals(write / bs, bs));
     (truth.device_read, truth.device_write) = (device_read, device_write);
     (truth.own_read, truth.own_write) = (own_read, own_write);
-    truth.other("dd", own_read.unwrap_or(0), device_write / 2);
+    let (start, length, keep, hide, hz, fs_type) = broken;
+    if hide & 32 != 0 {
+        truth.emulated(devices);
+    }
+    let other = truth.other("dd", own_read.unwrap_or(0), device_write / 2);
+    other.on_ground = (hide & 64 != 0).then_some(true);
+    other.cpu_ticks = own_write;
+    (truth.others_cpu, truth.kernel_cpu) =
+        (own_read.map(|b| b as f64 / 1e4), own_write.map(|b| b as f64 / 1e4));
+    truth.machine_busy = if hide & 128 == 0 { 0.2 } else { 1.0 };
     let mut record = truth.record();
     (record.files_before, record.files_after, record.cache_before, record.cache_after) = looked;
-    let (start, length, keep, hide, hz, fs_type) = broken;
     let window = &mut record.engine.as_mut().unwrap().window;
     (window.start_ns, window.end_ns) = (start, start.saturating_add(length));
     record.evidence.ticks_per_second = hz;

@@ -185,6 +185,21 @@ fn a_finding_counts_its_trials_and_shows_the_strongest() {
 }
 
 #[test]
+fn two_kinds_of_interference_are_two_findings() {
+    let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    t.emulated(1);
+    t.asked(GIB, 0);
+    (t.device_read, t.own_read) = (GIB + GIB / 2, Some(GIB));
+    t.other("dd", GIB / 2, 0).on_ground = Some(true);
+    (t.machine_busy, t.others_cpu) = (0.6, Some(0.5));
+    let view = run(&[(t.cell.clone(), vec![t.record()])], vec![]);
+    let found: Vec<_> = view.findings.iter().map(|f| (f.claim, f.severity, f.trials)).collect();
+    let wide = (Claim::IntervalTooWide, Severity::Note, 1);
+    let both = [(Claim::Interference, Severity::Caveat, 1), (Claim::Interference, Severity::Note, 1), wide];
+    assert_eq!(found, both, "{:?}", view.findings);
+}
+
+#[test]
 fn answers_tell_apart_only_what_is_apart() {
     let far = run(&[cell("a", &[2000, 2010, 1990]), cell("b", &[1500, 1510, 1490])], vec![]);
     assert_eq!((far.answers[0].best.0.as_str(), far.answers[0].tied.len()), ("a", 0));

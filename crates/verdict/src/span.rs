@@ -25,6 +25,14 @@ impl<'a> Span<'a> {
         Self { samples: self.samples, window: Window { start_ns, end_ns: self.window.start_ns } }
     }
 
+    /// From the first sample to the last one.
+    pub(crate) fn whole(&self) -> Self {
+        let instant = |sample: Option<&Sample>| sample.map(|s| s.monotonic_ns);
+        let start_ns = instant(self.samples.first()).unwrap_or(self.window.start_ns);
+        let end_ns = instant(self.samples.last()).unwrap_or(self.window.end_ns).max(start_ns);
+        Self { samples: self.samples, window: Window { start_ns, end_ns } }
+    }
+
     pub(crate) fn seconds(&self) -> f64 {
         self.window.seconds()
     }

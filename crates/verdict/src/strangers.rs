@@ -1,8 +1,12 @@
 //! Bytes on our devices that weren't ours.
 //!
 //! The kernel says which process moved how many bytes, but not on which device; and which device moved how many bytes, but not
-//! for whom. So two witnesses must agree: a surplus on our devices over what the engine accounts for, and a user process
-//! that moved about as much as that surplus. A process that moved a thousand times as much works elsewhere.
+//! for whom. So two witnesses must agree: a surplus on our devices over what the engine accounts for, and a user process that
+//! may have caused it.
+//!
+//! On a lent directory that is one that moved about as much as the surplus: one that moved a thousand times as much works
+//! elsewhere. Where all devices are ours alone it must have been seen with a file of the ground open. Without that the
+//! surplus there is the stack's own: nobody else was there to write it.
 
 use crate::facts::{Facts, Flow};
 use crate::span::float;
@@ -30,19 +34,28 @@ pub(crate) fn surplus<'a>(facts: &Facts<'a>, read: bool) -> Surplus<'a> {
     let Some(device) = flow.device else {
         return Surplus::default();
     };
-    let all_asked = facts.read.asked + facts.write.asked;
-    let least = MATTERS.max(facts.slack(flow)) * all_asked + in_flight(facts);
-    let bytes = device - accounted(facts, flow, read);
-    if bytes < least {
-        return Surplus::default();
-    }
-    let suspect = facts
-        .trial
-        .evidence
-        .others
-        .iter()
-        .filter(|p| !is_kernel_thread(&p.comm))
-        .find(|p| PLAUSIBLE.contains(&(float(if read { p.read_bytes } else { p.write_bytes }) / bytes)));
+    let found = if facts.is_exclusive() {
+        trespassed(facts, flow, device, read)
+    } else {
+        guessed(facts, flow, device, read)
+    };
+    let least = MATTERS.max(facts.slack(flow)) * (facts.read.asked + facts.write.asked) + in_flight(facts);
+    if found.bytes >= least { found } else { Surplus::default() }
+}
+
+/// What those moved who were seen on the ground, as far as the devices moved that much for others than the engine.
+fn trespassed<'a>(facts: &Facts<'a>, flow: &Flow, device: f64, read: bool) -> Surplus<'a> {
+    let on_ground = || users(facts).filter(|p| p.on_ground == Some(true));
+    let theirs: f64 = on_ground().map(|p| moved(p, read)).sum();
+    let suspect = on_ground().max_by(|a, b| moved(a, read).total_cmp(&moved(b, read)));
+    Surplus { bytes: theirs.min(device - engines(facts, flow, read)), suspect }
+}
+
+/// What the devices moved more than the engine and the file system may have caused, if it fits somebody.
+fn guessed<'a>(facts: &Facts<'a>, flow: &Flow, device: f64, read: bool) -> Surplus<'a> {
+    let metadata = if read { 0.0 } else { metadata(facts) };
+    let bytes = device - engines(facts, flow, read) - metadata;
+    let suspect = users(facts).find(|p| PLAUSIBLE.contains(&(moved(p, read) / bytes)));
     let exact = read && flow.own.is_some() && flow.asked > 0.0 && is_charged_exactly(facts);
     let glaring = exact && bytes >= GLARING * flow.asked;
     if suspect.is_some() || glaring { Surplus { bytes, suspect } } else { Surplus::default() }
@@ -54,12 +67,20 @@ pub(crate) fn is_charged_exactly(facts: &Facts<'_>) -> bool {
     facts.before.is_some_and(|f| f.encoded == 0.0)
 }
 
-/// Bytes that the engine may have caused. Where kernel threads work on its behalf, at least what it asked for is its own,
-/// and writes cause writes of metadata.
-fn accounted(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
+/// Other user processes. Kernel threads write back what somebody else dirtied, and serve loop devices: not strangers.
+fn users<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a OtherProcess> {
+    facts.trial.evidence.others.iter().filter(|p| p.kernel != Some(true))
+}
+
+fn moved(process: &OtherProcess, read: bool) -> f64 {
+    float(if read { process.read_bytes } else { process.write_bytes })
+}
+
+/// Bytes that the engine caused. Where kernel threads work on its behalf, at least what it asked for is its own.
+fn engines(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
     match flow.own {
         Some(own) if read && is_charged_exactly(facts) => own,
-        own => own.unwrap_or(0.0).max(flow.asked) + if read { 0.0 } else { metadata(facts) },
+        own => own.unwrap_or(0.0).max(flow.asked),
     }
 }
 
@@ -75,23 +96,4 @@ fn metadata(facts: &Facts<'_>) -> f64 {
 /// Bytes that may be submitted on one side of the window's edge and completed on the other.
 pub(crate) fn in_flight(facts: &Facts<'_>) -> f64 {
     facts.options().map_or(0.0, |o| float(o.bs_bytes) * f64::from(o.iodepth) * f64::from(o.numjobs))
-}
-
-/// Kernel threads write back what somebody else dirtied, and serve loop devices: not strangers.
-fn is_kernel_thread(comm: &str) -> bool {
-    const PREFIXES: [&str; 12] = [
-        "kworker",
-        "jbd2",
-        "btrfs",
-        "xfs",
-        "loop",
-        "ksoftirqd",
-        "kswapd",
-        "dm",
-        "md",
-        "kcopyd",
-        "worker/",
-        "flush",
-    ];
-    PREFIXES.iter().any(|p| comm.starts_with(p))
 }

@@ -11,6 +11,7 @@ use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
+use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
 
@@ -104,6 +105,9 @@ pub(crate) struct Truth {
     pub(crate) thread_cores: f64,
     /// Share of two cores that everything uses.
     pub(crate) machine_busy: f64,
+    /// Shares of it that other user processes and the kernel's threads use; `None`: not counted.
+    pub(crate) others_cpu: Option<f64>,
+    pub(crate) kernel_cpu: Option<f64>,
     pub(crate) dirty_at_end: u64,
 }
 
@@ -137,6 +141,8 @@ impl Truth {
             own_write: None,
             thread_cores: 0.1,
             machine_busy: 0.2,
+            others_cpu: Some(0.1),
+            kernel_cpu: Some(0.02),
             dirty_at_end: 0,
         };
         truth.file(256 * MIB, |_| {});
@@ -182,8 +188,18 @@ impl Truth {
         (engine.read, engine.write) = (some(read_bytes), some(write_bytes));
     }
 
-    pub(crate) fn other(&mut self, comm: &str, read_bytes: u64, write_bytes: u64) {
-        self.trial.evidence.others.push(OtherProcess {
+    /// Emulated volumes under the cell, which nobody else should touch.
+    pub(crate) fn emulated(&mut self, count: u32) {
+        let limits = Limits { read_iops: Some(80), write_iops: Some(80), ..Limits::default() };
+        let kind = VolumeKind::Emulate { size_bytes: GIB, limits };
+        let volume = |i| Volume { name: format!("vol[{i}]"), kind: kind.clone() };
+        self.cell.stack.volumes = (0..count).map(volume).collect();
+    }
+
+    /// A user process beside the engine, not known to be on the ground.
+    pub(crate) fn other(&mut self, comm: &str, read_bytes: u64, write_bytes: u64) -> &mut OtherProcess {
+        let others = &mut self.trial.evidence.others;
+        others.push(OtherProcess {
             pid: 4711,
             comm: comm.to_owned(),
             read_bytes,
@@ -191,6 +207,7 @@ impl Truth {
             kernel: Some(false),
             ..OtherProcess::default()
         });
+        others.last_mut().unwrap()
     }
 
     /// The finished record, with samples that tell this truth.
@@ -198,6 +215,9 @@ impl Truth {
         let mut trial = self.trial.clone();
         let names: Vec<String> = trial.topology.direct().map(|n| n.name.clone()).collect();
         let count = names.len().max(1) as u64;
+        let share = |share: f64| whole(2.0 * share * SECONDS as f64 * 100.0);
+        trial.evidence.others_cpu_ticks = self.others_cpu.map(share);
+        trial.evidence.kernel_cpu_ticks = self.kernel_cpu.map(share);
         trial.evidence.samples = (0..=240_u64)
             .map(|i| {
                 let monotonic_ns = 98 * SECOND + i * SECOND / 10;

@@ -1,6 +1,7 @@
 //! Trials whose truth is made by construction: clean ones must raise no alarm, each trap must be named.
 
 mod clean;
+mod cpu;
 mod load;
 mod source;
 
@@ -16,6 +17,7 @@ fn judged(truth: &Truth) -> (Attribution, Vec<Detected>) {
     let facts = Facts::of(&record, &truth.cell).unwrap();
     let shares = attribute(&facts);
     let found = in_trial(&Scene { facts: &facts, shares: &shares, volumes: &[] });
+    let found: Vec<Detected> = found.into_iter().map(|(_, detected)| detected).collect();
     for f in &found {
         assert!(!f.text.is_empty() && !f.remedy.is_empty() && !f.evidence.is_empty(), "{f:?}");
         assert!(f.evidence.values().all(|v| v.is_finite()), "{f:?}");

@@ -1,4 +1,4 @@
-//! Memory, loop devices, CPU, other processes, errors.
+//! Memory, loop devices, other processes, errors.
 
 use super::{SINGLE, assert_served, claims, judged, only};
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem};
@@ -6,6 +6,7 @@ use record::finding::{Claim, Severity};
 use record::stack::FsKind;
 use record::topology::BlockKind;
 use record::trial::ErrorCount;
+use record::volume::VolumeKind;
 use record::workload::Rw;
 
 #[test]
@@ -41,28 +42,6 @@ fn a_loop_device_without_direct_io() {
 }
 
 #[test]
-fn the_engine_without_cpu() {
-    let base = || {
-        let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
-        t.asked(10 * GIB, 0);
-        t.device_read = 10 * GIB;
-        t
-    };
-    let mut t = base();
-    t.thread_cores = 0.89;
-    assert!(claims(&t).is_empty());
-    t.thread_cores = 0.97;
-    assert_eq!(claims(&t), [Claim::EngineCpuBound]);
-    t.options().other.insert("hipri".to_owned(), "1".to_owned());
-    assert!(claims(&t).is_empty(), "polling uses a core by design");
-    let mut t = base();
-    t.machine_busy = 0.99;
-    let found = judged(&t).1;
-    assert_eq!(found[0].claim, Claim::EngineCpuBound);
-    assert!(found[0].text.contains("all cores"), "{}", found[0].text);
-}
-
-#[test]
 fn others_on_the_same_device() {
     // A second reader, a second writer beside a reader, and a writer under a writer.
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
@@ -84,6 +63,59 @@ fn others_on_the_same_device() {
     t.asked(0, GIB);
     (t.device_write, t.own_write) = (2 * GIB, Some(GIB));
     t.other("postgres", 0, GIB);
+    assert_eq!(claims(&t), [Claim::Interference]);
+}
+
+/// A mix on one emulated volume, of whose I/O somebody else took a share.
+fn trespassed() -> Truth {
+    let mut t = Truth::new(Rw::Randrw, 16384, true, btrfs(SINGLE), 1);
+    t.emulated(1);
+    t.asked(800 * 16384, 800 * 16384);
+    (t.device_read, t.own_read) = (800 * 16384, Some(800 * 16384));
+    (t.device_write, t.own_write) = (1600 * 16384, Some(800 * 16384));
+    t
+}
+
+#[test]
+fn on_a_ground_of_our_own_only_who_was_on_it_interferes() {
+    let mut t = trespassed();
+    t.other("rustc", 0, 800 * 16384).on_ground = Some(false);
+    assert!(claims(&t).is_empty(), "copy-on-write by the stack itself");
+    t.other("dd", 0, 700 * 16384).on_ground = Some(true);
+    let found = judged(&t).1;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].claim, found[0].severity), (Claim::Interference, Severity::Caveat));
+    assert!(
+        found[0].text.contains("dd (pid 4711) or a child of it had files of the ground open"),
+        "{}",
+        found[0].text
+    );
+    assert_eq!(found[0].evidence["surplus_write_bytes"], f64::from(700 * 16384));
+
+    // It moved more than the devices did: the rest was elsewhere.
+    t.trial.evidence.others[1].write_bytes = GIB;
+    assert!((judged(&t).1[0].evidence["surplus_write_bytes"] - f64::from(800 * 16384)).abs() < 16384.0);
+    // It only had a file open.
+    t.trial.evidence.others[1].write_bytes = 16384;
+    assert!(claims(&t).is_empty());
+    // Of before anybody looked, or nobody could.
+    (t.trial.evidence.others[1].write_bytes, t.trial.evidence.others[1].on_ground) = (700 * 16384, None);
+    assert!(claims(&t).is_empty());
+}
+
+#[test]
+fn a_second_reader_on_a_ground_of_our_own_and_beside_a_lent_directory() {
+    let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    t.emulated(1);
+    t.asked(GIB, 0);
+    (t.device_read, t.own_read) = (GIB + 300 * MIB, Some(GIB));
+    assert!(claims(&t).is_empty(), "nobody was seen there");
+    t.other("dd", 300 * MIB, 0).on_ground = Some(true);
+    assert_eq!(claims(&t), [Claim::Interference]);
+    // Where one of the volumes is lent, others are at home: magnitudes speak.
+    t.trial.evidence.others[0].on_ground = None;
+    assert!(claims(&t).is_empty());
+    t.cell.stack.volumes[0].kind = VolumeKind::Directory { path: "/srv".into() };
     assert_eq!(claims(&t), [Claim::Interference]);
 }
 

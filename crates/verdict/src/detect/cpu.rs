@@ -1,0 +1,182 @@
+//! Claims about who used the CPU.
+
+use super::{Detected, Scene, evidence};
+use crate::facts::Facts;
+use crate::figures::percent;
+use crate::span::{Span, float};
+use record::counter::{CpuTicks, OtherProcess};
+use record::finding::{Claim, Severity};
+
+/// The share of a core from which a thread has no time left to wait for storage.
+const THREAD_FULL: f64 = 0.90;
+/// The share of all cores that the engine and the kernel used from which there was no CPU left for them.
+const MACHINE_FULL: f64 = 0.85;
+/// The share of all cores from which others' use is worth a note.
+const OTHERS_MATTER: f64 = 0.25;
+/// Processes named in the note, and from which share of all cores on.
+const NAMED: usize = 3;
+const WORTH_NAMING: f64 = 0.02;
+
+/// The engine ran out of CPU. What other processes used is no limit of ours, however busy they kept the machine.
+pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    // Polling uses all the CPU there is, by design.
+    if polls(facts) {
+        return None;
+    }
+    let thread = busiest_thread(facts);
+    let ours = Ours::of(facts);
+    let thread_full = thread.is_some_and(|t| t >= THREAD_FULL);
+    let machine_full = ours.filter(|o| o.sum() >= MACHINE_FULL);
+    if !thread_full && machine_full.is_none() {
+        return None;
+    }
+    let busy = thread.map(|t| format!("the engine's busiest thread used {} of a core", percent(t)));
+    let (text, remedy) = if let Some(ours) = machine_full {
+        let and = busy.map_or(String::new(), |busy| format!("; {busy}"));
+        (
+            format!(
+                "The machine ran out of CPU: of all cores together the engine used {} and the kernel's threads and interrupts {}{and}. The storage may do more.",
+                percent(ours.engine),
+                percent(ours.kernel + ours.interrupts)
+            ),
+            "Use a machine with more cores, larger blocks or fewer jobs, or a stack that asks less of the CPU."
+                .to_owned(),
+        )
+    } else {
+        let jobs = facts.options().map_or(1, |o| o.numjobs);
+        (
+            format!("The engine ran out of CPU: {}. The storage may do more.", busy.unwrap_or_default()),
+            format!("Use more jobs than numjobs: {jobs}, or larger blocks."),
+        )
+    };
+    Some(Detected {
+        claim: Claim::EngineCpuBound,
+        severity: Severity::Caveat,
+        strength: thread.unwrap_or(0.0).max(ours.map_or(0.0, |o| o.sum())),
+        evidence: evidence([
+            ("busiest_thread_cores", thread),
+            ("engine_cpu_share", ours.map(|o| o.engine)),
+            ("kernel_threads_cpu_share", ours.map(|o| o.kernel)),
+            ("interrupts_cpu_share", ours.map(|o| o.interrupts)),
+            ("others_cpu_share", others_share(facts)),
+            ("machine_busy_share", busy_share(&facts.span)),
+            ("busiest_device_busy_share", busiest_device(facts)),
+        ]),
+        text,
+        remedy,
+    })
+}
+
+/// Others used much of the machine's CPU: the figure may be theirs to explain, but nothing says so.
+pub(super) fn others_used_the_cpu(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let share = others_share(facts).filter(|share| *share > OTHERS_MATTER)?;
+    let all = all_ticks(&facts.span.whole())?;
+    let of = |p: &OtherProcess| p.cpu_ticks.map_or(0.0, |ticks| (float(ticks) / all).min(share));
+    let mut users: Vec<&OtherProcess> =
+        facts.trial.evidence.others.iter().filter(|p| p.kernel != Some(true)).collect();
+    users.sort_by(|a, b| of(b).total_cmp(&of(a)));
+    let named: Vec<String> = users
+        .iter()
+        .take(NAMED)
+        .filter(|p| of(p) >= WORTH_NAMING)
+        .map(|p| format!("{} (pid {}) {}", p.comm, p.pid, percent(of(p))))
+        .collect();
+    let who = if named.is_empty() { String::new() } else { format!(", among them {}", named.join(", ")) };
+    Some(Detected {
+        claim: Claim::Interference,
+        severity: Severity::Note,
+        strength: share,
+        evidence: evidence([
+            ("others_cpu_share", Some(share)),
+            ("most_of_one_other_cpu_share", users.first().map(|p| of(p))),
+            ("engine_cpu_share", engine_share(facts)),
+            ("machine_busy_share", busy_share(&facts.span.whole())),
+        ]),
+        text: format!("Others used the CPU: {} of all cores' time went to processes that are not the engine's{who}.", percent(share)),
+        remedy: "Measure again on a quiet machine if this figure depends on the CPU, as with compression, checksums or small blocks on fast devices."
+            .to_owned(),
+    })
+}
+
+fn polls(facts: &Facts<'_>) -> bool {
+    let set = |name: &&str| facts.options().and_then(|o| o.other.get(*name)).is_some_and(|v| v != "0");
+    ["hipri", "sqthread_poll"].iter().any(set)
+}
+
+/// Shares of all cores' time that went into the trial's own I/O.
+#[derive(Debug, Clone, Copy)]
+struct Ours {
+    engine: f64,
+    /// Of all the kernel's threads: they do what the engine asked for, and little else unless others ask too.
+    kernel: f64,
+    interrupts: f64,
+}
+
+impl Ours {
+    /// Counted one by one rather than as what others leave over: who can't be seen (in another container, of another
+    /// user) must not count as ours. `None` when one of them wasn't counted.
+    fn of(facts: &Facts<'_>) -> Option<Self> {
+        let whole = facts.span.whole();
+        let kernel = float(facts.trial.evidence.kernel_cpu_ticks?) / all_ticks(&whole)?;
+        let interrupts = facts.span.grown(|s| s.cpu?.irq).unwrap_or(0.0) / all_ticks(&facts.span)?;
+        Some(Self { engine: engine_share(facts)?, kernel: kernel.min(1.0), interrupts })
+    }
+
+    fn sum(self) -> f64 {
+        (self.engine + self.kernel + self.interrupts).min(1.0)
+    }
+}
+
+fn engine_share(facts: &Facts<'_>) -> Option<f64> {
+    let ticks = facts.span.grown(|s| s.engine.map(|e| e.user_ticks.saturating_add(e.system_ticks)))?;
+    Some((ticks / all_ticks(&facts.span)?).min(1.0))
+}
+
+/// Share of all cores' time that other user processes used, of which no more is believed than the machine was busy.
+fn others_share(facts: &Facts<'_>) -> Option<f64> {
+    let whole = facts.span.whole();
+    let ticks = float(facts.trial.evidence.others_cpu_ticks?);
+    Some((ticks / all_ticks(&whole)?).min(busy_share(&whole)?))
+}
+
+/// Share of a core that the engine's busiest thread used; of the whole engine when it is one job and threads weren't counted.
+fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
+    let ticks = facts.span.grown(|s| s.engine?.busiest_thread_ticks);
+    let per_second = float(facts.trial.evidence.ticks_per_second);
+    let seconds = facts.span.seconds();
+    if let Some(ticks) = ticks
+        && per_second > 0.0
+        && seconds > 0.0
+    {
+        return Some((ticks / per_second / seconds).min(1.0));
+    }
+    let one_job = facts.options().is_some_and(|o| o.numjobs == 1);
+    let (user, system) = (facts.engine.cpu_user_share?, facts.engine.cpu_system_share?);
+    one_job.then_some((user + system).min(1.0))
+}
+
+fn idle(c: CpuTicks) -> u64 {
+    c.idle.saturating_add(c.iowait.unwrap_or(0))
+}
+
+/// All cores' time together; `None` when none went by.
+fn all_ticks(span: &Span<'_>) -> Option<f64> {
+    let parts = |c: CpuTicks| [c.user, c.system, idle(c), c.irq.unwrap_or(0), c.steal.unwrap_or(0)];
+    let all = |c: CpuTicks| parts(c).into_iter().fold(0, u64::saturating_add);
+    span.grown(|s| s.cpu.map(all)).filter(|ticks| *ticks > 0.0)
+}
+
+/// Share of all cores' time that was neither idle nor waiting.
+fn busy_share(span: &Span<'_>) -> Option<f64> {
+    Some((1.0 - span.grown(|s| s.cpu.map(idle))? / all_ticks(span)?).clamp(0.0, 1.0))
+}
+
+fn busiest_device(facts: &Facts<'_>) -> Option<f64> {
+    let share = |name: &str| {
+        let ms = facts.span.grown(|s| s.block.get(name).map(|b| b.busy_ms))?;
+        Some((ms / 1000.0 / facts.span.seconds()).min(1.0))
+    };
+    facts.trial.topology.direct().filter_map(|n| share(&n.name)).reduce(f64::max)
+}
