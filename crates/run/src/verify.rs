@@ -78,16 +78,38 @@ const PROBES: &[Probe] = &[
     Probe { limit: "write_bps", rw: Rw::Write, asked: |l| l.write_bps, rate: |t| t.bytes_per_second },
 ];
 
-/// Small blocks for an IOPS limit, so that bandwidth doesn't get in the way; large ones for a bandwidth limit.
-fn workload(probe: &Probe, size_bytes: u64) -> Workload {
-    let small = probe.rw.is_random();
+/// Small blocks for an IOPS limit, large ones for a bandwidth limit, so that the same direction's other limit doesn't get in
+/// the way; `None` when it does at any block size: then this limit can't bind in any trial either, and is left unverified.
+fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
+    let (iops, bps) = if probe.rw.reads() {
+        (limits.read_iops, limits.read_bps)
+    } else {
+        (limits.write_iops, limits.write_bps)
+    };
+    // A quarter of room, so that the probe tells which of the two it met.
+    let fits = |bs: u64| match (iops, bps) {
+        (Some(iops), Some(bps)) => {
+            let moved = iops.saturating_mul(bs);
+            if probe.rw.is_random() {
+                moved.saturating_add(moved / 4) <= bps
+            } else {
+                moved >= bps.saturating_add(bps / 4)
+            }
+        }
+        _ => true,
+    };
+    let sizes = if probe.rw.is_random() { [4096, 512] } else { [128 << 10, 1 << 20] };
+    sizes.into_iter().find(|&bs| fits(bs))
+}
+
+fn workload(probe: &Probe, bs_bytes: u64, size_bytes: u64) -> Workload {
     Workload {
         name: format!("probe-{}", probe.limit),
         engine: EngineKind::Fio,
         ask: Ask::Options(Options {
             rw: probe.rw,
             rwmixread: 50,
-            bs_bytes: if small { 4096 } else { 128 << 10 },
+            bs_bytes,
             size_bytes,
             iodepth: 16,
             numjobs: 1,
@@ -121,10 +143,10 @@ fn run_probe(
     let outputs: Vec<(String, u64, Result<EngineOutput, String>)> = std::thread::scope(|scope| {
         let running: Vec<_> = raws
             .iter()
-            .filter_map(|raw| (probe.asked)(&raw.limits).map(|asked| (raw, asked)))
-            .map(|(raw, asked)| {
+            .filter_map(|raw| Some((raw, (probe.asked)(&raw.limits)?, block_bytes(probe, &raw.limits)?)))
+            .map(|(raw, asked, bs)| {
                 let size = facts.iter().find(|f| f.name == raw.name).map_or(0, |f| f.size_bytes);
-                let workload = workload(probe, size);
+                let workload = workload(probe, bs, size);
                 let scratch = bench.scratch.join(format!("probe-{}", raw.name));
                 let handle = scope.spawn(move || {
                     std::fs::create_dir_all(&scratch)
@@ -200,9 +222,9 @@ fn refusal(name: &str, verified: &VerifiedLimit, off: f64) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{PROBES, check, refusal, workload};
+    use super::{PROBES, block_bytes, check, refusal, workload};
     use record::trial::{EngineOutput, Totals, Window};
-    use record::volume::VerifiedLimit;
+    use record::volume::{Limits, VerifiedLimit};
     use record::workload::Ask;
 
     fn output(read_iops: f64, write_iops: f64) -> EngineOutput {
@@ -237,9 +259,23 @@ mod tests {
     }
 
     #[test]
+    fn the_other_limit_of_a_direction_does_not_get_in_the_way() {
+        let blocks = |iops, bps| {
+            let limits = Limits { read_iops: iops, read_bps: bps, write_iops: None, write_bps: None };
+            (block_bytes(&PROBES[0], &limits), block_bytes(&PROBES[2], &limits))
+        };
+        assert_eq!(blocks(Some(80), None), (Some(4096), Some(128 << 10)));
+        assert_eq!(blocks(Some(3000), Some(125_000_000)), (Some(4096), Some(128 << 10)));
+        assert_eq!(blocks(Some(80), Some(50_000_000)), (Some(4096), Some(1 << 20)));
+        assert_eq!(blocks(Some(80), Some(1 << 30)), (Some(4096), None), "80 MiB/s at most");
+        assert_eq!(blocks(Some(10_000), Some(10_000_000)), (Some(512), Some(128 << 10)));
+        assert_eq!(blocks(Some(100_000), Some(10_000_000)), (None, Some(128 << 10)));
+    }
+
+    #[test]
     fn probes_are_direct_and_stay_inside_the_volume() {
         for probe in PROBES {
-            let Ask::Options(options) = workload(probe, 300 << 20).ask else { panic!("options") };
+            let Ask::Options(options) = workload(probe, 4096, 300 << 20).ask else { panic!("options") };
             assert!(options.direct);
             assert_eq!(options.size_bytes, 300 << 20);
         }
