@@ -79,7 +79,7 @@ const PROBES: &[Probe] = &[
 ];
 
 /// Small blocks for an IOPS limit, large ones for a bandwidth limit, so that the same direction's other limit doesn't get in
-/// the way; `None` when it does at any block size: then this limit can't bind in any trial either, and is left unverified.
+/// the way; `None` when it does at any block size (the kernel splits larger ones before it counts them): then this limit can't bind in any trial either, and is left unverified.
 fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
     let (iops, bps) = if probe.rw.reads() {
         (limits.read_iops, limits.read_bps)
@@ -98,7 +98,7 @@ fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
         }
         _ => true,
     };
-    let sizes = if probe.rw.is_random() { [4096, 512] } else { [128 << 10, 1 << 20] };
+    let sizes = if probe.rw.is_random() { [4096, 512] } else { [128 << 10, 512 << 10] };
     sizes.into_iter().find(|&bs| fits(bs))
 }
 
@@ -266,8 +266,8 @@ mod tests {
         };
         assert_eq!(blocks(Some(80), None), (Some(4096), Some(128 << 10)));
         assert_eq!(blocks(Some(3000), Some(125_000_000)), (Some(4096), Some(128 << 10)));
-        assert_eq!(blocks(Some(80), Some(50_000_000)), (Some(4096), Some(1 << 20)));
-        assert_eq!(blocks(Some(80), Some(1 << 30)), (Some(4096), None), "80 MiB/s at most");
+        assert_eq!(blocks(Some(80), Some(30_000_000)), (Some(4096), Some(512 << 10)));
+        assert_eq!(blocks(Some(80), Some(1 << 30)), (Some(4096), None), "40 MiB/s at most");
         assert_eq!(blocks(Some(10_000), Some(10_000_000)), (Some(512), Some(128 << 10)));
         assert_eq!(blocks(Some(100_000), Some(10_000_000)), (None, Some(128 << 10)));
     }
