@@ -16,7 +16,7 @@ pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure
     } else {
         Vec::new()
     };
-    runs.sort_by(|a, b| a.id.cmp(&b.id));
+    runs.reverse(); // the store gives the latest first; ids of one second are in no order
     if args.json {
         let list: Vec<_> = runs.iter().map(document).collect();
         let text = serde_json::to_string_pretty(&list).map_err(Failure::ours)?;
