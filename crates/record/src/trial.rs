@@ -79,6 +79,15 @@ pub struct EngineOutput {
     pub read: Option<Totals>,
     /// Totals over all jobs.
     pub write: Option<Totals>,
+    /// Totals over all jobs.
+    #[serde(default)]
+    pub trim: Option<Totals>,
+    /// What checking the content of blocks found; `None` if it was not asked for, or the engine doesn't tell.
+    #[serde(default)]
+    pub verified: Option<Verified>,
+    /// What generating the load cost; `None` if the engine doesn't tell.
+    #[serde(default)]
+    pub generator: Option<GeneratorCost>,
     /// Errors by errno name, and how often.
     pub errors: Vec<ErrorCount>,
     /// CPU of the engine in the measured time, share of one core; as the engine reports it.
@@ -87,6 +96,69 @@ pub struct EngineOutput {
     pub cpu_system_share: Option<f64>,
     /// Whether several jobs used the same file or region.
     pub shared_files: bool,
+}
+
+/// What the load generator itself used in the measured time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorCost {
+    /// CPU time in user mode, all jobs.
+    pub user_seconds: f64,
+    /// CPU time in the kernel, all jobs.
+    pub system_seconds: f64,
+    /// The same of the busiest job's thread, both modes: near the measured time, it had no time to wait.
+    pub busiest_thread_seconds: Option<f64>,
+    /// CPU time per completed I/O, both modes.
+    pub cpu_ns_per_io: Option<f64>,
+    /// Instructions in user mode per completed I/O; `None` where the machine has no such counter.
+    pub user_instructions_per_io: Option<f64>,
+    /// Peak resident memory, I/O buffers included.
+    pub peak_memory_bytes: u64,
+    /// I/O buffers.
+    pub buffer_bytes: u64,
+    /// From being asked to the first I/O.
+    pub startup_ns: u64,
+}
+
+/// What checking the content of blocks found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Bytes whose content was checked during the trial and after it.
+    pub bytes: u64,
+    /// What was wrong; empty: all was as written.
+    pub faults: Vec<VerifyFault>,
+}
+
+/// A kind of wrong content, and where it was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyFault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// Blocks.
+    pub count: u64,
+    /// The file or device.
+    pub path: String,
+    /// The first few, from the begin of the file or device: of the first wrong byte where one is known, else of the block.
+    pub offsets_bytes: Vec<u64>,
+    /// The first one in words, e.g. what was expected and what is there.
+    pub example: String,
+}
+
+/// What may be wrong with a block's content.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum FaultKind {
+    /// Nothing that this trial wrote to it is there: what was there before it still is, or nothing at all.
+    Lost,
+    /// An earlier write of this trial is there; the latest acknowledged one isn't.
+    Stale,
+    /// Parts of it are of different writes.
+    Torn,
+    /// It holds what belongs elsewhere.
+    Misdirected,
+    /// Its bytes are none that were ever written there.
+    Corrupt,
 }
 
 /// A span of CLOCK_MONOTONIC.

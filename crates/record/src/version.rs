@@ -16,7 +16,8 @@ impl FormatVersion {
     /// The version of [`crate::trial::TrialRecord`] and [`crate::plan::Plan`] that this build writes.
     ///
     /// * 1.0: first.
-    pub const RECORD: Self = Self { major: 1, minor: 0 };
+    /// * 1.1: trims, `verified`, `generator`; more options of a workload; the jobs of a job file.
+    pub const RECORD: Self = Self { major: 1, minor: 1 };
 
     /// Whether a reader of version `self` understands what a writer of version `written` wrote.
     #[must_use]

@@ -43,7 +43,19 @@ pub enum Ask {
         text: String,
         /// The most data its jobs will lay out, in bytes.
         size_bytes: u64,
+        /// Its jobs as options, where they use only what the native engine knows; else empty.
+        #[serde(default)]
+        jobs: Vec<NamedJob>,
     },
+}
+
+/// A section of a job file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedJob {
+    /// Its name in the file.
+    pub name: String,
+    /// What it asks for, with all that it inherits.
+    pub options: Options,
 }
 
 /// Access pattern, fio's `rw`.
@@ -62,9 +74,31 @@ pub enum Rw {
     Rw,
     /// Random mixed reads and writes.
     Randrw,
+    /// Sequential trims: blocks are given back to the device or file system.
+    Trim,
+    /// Random trims.
+    Randtrim,
+    /// Sequential; every block is trimmed, then written.
+    Trimwrite,
+    /// Random; every block is trimmed, then written.
+    Randtrimwrite,
 }
 
 impl Rw {
+    /// All, in fio's order.
+    pub const ALL: [Self; 10] = [
+        Self::Read,
+        Self::Write,
+        Self::Trim,
+        Self::Randread,
+        Self::Randwrite,
+        Self::Randtrim,
+        Self::Rw,
+        Self::Randrw,
+        Self::Trimwrite,
+        Self::Randtrimwrite,
+    ];
+
     /// fio's spelling.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -75,25 +109,41 @@ impl Rw {
             Self::Randwrite => "randwrite",
             Self::Rw => "rw",
             Self::Randrw => "randrw",
+            Self::Trim => "trim",
+            Self::Randtrim => "randtrim",
+            Self::Trimwrite => "trimwrite",
+            Self::Randtrimwrite => "randtrimwrite",
         }
     }
 
     /// Whether any I/O is a read.
     #[must_use]
     pub fn reads(self) -> bool {
-        !matches!(self, Self::Write | Self::Randwrite)
+        matches!(self, Self::Read | Self::Randread | Self::Rw | Self::Randrw)
     }
 
     /// Whether any I/O is a write.
     #[must_use]
     pub fn writes(self) -> bool {
-        !matches!(self, Self::Read | Self::Randread)
+        !matches!(self, Self::Read | Self::Randread | Self::Trim | Self::Randtrim)
+    }
+
+    /// Whether any I/O is a trim.
+    #[must_use]
+    pub fn trims(self) -> bool {
+        matches!(self, Self::Trim | Self::Randtrim | Self::Trimwrite | Self::Randtrimwrite)
+    }
+
+    /// Whether reads and writes are mixed.
+    #[must_use]
+    pub fn is_mixed(self) -> bool {
+        matches!(self, Self::Rw | Self::Randrw)
     }
 
     /// Whether offsets are random.
     #[must_use]
     pub fn is_random(self) -> bool {
-        matches!(self, Self::Randread | Self::Randwrite | Self::Randrw)
+        matches!(self, Self::Randread | Self::Randwrite | Self::Randrw | Self::Randtrim | Self::Randtrimwrite)
     }
 }
 
@@ -104,10 +154,25 @@ pub struct Options {
     pub rw: Rw,
     /// Percentage of reads in a mix, 0..=100; fio's default is 50. Ignored by unmixed patterns.
     pub rwmixread: u8,
-    /// Block size.
+    /// Block size; the smallest one with `bsrange` or `bssplit`.
     pub bs_bytes: u64,
-    /// Size of each job's file or region.
+    /// Block sizes are drawn evenly from this range, in multiples of its lower end.
+    #[serde(default)]
+    pub bsrange: Option<SizeRange>,
+    /// Block sizes with their shares of the I/Os, which add up to 100; empty: all alike.
+    #[serde(default)]
+    pub bssplit: Vec<SizeShare>,
+    /// Size of each job's file or region, without what `offset` leaves out.
     pub size_bytes: u64,
+    /// What is left out at the begin of each job's file or region.
+    #[serde(default)]
+    pub offset_bytes: u64,
+    /// Number of files that each job's data is divided into.
+    #[serde(default = "one")]
+    pub nrfiles: u32,
+    /// Name of the one file (on a block device: the one region) that all jobs share; `None`: each has its own.
+    #[serde(default)]
+    pub filename: Option<String>,
     /// I/Os in flight per job.
     pub iodepth: u32,
     /// Number of identical jobs, each with its own file or region.
@@ -120,6 +185,27 @@ pub struct Options {
     pub fsync: u32,
     /// fdatasync after this many writes; 0: never.
     pub fdatasync: u32,
+    /// Whether every write is durable before it completes.
+    #[serde(default)]
+    pub sync: SyncMode,
+    /// Pause after every `thinktime_blocks` I/Os of a job.
+    #[serde(default)]
+    pub thinktime_us: u64,
+    /// How many I/Os are done between two pauses.
+    #[serde(default = "one")]
+    pub thinktime_blocks: u32,
+    /// The trial's measured time; `None`: the experiment's.
+    #[serde(default)]
+    pub runtime_ms: Option<u64>,
+    /// Load before measuring begins; `None`: the experiment's.
+    #[serde(default)]
+    pub ramp_time_ms: Option<u64>,
+    /// Whether the load goes on until its time is up; else it ends when every job went over its data once, if that is sooner.
+    #[serde(default = "yes")]
+    pub time_based: bool,
+    /// fio's `verify`: how blocks are checked, e.g. `crc32c`; `None`: they aren't.
+    #[serde(default)]
+    pub verify: Option<String>,
     /// fsync at the end of the trial, inside the measured time. Default: true for buffered writes.
     pub end_fsync: bool,
     /// Requested compressibility of what is written, percent, 0: incompressible.
@@ -128,12 +214,108 @@ pub struct Options {
     pub dedupe_percentage: u8,
     /// I/Os per second cap per job; `None`: as fast as it goes.
     pub rate_iops: Option<u64>,
+    /// fio's `rate`: bytes per second cap per job; `None`: as fast as it goes.
+    #[serde(default)]
+    pub rate_bytes_per_second: Option<u64>,
+    /// When a rate's I/Os are due.
+    #[serde(default)]
+    pub rate_process: RateProcess,
     /// Random offsets' distribution, fio's syntax, e.g. `random`, `zipf:1.1`.
     pub random_distribution: String,
     /// Whether every block may be hit more than once before all have been hit.
     pub norandommap: bool,
     /// Any other fio option, handed over as it is (checked against a list of those that would point fio elsewhere).
     pub other: BTreeMap<String, String>,
+}
+
+impl Options {
+    /// fio's own defaults (but for `time_based`), with O_DIRECT off and io_uring.
+    #[must_use]
+    pub fn new(rw: Rw, bs_bytes: u64, size_bytes: u64) -> Self {
+        Self {
+            rw,
+            rwmixread: 50,
+            bs_bytes,
+            bsrange: None,
+            bssplit: Vec::new(),
+            size_bytes,
+            offset_bytes: 0,
+            nrfiles: 1,
+            filename: None,
+            iodepth: 1,
+            numjobs: 1,
+            direct: false,
+            ioengine: "io_uring".to_owned(),
+            fsync: 0,
+            fdatasync: 0,
+            sync: SyncMode::None,
+            thinktime_us: 0,
+            thinktime_blocks: 1,
+            runtime_ms: None,
+            ramp_time_ms: None,
+            time_based: true,
+            verify: None,
+            end_fsync: false,
+            buffer_compress_percentage: 0,
+            dedupe_percentage: 0,
+            rate_iops: None,
+            rate_bytes_per_second: None,
+            rate_process: RateProcess::Linear,
+            random_distribution: "random".to_owned(),
+            norandommap: false,
+            other: BTreeMap::new(),
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A range of block sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRange {
+    /// The smallest.
+    pub low_bytes: u64,
+    /// The largest.
+    pub high_bytes: u64,
+}
+
+/// One block size of a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeShare {
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Percentage of the I/Os.
+    pub percent: u8,
+}
+
+/// fio's `sync`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncMode {
+    /// Writes complete when the kernel has them.
+    #[default]
+    None,
+    /// O_DSYNC: when the data is durable.
+    Dsync,
+    /// O_SYNC: when data and metadata are.
+    Sync,
+}
+
+/// fio's `rate_process`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RateProcess {
+    /// At equal distances.
+    #[default]
+    Linear,
+    /// At exponentially distributed distances, as requests of many independent users arrive.
+    Poisson,
 }
 
 /// How the data is laid out before the trial.

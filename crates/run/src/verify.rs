@@ -9,7 +9,6 @@ use record::trial::{EngineOutput, Totals};
 use record::volume::{Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use stack::{Built, Journal, Machine, Volumes};
-use std::collections::BTreeMap;
 
 /// How long each probe measures, and how long it loads the volume before.
 const PROBE_SECONDS: f64 = 2.0;
@@ -107,23 +106,10 @@ fn workload(probe: &Probe, bs_bytes: u64, size_bytes: u64) -> Workload {
         name: format!("probe-{}", probe.limit),
         engine: EngineKind::Fio,
         ask: Ask::Options(Options {
-            rw: probe.rw,
-            rwmixread: 50,
-            bs_bytes,
-            size_bytes,
             iodepth: 16,
-            numjobs: 1,
             direct: true,
             ioengine: "libaio".into(),
-            fsync: 0,
-            fdatasync: 0,
-            end_fsync: false,
-            buffer_compress_percentage: 0,
-            dedupe_percentage: 0,
-            rate_iops: None,
-            random_distribution: "random".into(),
-            norandommap: false,
-            other: BTreeMap::new(),
+            ..Options::new(probe.rw, bs_bytes, size_bytes)
         }),
         layout: Layout::Written,
         cache: CacheStart::Keep,
@@ -238,6 +224,9 @@ mod tests {
             window: Window { start_ns: 0, end_ns: 2_000_000_000 },
             read: totals(read_iops),
             write: totals(write_iops),
+            trim: None,
+            verified: None,
+            generator: None,
             errors: Vec::new(),
             cpu_user_share: None,
             cpu_system_share: None,

@@ -51,23 +51,9 @@ fn open(run: RunId, path: &Path, space: u64) -> Request {
 fn trial(path: &Path) -> TrialRequest {
     let cell = CellId("00112233445566aa".into());
     let options = Options {
-        rw: Rw::Randread,
-        rwmixread: 50,
-        bs_bytes: 4096,
-        size_bytes: 8 << 20,
-        iodepth: 1,
-        numjobs: 1,
-        direct: false,
         ioengine: "psync".into(),
-        fsync: 0,
-        fdatasync: 0,
-        end_fsync: false,
-        buffer_compress_percentage: 0,
-        dedupe_percentage: 0,
         rate_iops: Some(500),
-        random_distribution: "random".into(),
-        norandommap: false,
-        other: BTreeMap::new(),
+        ..Options::new(Rw::Randread, 4096, 8 << 20)
     };
     TrialRequest {
         id: TrialId { cell: cell.clone(), round: 0 },

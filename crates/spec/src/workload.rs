@@ -127,7 +127,7 @@ fn job_file(
             return None;
         }
     };
-    Some(Ask::JobFile { path, text, size_bytes })
+    Some(Ask::JobFile { path, text, size_bytes, jobs: Vec::new() })
 }
 
 /// Reads numbers with their defaults; remembers whether all were sound.
@@ -233,6 +233,7 @@ fn options(
         random_distribution: random_distribution?,
         norandommap: n.switch("norandommap", false, problems),
         other: other?,
+        ..Options::new(rw?, 4096, 0)
     };
     if !n.sound {
         return None;

@@ -53,6 +53,9 @@ pub(crate) fn engine() -> EngineOutput {
         window: Window { start_ns: 100 * SECOND, end_ns: (100 + SECONDS) * SECOND },
         read: None,
         write: None,
+        trim: None,
+        verified: None,
+        generator: None,
         errors: Vec::new(),
         cpu_user_share: Some(0.05),
         cpu_system_share: Some(0.05),
@@ -62,23 +65,11 @@ pub(crate) fn engine() -> EngineOutput {
 
 pub(crate) fn options(rw: Rw, bs: u64, direct: bool) -> Options {
     Options {
-        rw,
-        rwmixread: 50,
-        bs_bytes: bs,
-        size_bytes: 256 * MIB,
         iodepth: 64,
-        numjobs: 1,
         direct,
         ioengine: "libaio".to_owned(),
-        fsync: 0,
-        fdatasync: 0,
         end_fsync: !direct,
-        buffer_compress_percentage: 0,
-        dedupe_percentage: 0,
-        rate_iops: None,
-        random_distribution: "random".to_owned(),
-        norandommap: false,
-        other: BTreeMap::new(),
+        ..Options::new(rw, bs, 256 * MIB)
     }
 }
 

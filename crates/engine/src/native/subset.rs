@@ -133,23 +133,11 @@ mod tests {
 
     fn options(other: &[(&str, &str)]) -> Options {
         Options {
-            rw: Rw::Randread,
-            rwmixread: 50,
-            bs_bytes: 4096,
-            size_bytes: 1 << 20,
             iodepth: 4,
-            numjobs: 1,
             direct: true,
-            ioengine: "io_uring".into(),
-            fsync: 0,
-            fdatasync: 0,
-            end_fsync: false,
-            buffer_compress_percentage: 0,
-            dedupe_percentage: 0,
             rate_iops: Some(100),
-            random_distribution: "random".into(),
-            norandommap: false,
             other: other.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            ..Options::new(Rw::Randread, 4096, 1 << 20)
         }
     }
 

@@ -9,7 +9,6 @@
 use device::{Ground, LentDir};
 use diskproof_engine::Job;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,25 +62,7 @@ impl Bench {
 }
 
 pub fn options(rw: Rw) -> Options {
-    Options {
-        rw,
-        rwmixread: 50,
-        bs_bytes: 4096,
-        size_bytes: 8 << 20,
-        iodepth: 4,
-        numjobs: 1,
-        direct: true,
-        ioengine: "libaio".into(),
-        fsync: 0,
-        fdatasync: 0,
-        end_fsync: false,
-        buffer_compress_percentage: 0,
-        dedupe_percentage: 0,
-        rate_iops: None,
-        random_distribution: "random".into(),
-        norandommap: false,
-        other: BTreeMap::new(),
-    }
+    Options { iodepth: 4, direct: true, ioengine: "libaio".into(), ..Options::new(rw, 4096, 8 << 20) }
 }
 
 pub fn workload(ask: Ask) -> Workload {
@@ -100,7 +81,7 @@ pub fn asked(options: Options) -> Workload {
 
 /// A user's own job file.
 pub fn job_file(text: &str, size_bytes: u64) -> Workload {
-    workload(Ask::JobFile { path: "jobs/mine.fio".into(), text: text.into(), size_bytes })
+    workload(Ask::JobFile { path: "jobs/mine.fio".into(), text: text.into(), size_bytes, jobs: Vec::new() })
 }
 
 /// What is left of `bytes` after gzip, as a share.

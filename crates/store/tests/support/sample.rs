@@ -37,8 +37,12 @@ pub(crate) fn plan(cells: u32, rounds: u32) -> Plan {
 }
 
 fn cell(index: u32) -> Cell {
-    let ask =
-        Ask::JobFile { path: "a.fio".to_owned(), text: "[a]\nrw=read\n".to_owned(), size_bytes: 1 << 20 };
+    let ask = Ask::JobFile {
+        path: "a.fio".to_owned(),
+        text: "[a]\nrw=read\n".to_owned(),
+        size_bytes: 1 << 20,
+        jobs: Vec::new(),
+    };
     Cell {
         id: cell_id(index),
         target: "local".to_owned(),
@@ -109,6 +113,9 @@ fn engine(round: u32) -> EngineOutput {
         window: Window { start_ns: 1, end_ns: u64::MAX },
         read: Some(Totals { ios: 10, bytes: 163_840, seconds: 1.0 / 3.0, latency, ..Totals::default() }),
         write: None,
+        trim: None,
+        verified: None,
+        generator: None,
         errors: Vec::new(),
         cpu_user_share: Some(0.017),
         cpu_system_share: None,

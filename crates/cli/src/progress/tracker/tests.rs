@@ -17,7 +17,7 @@ fn plan() -> Plan {
         workload: Workload {
             name: "randread-4k".to_owned(),
             engine: EngineKind::Fio,
-            ask: Ask::JobFile { path: "x".to_owned(), text: String::new(), size_bytes: 0 },
+            ask: Ask::JobFile { path: "x".to_owned(), text: String::new(), size_bytes: 0, jobs: Vec::new() },
             layout: Layout::Written,
             cache: CacheStart::Cold,
         },
@@ -119,6 +119,9 @@ fn what_a_trial_found_is_told_per_direction() {
         window: Window::default(),
         read: Some(totals(256.0)),
         write: Some(totals(128.4)),
+        trim: None,
+        verified: None,
+        generator: None,
         errors: vec![],
         cpu_user_share: None,
         cpu_system_share: None,
