@@ -110,13 +110,13 @@ fn standard_deviation(samples: &[f64], mean: f64) -> f64 {
 }
 
 /// The two-sided quantile of Student's t for `n` samples.
-fn t_quantile(confidence: f64, n: usize) -> Option<f64> {
+pub(crate) fn t_quantile(confidence: f64, n: usize) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, count(n) - 1.0).ok()?;
     Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of samples are far below 2^52")]
-fn count(n: usize) -> f64 {
+pub(crate) fn count(n: usize) -> f64 {
     n as f64
 }
 
