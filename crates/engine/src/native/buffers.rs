@@ -51,15 +51,16 @@ impl Buffers {
         self.base.wrapping_add(slot * self.stride)
     }
 
-    /// A slot's block, to be filled. No I/O may be in flight on it.
+    /// The first `length` bytes of a slot. No I/O may be in flight on it.
     #[inline]
     #[expect(unsafe_code, reason = "the kernel shares this memory by address, so it can't be a plain slice")]
-    pub(crate) fn block(&mut self, slot: usize) -> &mut [u8] {
+    pub(crate) fn block(&mut self, slot: usize, length: u32) -> &mut [u8] {
         let pointer = self.pointer(slot);
+        let length = (length as usize).min(self.block_bytes);
         // SAFETY: the slot lies within the allocation (checked by `pointer`), is initialized (zeroed), and is borrowed from
         // `self` mutably, so there is no other reference; the lane calls this for free slots only, on which the kernel has no
         // I/O.
-        unsafe { std::slice::from_raw_parts_mut(pointer, self.block_bytes) }
+        unsafe { std::slice::from_raw_parts_mut(pointer, length) }
     }
 
     /// Pieces to register with the kernel, and how many slots are in each.
@@ -109,11 +110,11 @@ mod tests {
         let mut buffers = Buffers::new(5, 5000).unwrap();
         for slot in 0..5 {
             assert_eq!(buffers.pointer(slot) as usize % 4096, 0);
-            buffers.block(slot).fill(u8::try_from(slot).unwrap() + 1);
+            buffers.block(slot, 5000).fill(u8::try_from(slot).unwrap() + 1);
         }
         for slot in 0..5 {
-            assert_eq!(buffers.block(slot).len(), 5000);
-            assert!(buffers.block(slot).iter().all(|b| usize::from(*b) == slot + 1));
+            assert_eq!(buffers.block(slot, 5000).len(), 5000);
+            assert!(buffers.block(slot, 5000).iter().all(|b| usize::from(*b) == slot + 1));
         }
         let (pieces, per_piece) = buffers.pieces();
         assert_eq!(pieces.len(), 1);

@@ -145,7 +145,7 @@ fn conclude(
             output: Some(Box::new(output)),
         });
     }
-    if report.read.ios + report.write.ios == 0 {
+    if report.read.ios + report.write.ios + report.trim.ios == 0 {
         let reason = "no I/O completed in the measured time".to_owned();
         return Err(EngineError::Output { argv: quoted, reason, messages: output.messages });
     }
@@ -170,8 +170,8 @@ fn output(
         raw,
         messages: report.messages.clone(),
         window,
-        read: task.rw.reads().then(|| totals(&report.read, window)),
-        write: task.rw.writes().then(|| totals(&report.write, window)),
+        read: task.reads().then(|| totals(&report.read, window)),
+        write: task.writes().then(|| totals(&report.write, window)),
         trim: None,
         verified: None,
         generator: None,

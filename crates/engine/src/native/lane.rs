@@ -1,12 +1,11 @@
 //! What every lane of I/O has, however it issues.
 
 use super::arrival::Arrivals;
-use super::buffer::Generator;
 use super::chooser::Chooser;
 use super::clock::Clock;
 use super::random::Random;
 use super::tally::{Span, Tally};
-use super::task::{Place, Task};
+use super::task::{JobTask, Place, Task};
 use rustix::fs::{Advice, OFlags};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -47,26 +46,18 @@ pub(crate) struct Start {
     pub(crate) clock: Clock,
 }
 
-/// A job's own sources of I/Os, due times and data.
+/// A job's own sources of I/Os and due times.
 pub(crate) struct Sources {
     pub(crate) chooser: Chooser,
     pub(crate) arrivals: Option<Arrivals>,
-    pub(crate) generator: Option<Generator>,
 }
 
 impl Sources {
-    pub(crate) fn new(task: &Task, job: u32, place: &Place, begin_ns: u64) -> Self {
-        let stream = u64::from(job) << 8;
-        let arrivals =
-            task.rate.map(|rate| Arrivals::new(rate, begin_ns, Random::new(task.seed, stream | 3)));
-        Self { chooser: Chooser::new(task, job, place), arrivals, generator: generator(task, stream | 4) }
+    pub(crate) fn new(task: &Task, number: u32, job: &JobTask, begin_ns: u64) -> Self {
+        let stream = u64::from(number) << 8;
+        let arrivals = job.rate.map(|rate| Arrivals::new(rate, begin_ns, Random::new(task.seed, stream | 3)));
+        Self { chooser: Chooser::new(task.seed, number, job), arrivals }
     }
-}
-
-/// Makes what a stream of writes holds.
-pub(crate) fn generator(task: &Task, stream: u64) -> Option<Generator> {
-    let (compress, dedupe) = (task.buffer_compress_percentage, task.dedupe_percentage);
-    task.rw.writes().then(|| Generator::new(task.seed, stream, compress, dedupe))
 }
 
 /// What a lane ends with.
@@ -76,19 +67,27 @@ pub(crate) struct Finished {
     pub(crate) end_ns: u64,
 }
 
-/// Opens a place for the load.
+/// Opens a job's places for the load.
 ///
 /// # Errors
-/// In words: it isn't there, or isn't what it should be.
-pub(crate) fn open(task: &Task, place: &Place) -> Result<File, String> {
+/// In words: one isn't there, or isn't what it should be.
+pub(crate) fn open(task: &Task, job: &JobTask) -> Result<Vec<File>, String> {
+    job.places.iter().map(|place| open_one(task, job, place)).collect()
+}
+
+fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
     let path = place.path.display();
     let mut flags = OFlags::NOFOLLOW | OFlags::NOATIME;
-    if task.direct {
+    if job.direct {
         flags |= OFlags::DIRECT;
     }
     let open = |flags: OFlags| {
         let flags = i32::try_from(flags.bits()).unwrap_or(0);
-        OpenOptions::new().read(true).write(task.rw.writes()).custom_flags(flags).open(&place.path)
+        OpenOptions::new()
+            .read(true)
+            .write(job.rw.writes() || job.rw.trims())
+            .custom_flags(flags)
+            .open(&place.path)
     };
     // Only a file's owner may leave its access time alone.
     let file = open(flags)
@@ -97,7 +96,7 @@ pub(crate) fn open(task: &Task, place: &Place) -> Result<File, String> {
             _ => Err(error),
         })
         .map_err(|error| match error.raw_os_error() {
-            Some(libc::EINVAL) if task.direct => {
+            Some(libc::EINVAL) if job.direct => {
                 format!("{path} can't be opened with O_DIRECT: {error}; use direct: 0")
             }
             _ => format!("{path} can't be opened: {error}"),

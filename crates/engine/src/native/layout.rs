@@ -95,7 +95,7 @@ fn write(
     let end = offset.saturating_add(whole_blocks(region.size_bytes, UNIT_BYTES));
     while offset < end {
         let length = usize::try_from(end - offset).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-        let piece = buffer.block(0).get_mut(..length).unwrap_or_default();
+        let piece = buffer.block(0, u32::try_from(length).unwrap_or(0));
         piece.chunks_mut(unit).for_each(|block| generator.fill(block));
         file.write_all_at(piece, offset).map_err(io_error("write", path))?;
         offset += length as u64;

@@ -4,9 +4,10 @@ use super::arrival::Arrivals;
 use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
+use super::content::Content;
 use super::lane::{Finished, HUNG_NS, Shared, Sources, Start};
 use super::tally::{Failure, Kind, Tally};
-use super::task::Task;
+use super::task::{JobTask, Task};
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 use std::fs::File;
@@ -89,18 +90,18 @@ fn refused(task: &Task, error: &io::Error) -> NoRing {
 impl Ring {
     /// # Errors
     /// In words.
-    pub(crate) fn new(task: &Task, file: &File) -> Result<Self, String> {
-        let depth = usize::try_from(task.iodepth).unwrap_or(usize::MAX).max(1);
-        let block = usize::try_from(task.bs_bytes).unwrap_or(usize::MAX);
-        let entries = task.iodepth.clamp(1, 32_768).next_power_of_two();
+    pub(crate) fn new(task: &Task, job: &JobTask, files: &[File]) -> Result<Self, String> {
+        let depth = usize::try_from(job.iodepth).unwrap_or(usize::MAX).max(1);
+        let entries = job.iodepth.clamp(1, 32_768).next_power_of_two();
         let (ring, how) = build(task, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
         if usize::try_from(ring.params().cq_entries()).unwrap_or(0) < depth {
             return Err(format!("io_uring has no space for {depth} I/Os in flight; use a smaller iodepth"));
         }
-        let buffers = Buffers::new(depth, block)?;
+        let buffers = Buffers::new(depth, job.buffer_bytes())?;
         let mut notes = vec![how.to_owned()];
-        let registered = ring.submitter().register_files(&[file.as_raw_fd()]);
-        registered.map_err(|error| format!("io_uring can't register the file: {error}"))?;
+        let numbers: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
+        let registered = ring.submitter().register_files(&numbers);
+        registered.map_err(|error| format!("io_uring can't register {} files: {error}", numbers.len()))?;
         let slots_per_piece = match register(&ring, &buffers) {
             Ok(per_piece) => {
                 notes.push("registered file and buffers".to_owned());
@@ -128,31 +129,29 @@ impl Ring {
     pub(crate) fn run(
         &mut self,
         shared: &Shared<'_>,
-        job: u32,
-        mut sources: Sources,
+        job: (u32, &JobTask),
+        (mut sources, content): (Sources, Content),
         start: Start,
     ) -> Result<Finished, String> {
-        let depth = usize::try_from(shared.task.iodepth).unwrap_or(1).max(1);
+        let (number, job) = job;
+        let depth = job.iodepth.max(1);
         let tally = Tally::new(start.span);
         let (mut submitter, sq, cq) = self.ring.split();
         // Only saves the kernel a look-up per call.
         let _ = submitter.register_ring_fd();
         let mut flight = Flight {
             shared,
-            job,
+            job: number,
             end_ns: start.span.end_ns,
             now_ns: start.clock.now_ns(),
             clock: start.clock,
             tally,
             sq,
             cq,
-            maker: Maker {
-                buffers: &mut self.buffers,
-                slots_per_piece: self.slots_per_piece,
-                length: u32::try_from(shared.task.bs_bytes).map_err(|_| "bs is too large".to_owned())?,
-            },
-            slots: vec![Slot::FREE; depth],
-            free: Free::new(shared.task.iodepth.max(1)),
+            maker: Maker { buffers: &mut self.buffers, slots_per_piece: self.slots_per_piece },
+            content,
+            slots: vec![Slot::FREE; depth as usize],
+            free: Free::new(depth),
             hang_told_ns: 0,
         };
         let ended = flight.run(&submitter, &mut sources);
@@ -177,36 +176,41 @@ fn register(ring: &IoUring, buffers: &Buffers) -> io::Result<usize> {
 struct Slot {
     /// 0: none is in flight.
     since_ns: u64,
-    offset_bytes: u64,
-    kind: Kind,
+    choice: Choice,
 }
 
 impl Slot {
-    const FREE: Self = Self { since_ns: 0, offset_bytes: 0, kind: Kind::Read };
+    const FREE: Self = Self {
+        since_ns: 0,
+        choice: Choice { kind: Kind::Read, data_only: false, file: 0, length_bytes: 0, offset_bytes: 0 },
+    };
 }
 
 /// Makes entries of the submission queue.
 struct Maker<'a> {
     buffers: &'a mut Buffers,
     slots_per_piece: Option<usize>,
-    length: u32,
 }
 
 impl Maker<'_> {
     #[inline]
-    fn entry(&self, slot: usize, choice: Choice) -> squeue::Entry {
-        let (file, offset) = (Fixed(0), choice.offset_bytes);
+    fn entry(&self, slot: usize, choice: &Choice) -> squeue::Entry {
+        let (file, length, offset) = (Fixed(choice.file), choice.length_bytes, choice.offset_bytes);
         let pointer = self.buffers.pointer(slot);
         let piece = self.slots_per_piece.map(|per| u16::try_from(slot / per).unwrap_or(u16::MAX));
         match (choice.kind, piece) {
             (Kind::Read, Some(piece)) => {
-                opcode::ReadFixed::new(file, pointer, self.length, piece).offset(offset).build()
+                opcode::ReadFixed::new(file, pointer, length, piece).offset(offset).build()
             }
-            (Kind::Read, None) => opcode::Read::new(file, pointer, self.length).offset(offset).build(),
+            (Kind::Read, None) => opcode::Read::new(file, pointer, length).offset(offset).build(),
             (Kind::Write, Some(piece)) => {
-                opcode::WriteFixed::new(file, pointer, self.length, piece).offset(offset).build()
+                opcode::WriteFixed::new(file, pointer, length, piece).offset(offset).build()
             }
-            (Kind::Write, None) => opcode::Write::new(file, pointer, self.length).offset(offset).build(),
+            (Kind::Write, None) => opcode::Write::new(file, pointer, length).offset(offset).build(),
+            (Kind::Trim, _) => opcode::Fallocate::new(file, length.into())
+                .offset(offset)
+                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+                .build(),
             (Kind::Sync, _) => {
                 let flags = if choice.data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
                 opcode::Fsync::new(file).flags(flags).build()
@@ -258,6 +262,7 @@ struct Flight<'r, 's> {
     sq: SubmissionQueue<'r>,
     cq: CompletionQueue<'r>,
     maker: Maker<'r>,
+    content: Content,
     slots: Vec<Slot>,
     free: Free,
     hang_told_ns: u64,
@@ -296,15 +301,13 @@ impl Flight<'_, '_> {
             }
             let Some(slot) = self.free.pop() else { break };
             let choice = sources.chooser.next();
-            if choice.kind == Kind::Write
-                && let Some(generator) = &mut sources.generator
-            {
-                generator.fill(self.maker.buffers.block(slot as usize));
+            if choice.kind == Kind::Write {
+                self.content.fill(self.maker.buffers.block(slot as usize, choice.length_bytes), &choice);
             }
-            let entry = self.maker.entry(slot as usize, choice).user_data(slot.into());
+            let entry = self.maker.entry(slot as usize, &choice).user_data(slot.into());
             push(&mut self.sq, &entry)?;
             if let Some(known) = self.slots.get_mut(slot as usize) {
-                *known = Slot { since_ns: due_ns, offset_bytes: choice.offset_bytes, kind: choice.kind };
+                *known = Slot { since_ns: due_ns, choice };
             }
         }
         if self.free.count < before {
@@ -319,12 +322,12 @@ impl Flight<'_, '_> {
     fn stamp(&mut self, free_before: usize) {
         self.sq.sync();
         self.now_ns = self.clock.now_ns();
-        if self.shared.task.rate.is_none() {
-            // What was popped is still there, just above the top.
-            for slot in self.free.slots.get(self.free.count..free_before).unwrap_or_default() {
-                if let Some(known) = self.slots.get_mut(*slot as usize) {
-                    known.since_ns = self.now_ns;
-                }
+        // What was popped is still there, just above the top.
+        for slot in self.free.slots.get(self.free.count..free_before).unwrap_or_default() {
+            if let Some(known) = self.slots.get_mut(*slot as usize)
+                && known.since_ns == 0
+            {
+                known.since_ns = self.now_ns;
             }
         }
     }
@@ -371,17 +374,18 @@ impl Flight<'_, '_> {
             // What was queued came from `issue`: a slot's number.
             let slot = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
             let Some(known) = self.slots.get_mut(slot as usize) else { continue };
-            let Slot { since_ns, offset_bytes, kind } = *known;
+            let Slot { since_ns, choice } = *known;
             known.since_ns = 0;
             self.free.push(slot);
+            // A flush and a trim answer 0.
+            let moves = matches!(choice.kind, Kind::Read | Kind::Write);
             let result = entry.result();
-            let moved = u32::try_from(result);
-            if moved == Ok(self.maker.length) || (kind == Kind::Sync && result == 0) {
-                let bytes = if kind == Kind::Sync { 0 } else { self.maker.length };
-                self.tally.add(kind, self.now_ns.saturating_sub(since_ns), bytes.into());
+            if u32::try_from(result) == Ok(if moves { choice.length_bytes } else { 0 }) {
+                let latency_ns = self.now_ns.saturating_sub(since_ns);
+                self.tally.add(choice.kind, latency_ns, choice.length_bytes.into());
             } else {
                 let failure = if result < 0 { Failure::Errno(-result) } else { Failure::Short };
-                self.tally.error(self.job, kind, failure, offset_bytes);
+                self.tally.error(self.job, choice.kind, failure, choice.offset_bytes);
                 self.shared.fail();
             }
         }
@@ -400,8 +404,8 @@ impl Flight<'_, '_> {
             let _ = self.shared.say.send(format!(
                 "job{}: a {:?} at offset {} has been in flight for {} s",
                 self.job,
-                oldest.kind,
-                oldest.offset_bytes,
+                oldest.choice.kind,
+                oldest.choice.offset_bytes,
                 age_ns / 1_000_000_000
             ));
         }

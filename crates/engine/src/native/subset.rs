@@ -3,7 +3,8 @@
 use super::arrival::Rate;
 use super::clock::monotonic_ns;
 use super::distribution::Distribution;
-use super::task::{Issue, Place, Task};
+use super::sizes::Sizes;
+use super::task::{Issue, JobTask, Place, Task};
 use crate::contract::Job;
 use crate::regions::Region;
 use record::workload::{CacheStart, Options};
@@ -38,23 +39,27 @@ pub(crate) fn task(job: &Job<'_>, options: &Options, regions: &[Region]) -> Resu
         true => Distribution::parse(&options.random_distribution).map_err(|text| lacks(&text))?,
         false => Distribution::Random,
     };
-    let poisson = other.poisson;
-    Ok(Task {
-        places: regions.iter().map(place).collect(),
+    let bs_bytes = u32::try_from(options.bs_bytes).unwrap_or(u32::MAX);
+    let jobs = regions.iter().enumerate().map(|(number, region)| JobTask {
+        name: format!("job{number}"),
+        places: vec![place(region)],
         rw: options.rw,
         rwmixread: options.rwmixread,
-        bs_bytes: options.bs_bytes,
+        sizes: Sizes::One(bs_bytes),
         iodepth: options.iodepth,
         direct: options.direct,
-        issue,
         fsync: options.fsync,
         fdatasync: options.fdatasync,
         end_fsync: options.end_fsync,
         buffer_compress_percentage: options.buffer_compress_percentage,
         dedupe_percentage: options.dedupe_percentage,
-        rate: options.rate_iops.map(|iops| Rate { iops, poisson }),
+        rate: options.rate_iops.map(|iops| Rate { iops, poisson: other.poisson }),
         random_distribution,
         norandommap: options.norandommap,
+    });
+    Ok(Task {
+        jobs: jobs.collect(),
+        issue,
         continue_on_error: other.continue_on_error,
         hipri: other.hipri,
         sqthread_poll: other.sqthread_poll,

@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 pub(crate) enum Kind {
     Read,
     Write,
+    Trim,
     Sync,
 }
 
-pub(crate) const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Sync];
+pub(crate) const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync];
 
 /// When is what counted; CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ const BINS_RESERVED: usize = 1 << 16;
 /// The counts of one lane.
 pub(crate) struct Tally {
     span: Span,
-    current: [Current; 3],
+    current: [Current; 4],
     next_ns: u64,
     interval: Option<u64>,
     marks: Vec<Mark>,
@@ -164,8 +165,8 @@ impl Failure {
 /// All lanes together.
 #[derive(Default)]
 pub(crate) struct Sum {
-    pub(crate) sides: [Side; 3],
-    pub(crate) series: [Vec<Point>; 3],
+    pub(crate) sides: [Side; 4],
+    pub(crate) series: [Vec<Point>; 4],
     pub(crate) errors: Vec<ErrorSeen>,
 }
 

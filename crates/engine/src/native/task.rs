@@ -2,6 +2,7 @@
 
 use super::arrival::Rate;
 use super::distribution::Distribution;
+use super::sizes::Sizes;
 use record::latency::LatencyHistogram;
 use record::trial::ErrorCount;
 use record::workload::Rw;
@@ -27,16 +28,18 @@ pub(crate) struct Place {
     pub(crate) block_device: bool,
 }
 
-/// A trial's work. Names are fio's.
+/// What one job does. Names are fio's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Task {
+pub(crate) struct JobTask {
+    /// For people.
+    pub(crate) name: String,
+    /// Its files, or spans of the block device.
     pub(crate) places: Vec<Place>,
     pub(crate) rw: Rw,
     pub(crate) rwmixread: u8,
-    pub(crate) bs_bytes: u64,
+    pub(crate) sizes: Sizes,
     pub(crate) iodepth: u32,
     pub(crate) direct: bool,
-    pub(crate) issue: Issue,
     pub(crate) fsync: u32,
     pub(crate) fdatasync: u32,
     pub(crate) end_fsync: bool,
@@ -45,6 +48,26 @@ pub(crate) struct Task {
     pub(crate) rate: Option<Rate>,
     pub(crate) random_distribution: Distribution,
     pub(crate) norandommap: bool,
+}
+
+impl JobTask {
+    /// Blocks in a place, of the smallest size.
+    pub(crate) fn blocks(&self, place: &Place) -> u64 {
+        place.size_bytes / self.sizes.smallest().max(1)
+    }
+
+    /// What a buffer must hold.
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        usize::try_from(self.sizes.largest()).unwrap_or(usize::MAX)
+    }
+}
+
+/// A trial's work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// Each on a lane of its own.
+    pub(crate) jobs: Vec<JobTask>,
+    pub(crate) issue: Issue,
     pub(crate) continue_on_error: bool,
     /// Poll for completions (IORING_SETUP_IOPOLL).
     pub(crate) hipri: bool,
@@ -60,9 +83,19 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Blocks in a place.
-    pub(crate) fn blocks(&self, place: &Place) -> u64 {
-        place.size_bytes / self.bs_bytes.max(1)
+    /// Whether any job reads.
+    pub(crate) fn reads(&self) -> bool {
+        self.jobs.iter().any(|job| job.rw.reads())
+    }
+
+    /// Whether any job writes.
+    pub(crate) fn writes(&self) -> bool {
+        self.jobs.iter().any(|job| job.rw.writes())
+    }
+
+    /// Whether a flush belongs to the measured time.
+    pub(crate) fn open_end(&self) -> bool {
+        self.jobs.iter().any(|job| job.end_fsync && job.rw.writes())
     }
 
     /// Length of an interval of the series: 100 ms, more in trials of over five minutes.
@@ -145,6 +178,7 @@ pub(crate) struct Report {
     pub(crate) end_ns: u64,
     pub(crate) read: Side,
     pub(crate) write: Side,
+    pub(crate) trim: Side,
     /// fsync and fdatasync.
     pub(crate) sync: Side,
     pub(crate) errors: Vec<ErrorSeen>,
@@ -152,5 +186,6 @@ pub(crate) struct Report {
     pub(crate) interval_ms: u64,
     pub(crate) read_series: Vec<Point>,
     pub(crate) write_series: Vec<Point>,
+    pub(crate) trim_series: Vec<Point>,
     pub(crate) messages: Vec<String>,
 }

@@ -1,7 +1,8 @@
 //! Statistics for the tests of what should be random, and a task.
 
 use super::distribution::Distribution;
-use super::task::{Issue, Task};
+use super::sizes::Sizes;
+use super::task::{Issue, JobTask, Task};
 use record::workload::Rw;
 
 /// Pearson's statistic of counts against shares that add up to 1.
@@ -37,16 +38,16 @@ pub(crate) fn kolmogorov(samples: &mut [f64], cumulative: impl Fn(f64) -> f64) -
     distance.fold(0.0, f64::max) * n.sqrt()
 }
 
-/// A task of 4 KiB blocks.
-pub(crate) fn task(rw: Rw) -> Task {
-    Task {
+/// A job of 4 KiB blocks without a place.
+pub(crate) fn job(rw: Rw) -> JobTask {
+    JobTask {
+        name: "job".to_owned(),
         places: Vec::new(),
         rw,
         rwmixread: 50,
-        bs_bytes: 4096,
+        sizes: Sizes::One(4096),
         iodepth: 4,
         direct: true,
-        issue: Issue::IoUring,
         fsync: 0,
         fdatasync: 0,
         end_fsync: false,
@@ -55,6 +56,14 @@ pub(crate) fn task(rw: Rw) -> Task {
         rate: None,
         random_distribution: Distribution::Random,
         norandommap: false,
+    }
+}
+
+/// A task of one such job.
+pub(crate) fn task(rw: Rw) -> Task {
+    Task {
+        jobs: vec![job(rw)],
+        issue: Issue::IoUring,
         continue_on_error: false,
         hipri: false,
         sqthread_poll: false,

@@ -1,9 +1,9 @@
 //! A job on pread and pwrite: one thread for every I/O in flight, for where io_uring is refused or not wanted.
 
-use super::buffer::Generator;
 use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
+use super::content::Content;
 use super::lane::{Finished, Shared, Sources, Start};
 use super::tally::{Failure, Kind, Tally};
 use std::fs::File;
@@ -19,11 +19,11 @@ const LOOK_NS: u64 = 100_000_000;
 pub(crate) struct Thread<'a> {
     pub(crate) shared: &'a Shared<'a>,
     pub(crate) job: u32,
-    pub(crate) file: &'a File,
+    pub(crate) files: &'a [File],
     /// The job's own, taken in turn by its threads.
     pub(crate) sources: &'a Mutex<Sources>,
     /// This thread's data.
-    pub(crate) generator: Option<Generator>,
+    pub(crate) content: Content,
     pub(crate) buffers: Buffers,
 }
 
@@ -40,10 +40,8 @@ impl Thread<'_> {
                 Some(due_ns) if self.sleep_until(due_ns, start.span.end_ns, &clock) => Some(due_ns),
                 Some(_) => break,
             };
-            if choice.kind == Kind::Write
-                && let Some(generator) = &mut self.generator
-            {
-                generator.fill(self.buffers.block(0));
+            if choice.kind == Kind::Write {
+                self.content.fill(self.buffers.block(0, choice.length_bytes), &choice);
             }
             let since_ns = since_ns.unwrap_or_else(|| clock.now_ns());
             let done = self.perform(choice);
@@ -88,16 +86,19 @@ impl Thread<'_> {
 
     /// The bytes moved.
     fn perform(&mut self, choice: Choice) -> Result<u64, Failure> {
-        let block = self.buffers.block(0);
-        let wanted = block.len();
+        let Some(file) = self.files.get(choice.file as usize) else {
+            return Err(Failure::Errno(libc::EBADF));
+        };
+        let block = self.buffers.block(0, choice.length_bytes);
         let moved = match choice.kind {
-            Kind::Read => self.file.read_at(block, choice.offset_bytes),
-            Kind::Write => self.file.write_at(block, choice.offset_bytes),
-            Kind::Sync if choice.data_only => self.file.sync_data().map(|()| 0),
-            Kind::Sync => self.file.sync_all().map(|()| 0),
+            Kind::Read => file.read_at(block, choice.offset_bytes),
+            Kind::Write => file.write_at(block, choice.offset_bytes),
+            Kind::Trim => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            Kind::Sync if choice.data_only => file.sync_data().map(|()| 0),
+            Kind::Sync => file.sync_all().map(|()| 0),
         };
         match moved {
-            Ok(bytes) if bytes == wanted || choice.kind == Kind::Sync => Ok(bytes as u64),
+            Ok(bytes) if bytes == choice.length_bytes as usize => Ok(bytes as u64),
             Ok(_) => Err(Failure::Short),
             Err(error) => Err(failure(&error)),
         }

@@ -2,10 +2,11 @@
 
 use super::buffers::Buffers;
 use super::clock::{Clock, monotonic_ns};
-use super::lane::{Finished, Shared, Sources, Start, generator, open};
+use super::content::Content;
+use super::lane::{Finished, Shared, Sources, Start, open};
 use super::ring::{NoRing, Ring, probe};
 use super::tally::{Kind, Span, Tally, sum};
-use super::task::{Cost, Issue, Place, Report, Side, Task};
+use super::task::{Cost, Issue, JobTask, Report, Side, Task};
 use super::threads::{self, Thread};
 use super::usage::Usage;
 use crate::data::is_ours;
@@ -103,7 +104,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
             }
         }
     }
-    let lanes = u64::from(task.iodepth) * task.places.len() as u64;
+    let lanes: u64 = task.jobs.iter().map(|job| u64::from(job.iodepth)).sum();
     if issue == Issue::Threads && lanes > MOST_THREADS {
         let why = messages.first().map_or(String::new(), |m| format!("{m}; "));
         return Err(format!("{why}{lanes} I/Os in flight would need as many threads; use a smaller iodepth"));
@@ -115,14 +116,14 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
         let (ready, readiness) = channel();
         let mut starts = Vec::new();
         let mut handles = Vec::new();
-        for (job, place) in (0_u32..).zip(&task.places) {
+        for (number, job) in (0_u32..).zip(&task.jobs) {
             let (start, gate) = channel();
             let gate = Gate { ready: ready.clone(), start: gate };
-            handles.push(spawn(scope, shared.clone(), job, place, issue, gate)?);
+            handles.push(spawn(scope, shared.clone(), (number, job), issue, gate)?);
             starts.push(start);
         }
         drop((ready, shared));
-        let set_up: Readiness = all_ready(&readiness, task.places.len());
+        let set_up: Readiness = all_ready(&readiness, task.jobs.len());
         let (issued_by, buffer_bytes) = match set_up {
             Ok(set_up) => set_up,
             Err(why) => {
@@ -147,12 +148,20 @@ struct Made {
 }
 
 fn check(task: &Task) -> Result<(), String> {
-    if task.places.is_empty() || task.iodepth == 0 || task.bs_bytes == 0 || task.trial_ns == 0 {
-        return Err("the task has no places, depth, block size or time".to_owned());
+    if task.jobs.is_empty() || task.trial_ns == 0 {
+        return Err("the task has no jobs or no time".to_owned());
     }
-    for place in &task.places {
-        if task.blocks(place) == 0 {
-            return Err(format!("{} holds no block of {} bytes", place.path.display(), task.bs_bytes));
+    task.jobs.iter().try_for_each(check_job)
+}
+
+fn check_job(job: &JobTask) -> Result<(), String> {
+    let smallest = job.sizes.smallest();
+    if job.places.is_empty() || job.iodepth == 0 || smallest == 0 {
+        return Err(format!("{} has no places, depth or block size", job.name));
+    }
+    for place in &job.places {
+        if job.blocks(place) == 0 {
+            return Err(format!("{} holds no block of {smallest} bytes", place.path.display()));
         }
         if !place.block_device && !is_ours(&place.path) {
             return Err(format!("{} is no data file of diskproof", place.path.display()));
@@ -161,28 +170,32 @@ fn check(task: &Task) -> Result<(), String> {
     Ok(())
 }
 
+/// A job and its number among all.
+type Numbered<'a> = (u32, &'a JobTask);
+
 fn spawn<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     shared: Shared<'env>,
-    job: u32,
-    place: &'env Place,
+    job: Numbered<'env>,
     issue: Issue,
     gate: Gate,
 ) -> Result<Lane<'scope>, String> {
+    let number = job.0;
     Builder::new()
-        .name(format!("job{job}"))
+        .name(format!("job{number}"))
         .stack_size(STACK_BYTES)
         .spawn_scoped(scope, move || match issue {
-            Issue::IoUring => on_ring(&shared, job, place, gate),
-            Issue::Threads => on_threads(&shared, job, place, gate),
+            Issue::IoUring => on_ring(&shared, job, gate),
+            Issue::Threads => on_threads(&shared, job, gate),
         })
-        .map_err(|error| format!("a thread for job{job} can't be started: {error}"))
+        .map_err(|error| format!("a thread for job{number} can't be started: {error}"))
 }
 
-fn on_ring(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Result<Vec<Finished>, String> {
+fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, String> {
     let task = shared.task;
-    let made = open(task, place).and_then(|file| Ring::new(task, &file).map(|ring| (file, ring)));
-    let (file, mut ring) = match made {
+    let (number, asked) = job;
+    let made = open(task, asked).and_then(|files| Ring::new(task, asked, &files).map(|ring| (files, ring)));
+    let (files, mut ring) = match made {
         Ok(made) => made,
         Err(why) => {
             gate.pass(Err(why));
@@ -190,23 +203,24 @@ fn on_ring(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Result<V
         }
     };
     let readiness = Ok((ring.description.clone(), ring.buffer_bytes() as u64));
+    let content = Content::new(task, asked, (u64::from(number) << 8) | 4);
     let Some(start) = gate.pass(readiness) else { return Ok(Vec::new()) };
-    let sources = Sources::new(task, job, place, start.begin_ns);
-    let ended = ring.run(shared, job, sources, start);
+    let sources = Sources::new(task, number, asked, start.begin_ns);
+    let ended = ring.run(shared, job, (sources, content), start);
     if ended.is_err() {
         shared.stop.store(true, Ordering::Relaxed);
     }
-    Ok(vec![flush(shared, job, &file, ended?)])
+    Ok(vec![flush(shared, job, &files, ended?)])
 }
 
-fn on_threads(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Result<Vec<Finished>, String> {
+fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, String> {
     let task = shared.task;
-    let block = usize::try_from(task.bs_bytes).unwrap_or(usize::MAX);
-    let made = open(task, place).and_then(|file| {
-        let buffers = (0..task.iodepth).map(|_| Buffers::new(1, block)).collect::<Result<Vec<_>, _>>()?;
-        Ok((file, buffers))
+    let (number, asked) = job;
+    let made = open(task, asked).and_then(|files| {
+        let buffers = (0..asked.iodepth).map(|_| Buffers::new(1, asked.buffer_bytes()));
+        Ok((files, buffers.collect::<Result<Vec<_>, _>>()?))
     });
-    let (file, buffers) = match made {
+    let (files, buffers) = match made {
         Ok(made) => made,
         Err(why) => {
             gate.pass(Err(why));
@@ -216,18 +230,19 @@ fn on_threads(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Resul
     let bytes: usize = buffers.iter().map(Buffers::bytes).sum();
     let how = "pread and pwrite, one thread for each I/O in flight".to_owned();
     let Some(start) = gate.pass(Ok((how, bytes as u64))) else { return Ok(Vec::new()) };
-    let sources = Mutex::new(Sources::new(task, job, place, start.begin_ns));
+    let sources = Mutex::new(Sources::new(task, number, asked, start.begin_ns));
     let mut finished = std::thread::scope(|scope| {
         let mut lanes = Vec::new();
         for (lane, buffers) in (0_u64..).zip(buffers) {
-            let generator = generator(task, (u64::from(job) << 32) | (lane << 8) | 5);
-            let mut thread = Thread { shared, job, file: &file, sources: &sources, generator, buffers };
+            let content = Content::new(task, asked, (u64::from(number) << 32) | (lane << 8) | 5);
+            let mut thread =
+                Thread { shared, job: number, files: &files, sources: &sources, content, buffers };
             let start = &start;
-            let builder = Builder::new().name(format!("job{job}.{lane}")).stack_size(STACK_BYTES);
+            let builder = Builder::new().name(format!("job{number}.{lane}")).stack_size(STACK_BYTES);
             let spawned = builder.spawn_scoped(scope, move || thread.run(start));
             lanes.push(spawned.map_err(|error| {
                 shared.stop.store(true, Ordering::Relaxed);
-                format!("a thread for job{job} can't be started: {error}")
+                format!("a thread for job{number} can't be started: {error}")
             })?);
         }
         lanes
@@ -236,17 +251,20 @@ fn on_threads(shared: &Shared<'_>, job: u32, place: &Place, gate: Gate) -> Resul
             .collect::<Result<Vec<_>, _>>()
     })?;
     if let Some(last) = finished.pop() {
-        finished.push(flush(shared, job, &file, last));
+        finished.push(flush(shared, job, &files, last));
     }
     Ok(finished)
 }
 
 /// The flush at the end belongs to the measured time.
-fn flush(shared: &Shared<'_>, job: u32, file: &File, mut finished: Finished) -> Finished {
-    if shared.task.end_fsync && shared.task.rw.writes() && !shared.stopped() {
-        if let Err(error) = file.sync_all() {
-            finished.tally.error(job, Kind::Sync, threads::failure(&error), 0);
-            shared.fail();
+fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: Finished) -> Finished {
+    let (number, asked) = job;
+    if asked.end_fsync && asked.rw.writes() && !shared.stopped() {
+        for file in files {
+            if let Err(error) = file.sync_all() {
+                finished.tally.error(number, Kind::Sync, threads::failure(&error), 0);
+                shared.fail();
+            }
         }
         finished.end_ns = monotonic_ns();
     }
@@ -278,7 +296,7 @@ fn begin(task: &Task, mut clock: Clock) -> Start {
         start_ns,
         end_ns: start_ns.saturating_add(task.trial_ns),
         interval_ns: task.interval_ns(),
-        open_end: task.end_fsync && task.rw.writes(),
+        open_end: task.open_end(),
     };
     Start { begin_ns, span, clock }
 }
@@ -344,10 +362,10 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     };
     let tallies: Vec<Tally> = finished.into_iter().map(|f| f.tally).collect();
     let sum = sum(tallies);
-    let [read, write, sync]: [Side; 3] = sum.sides;
-    let [read_series, write_series, _] = sum.series;
+    let [read, write, trim, sync]: [Side; 4] = sum.sides;
+    let [read_series, write_series, trim_series, _] = sum.series;
     let Made { issued_by, messages, mut cost } = made;
-    let ios = read.ios + write.ios;
+    let ios = read.ios + write.ios + trim.ios;
     cost.cpu_ns_per_io = (ios > 0).then(|| (cost.user_seconds + cost.system_seconds) * 1e9 / ios as f64);
     Report {
         issued_by,
@@ -358,12 +376,14 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
         end_ns,
         read,
         write,
+        trim,
         sync,
         errors: sum.errors,
         cost,
         interval_ms: task.interval_ns() / 1_000_000,
         read_series,
         write_series,
+        trim_series,
         messages,
     }
 }
