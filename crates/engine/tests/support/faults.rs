@@ -1,0 +1,223 @@
+//! Grounds on loop devices for tests that break something under a running load.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it; tests may unwrap"
+)]
+
+use crate::support::{Bench, options};
+use device::{Claimed, Ground, Roots};
+use diskproof_engine::native::NativeEngine;
+use diskproof_engine::{Engine, EngineError};
+use host::LocalRunner;
+use record::trial::{EngineOutput, ErrorCount};
+use record::workload::{Options, Rw, Workload};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+use testkit::{Exclusive, LoopDevice, MachineState, Watch};
+
+/// Waiting for what must come ends here; nothing is asserted about how long it takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn engine() -> NativeEngine {
+    NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()])
+}
+
+pub fn native(rw: Rw) -> Options {
+    Options { ioengine: "io_uring".into(), ..options(rw) }
+}
+
+/// The options, with errors ending the load or not.
+pub fn going_on(mut options: Options, go_on: bool) -> Options {
+    options.other.insert("continue_on_error".into(), if go_on { "all" } else { "none" }.into());
+    options
+}
+
+/// The machine for one test alone. Whatever the test does, in the end the machine is as it was.
+pub struct Machine {
+    before: MachineState,
+    _alone: Exclusive,
+}
+
+impl Machine {
+    /// `None` without root.
+    pub fn take() -> Option<Self> {
+        if !testkit::is_root() {
+            println!("skipped: needs root");
+            return None;
+        }
+        let alone = testkit::exclusive();
+        Some(Self { before: MachineState::capture(&Watch::default()), _alone: alone })
+    }
+
+    /// All that the test made has gone. What the kernel lets go of later may take its time.
+    pub fn assert_as_before(&self) {
+        let same = || self.before.diff(&MachineState::capture(&Watch::default()));
+        wait_until("the machine is as before", || same().is_empty());
+    }
+}
+
+/// Waits for something that must come.
+pub fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !come() {
+        assert!(begun.elapsed() < LIMIT, "still waiting after {} s: {what}", LIMIT.as_secs());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub fn tool(argv: &[&str]) -> Result<String, String> {
+    let out = Command::new(argv[0]).args(&argv[1..]).env("LC_ALL", "C").output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+    if out.status.success() { Ok(said) } else { Err(format!("{argv:?}: {said}")) }
+}
+
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("diskproof-native-test-").tempdir().unwrap()
+}
+
+/// A loop device over a file that is written in full.
+pub fn written_loop(bytes: u64, name: &str) -> LoopDevice {
+    let device = LoopDevice::new(bytes, name);
+    let file = File::options().write(true).open(device.backing()).unwrap();
+    let block: Vec<u8> = (0..1_u32 << 20).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
+    (0..bytes >> 20).for_each(|i| file.write_all_at(&block, i << 20).unwrap());
+    file.sync_all().unwrap();
+    device
+}
+
+pub fn claimed(device: &LoopDevice) -> Claimed {
+    device::emulated(&Roots::default(), &LocalRunner, device.path(), device.backing()).unwrap()
+}
+
+/// A file system on a loop device; unmounted when dropped.
+pub struct Mounted {
+    pub point: PathBuf,
+    claim: Claimed,
+    pub device: LoopDevice,
+}
+
+impl Mounted {
+    /// Makes and mounts it.
+    pub fn new(device: LoopDevice, kind: &str) -> Self {
+        let claim = claimed(&device);
+        claim.hand_over();
+        let path = device.path().to_str().unwrap().to_owned();
+        let force = if kind == "xfs" { "-f" } else { "-F" };
+        tool(&[&format!("mkfs.{kind}"), "-q", force, &path]).unwrap();
+        let point = testkit::fresh_dir(&format!("mount-{}", device.name()));
+        let options = if kind == "xfs" { "defaults" } else { "errors=remount-ro" };
+        tool(&["mount", "-o", options, &path, point.to_str().unwrap()]).unwrap();
+        Self { point, claim, device }
+    }
+
+    pub fn bench(&self) -> Bench {
+        Bench::on(scratch(), Ground::directory_on(&[&self.claim], &self.point, &Roots::default()).unwrap())
+    }
+
+    /// The attribute of ext4 in /sys.
+    pub fn ext4(&self, attribute: &str) -> PathBuf {
+        Path::new("/sys/fs/ext4").join(self.device.name()).join(attribute)
+    }
+
+    /// Undoes it, and fails when that can't be done. A ring that died holds its files for a moment.
+    pub fn unmount(self) {
+        let point = self.point.to_str().unwrap().to_owned();
+        wait_until("the ground can be unmounted", || tool(&["umount", &point]).is_ok());
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if !testkit::keep_wreck() {
+            let _ = tool(&["umount", self.point.to_str().unwrap()]);
+            let _ = fs::remove_dir(&self.point);
+        }
+    }
+}
+
+/// I/Os that a loop device has completed.
+pub fn completed(device: &LoopDevice) -> u64 {
+    let text = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+    let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    numbers[0] + numbers[4]
+}
+
+/// What all files of a scratch directory hold: also what the worker says while it runs.
+pub fn said_until_now(scratch: &Path) -> String {
+    let files = fs::read_dir(scratch).unwrap().flatten();
+    files
+        .map(|file| String::from_utf8_lossy(&fs::read(file.path()).unwrap_or_default()).into_owned())
+        .collect()
+}
+
+/// Prepares the workload and runs it; once the load moves data on `device`, `fault` happens beside it. In the end the
+/// worker is gone.
+pub fn run_while(
+    bench: &Bench,
+    device: &LoopDevice,
+    workload: &Workload,
+    seconds: f64,
+    fault: impl FnOnce(u32) + Send,
+) -> Result<EngineOutput, EngineError> {
+    let mut job = bench.job(workload, 5, seconds);
+    engine().prepare(&job).unwrap();
+    let (tell, told) = channel();
+    let started = |pid: u32| tell.send(pid).unwrap();
+    job.started = &started;
+    let before = completed(device);
+    let (ended, pid) = std::thread::scope(|scope| {
+        let breaker = scope.spawn(move || {
+            let pid = told.recv().unwrap();
+            wait_until("the load moves data", || completed(device) > before + 50);
+            fault(pid);
+            pid
+        });
+        let ended = engine().run(&job);
+        (ended, breaker.join().unwrap())
+    });
+    assert_gone(pid);
+    ended
+}
+
+/// A process has ended; nobody but we may still have to take note of it.
+pub fn assert_gone(pid: u32) {
+    wait_until("the worker is gone", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        status.is_empty() || status.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    });
+}
+
+/// What a trial with errors left: a failed one unless it went on.
+pub fn measured(ended: Result<EngineOutput, EngineError>, go_on: bool) -> EngineOutput {
+    match ended {
+        Ok(output) if go_on => output,
+        Err(EngineError::Failed { ended, errors, messages, output: Some(output), .. }) if !go_on => {
+            assert_eq!(ended, "met I/O errors");
+            assert_eq!((&errors, &messages), (&output.errors, &output.messages), "told the same twice");
+            *output
+        }
+        other => panic!("continue_on_error {go_on}: {other:?}"),
+    }
+}
+
+/// The offsets that an entry tells: at most 16, the first seen.
+pub fn offsets(error: &ErrorCount) -> Vec<u64> {
+    let place = error.place.as_deref().unwrap();
+    let (_, list) = place.split_once("offset ").unwrap();
+    let found: Vec<u64> =
+        list.split(", ").filter(|word| *word != "...").map(|w| w.parse().unwrap()).collect();
+    assert_eq!(found.len() as u64, error.count.min(16), "{place}");
+    assert_eq!(list.ends_with(", ..."), error.count > 16, "{place}");
+    found
+}
+
+/// How many errors of a kind there were, in all jobs.
+pub fn count(errors: &[ErrorCount], errno: &str) -> u64 {
+    errors.iter().filter(|error| error.errno == errno).map(|error| error.count).sum()
+}
