@@ -64,7 +64,7 @@ pub(crate) fn create(regions: &[Region], layout: Layout) -> Result<(), EngineErr
     for region in regions {
         let file = OpenOptions::new().write(true).create_new(true).open(&region.path);
         let file = file.map_err(io_error("create", &region.path))?;
-        size(&file, &region.path, whole_blocks(region.size_bytes, UNIT_BYTES), layout)?;
+        size(&file, &region.path, whole_blocks(region.laid_out_bytes(), UNIT_BYTES), layout)?;
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
-//! Where each job works: its own file in a directory, or its own span of a block device.
+//! Where each job works: its own files in a directory, its own span of a block device, or one that jobs share.
 
 use crate::fio::unsafe_text;
 use device::Place;
+use record::workload::Options;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Every file we lay out begins with this.
@@ -10,12 +12,14 @@ pub(crate) const DATA_PREFIX: &str = "diskproof-data.";
 /// Spans of a block device begin at multiples of this.
 const ALIGN_BYTES: u64 = 1 << 20;
 
-/// One job's place.
+/// Where I/O goes: the whole or a part of a file, or a span of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
     /// A file, or the block device.
     pub(crate) path: PathBuf,
-    /// Where it begins; 0 in files.
+    /// What lies before it in the same file or span: laid out, but not touched (fio's `offset`).
+    pub(crate) skipped_bytes: u64,
+    /// Where it begins, from the begin of the file or device.
     pub(crate) offset_bytes: u64,
     /// How long it is.
     pub(crate) size_bytes: u64,
@@ -24,33 +28,116 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    /// Where its file or span begins.
+    pub(crate) fn begin_bytes(&self) -> u64 {
+        self.offset_bytes.saturating_sub(self.skipped_bytes)
+    }
+
     /// Where it ends.
     pub(crate) fn end_bytes(&self) -> u64 {
         self.offset_bytes.saturating_add(self.size_bytes)
     }
+
+    /// What is to be laid out.
+    pub(crate) fn laid_out_bytes(&self) -> u64 {
+        self.skipped_bytes.saturating_add(self.size_bytes)
+    }
 }
 
-/// A place for each of the named jobs.
-///
-/// # Errors
-/// In words, when the place can't be written in a job file or the sizes overflow.
-pub(crate) fn assign(place: &Place, jobs: &[(String, u64)]) -> Result<Vec<Region>, String> {
-    let mut regions = Vec::with_capacity(jobs.len());
-    let mut next = 0_u64;
-    for (name, size_bytes) in jobs {
-        let (path, offset_bytes, block) = match place {
+/// Gives jobs their places, one after the other.
+pub(crate) struct Spans<'a> {
+    place: &'a Place,
+    /// Where the next span of a block device begins.
+    next: u64,
+    /// Regions that several jobs share, by their name.
+    shared: BTreeMap<String, Region>,
+}
+
+impl<'a> Spans<'a> {
+    pub(crate) fn new(place: &'a Place) -> Self {
+        Self { place, next: 0, shared: BTreeMap::new() }
+    }
+
+    /// The files of one job, `nrfiles` of them; or the one that it shares.
+    ///
+    /// # Errors
+    /// In words: a name or number that can't be, or sizes that overflow.
+    pub(crate) fn job(&mut self, name: &str, options: &Options) -> Result<Vec<Region>, String> {
+        match (&options.filename, options.nrfiles) {
+            (Some(filename), 0 | 1) => Ok(vec![self.shared(filename, options)?]),
+            (Some(_), files) => {
+                Err(format!("nrfiles: {files} with filename: a job that names its file has one"))
+            }
+            (None, 0 | 1) => Ok(vec![self.region(name, options.offset_bytes, options.size_bytes)?]),
+            (None, files) => self.several(name, files, options),
+        }
+    }
+
+    fn several(&mut self, name: &str, files: u32, options: &Options) -> Result<Vec<Region>, String> {
+        if matches!(self.place, Place::Block(_)) {
+            return Err(format!("nrfiles: {files} needs a directory; here the ground is a block device"));
+        }
+        let block = options.bs_bytes.max(1);
+        let each = options.size_bytes / u64::from(files) / block * block;
+        if each == 0 {
+            let size = options.size_bytes;
+            return Err(format!("size: {size} bytes in {files} files are less than one block each"));
+        }
+        (0..files).map(|file| self.region(&format!("{name}.{file}"), options.offset_bytes, each)).collect()
+    }
+
+    fn shared(&mut self, filename: &str, options: &Options) -> Result<Region, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if filename.is_empty() || !filename.chars().all(plain) {
+            return Err(format!(
+                "filename: {filename:?} must be a name of letters, digits, '.', '_' and '-'; the file is made inside the ground"
+            ));
+        }
+        let (skipped, size) = (options.offset_bytes, options.size_bytes);
+        if let Some(known) = self.shared.get(filename) {
+            let same = known.skipped_bytes == skipped && known.size_bytes == size;
+            return same.then(|| known.clone()).ok_or_else(|| {
+                format!("filename: jobs that share {filename} must have the same offset and size")
+            });
+        }
+        let region = self.region(filename, skipped, size)?;
+        self.shared.insert(filename.to_owned(), region.clone());
+        Ok(region)
+    }
+
+    fn region(&mut self, name: &str, skipped_bytes: u64, size_bytes: u64) -> Result<Region, String> {
+        let (path, begin, block) = match self.place {
             Place::Directory(directory) => (directory.join(format!("{DATA_PREFIX}{name}")), 0, false),
-            Place::Block(device) => (device.clone(), next, true),
+            Place::Block(device) => (device.clone(), self.next, true),
         };
         writable(&path)?;
-        let region = Region { path, offset_bytes, size_bytes: *size_bytes, block };
-        let end = region.offset_bytes.checked_add(region.size_bytes);
-        next = end
+        let end = begin.checked_add(skipped_bytes).and_then(|at| at.checked_add(size_bytes));
+        self.next = end
             .and_then(|e| e.checked_next_multiple_of(ALIGN_BYTES))
             .ok_or_else(|| "the sizes of its jobs add up to more than 2^64 bytes".to_owned())?;
-        regions.push(region);
+        Ok(Region { path, skipped_bytes, offset_bytes: begin + skipped_bytes, size_bytes, block })
     }
-    Ok(regions)
+}
+
+/// The files of a workload's identical jobs, job by job.
+///
+/// # Errors
+/// See [`Spans::job`].
+pub(crate) fn of_options(place: &Place, options: &Options) -> Result<Vec<Vec<Region>>, String> {
+    let mut spans = Spans::new(place);
+    (0..options.numjobs.max(1)).map(|job| spans.job(&job.to_string(), options)).collect()
+}
+
+/// Every region once, in order: what is to be laid out.
+pub(crate) fn distinct(jobs: &[Vec<Region>]) -> Vec<Region> {
+    let mut all: Vec<Region> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for region in jobs.iter().flatten() {
+        if seen.insert((&region.path, region.offset_bytes)) {
+            all.push(region.clone());
+        }
+    }
+    all
 }
 
 /// Whether fio's job file parser takes a path as it is.
@@ -75,38 +162,4 @@ pub(crate) fn writable(path: &Path) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::assign;
-    use device::Place;
-    use std::path::PathBuf;
-
-    fn jobs(sizes: &[u64]) -> Vec<(String, u64)> {
-        sizes.iter().enumerate().map(|(i, s)| (i.to_string(), *s)).collect()
-    }
-
-    #[test]
-    fn each_job_has_its_own_file() {
-        let r = assign(&Place::Directory(PathBuf::from("/m")), &jobs(&[5, 7])).unwrap();
-        assert_eq!(r[0].path, PathBuf::from("/m/diskproof-data.0"));
-        assert_eq!(r[1].path, PathBuf::from("/m/diskproof-data.1"));
-        assert_eq!((r[1].offset_bytes, r[1].size_bytes), (0, 7));
-    }
-
-    #[test]
-    fn each_job_has_its_own_aligned_span() {
-        let r = assign(&Place::Block(PathBuf::from("/dev/x")), &jobs(&[1 << 20, 5, 4096])).unwrap();
-        assert_eq!(r.iter().map(|r| r.offset_bytes).collect::<Vec<_>>(), [0, 1 << 20, 2 << 20]);
-        for pair in r.windows(2) {
-            assert!(pair[0].end_bytes() <= pair[1].offset_bytes);
-        }
-        assert!(assign(&Place::Block(PathBuf::from("/dev/x")), &jobs(&[u64::MAX])).is_err());
-    }
-
-    #[test]
-    fn paths_that_a_job_file_cannot_hold_are_refused() {
-        for dir in ["/a#b", "/a;b", "/$ncpus", "/a\nb"] {
-            assert!(assign(&Place::Directory(PathBuf::from(dir)), &jobs(&[1])).is_err(), "{dir}");
-        }
-        assert!(assign(&Place::Directory(PathBuf::from("/a b:c\\d")), &jobs(&[1])).is_ok());
-    }
-}
+mod tests;

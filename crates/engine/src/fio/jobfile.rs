@@ -4,7 +4,7 @@ use super::exact::{LOG_PREFIX, Times};
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
 use crate::contract::Job;
-use crate::regions::{Region, assign};
+use crate::regions::{Region, of_options};
 use record::workload::{CacheStart, Options};
 use std::time::Duration;
 
@@ -79,16 +79,15 @@ pub(super) fn times(job: &Job<'_>, options: &Options) -> Times {
 }
 
 /// The regions of a workload's identical jobs.
-pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Region>, String> {
-    let jobs: Vec<_> = (0..options.numjobs.max(1)).map(|i| (i.to_string(), options.size_bytes)).collect();
-    assign(job.ground.place(), &jobs)
+pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Vec<Region>>, String> {
+    of_options(job.ground.place(), options)
 }
 
 /// The job file that performs a workload.
 ///
 /// # Errors
 /// In words, when an option would lead fio elsewhere.
-pub(crate) fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Result<Ini, String> {
+pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> Result<Ini, String> {
     if let Some(why) = forbidden::ioengine(&options.ioengine) {
         return Err(why);
     }
@@ -110,11 +109,11 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Re
         global.set(name, value);
     }
     let mut ini = Ini { sections: vec![global] };
-    ini.sections.extend(regions.iter().enumerate().map(|(index, region)| {
+    for (index, files) in jobs.iter().enumerate() {
         let mut section = Section::new(format!("job{index}"));
-        place(&mut section, region);
-        section
-    }));
+        place(&mut section, files);
+        ini.sections.push(section);
+    }
     Ok(ini)
 }
 
@@ -189,13 +188,22 @@ pub(super) fn reporting(section: &mut Section) {
     section.flag("exitall_on_error", true);
 }
 
-/// One job's place.
-pub(super) fn place(section: &mut Section, region: &Region) {
-    section.set("filename", escape(&region.path.to_string_lossy()));
-    if region.block {
-        section.set("offset", region.offset_bytes);
+/// One job's place. Several files are named by a format, since fio reads lines of 4096 bytes at most.
+fn place(section: &mut Section, files: &[Region]) {
+    let Some(first) = files.first() else { return };
+    match (files.len(), first.path.parent(), first.path.file_name()) {
+        (2.., Some(directory), Some(name)) => {
+            let name = name.to_string_lossy();
+            section.set("directory", escape(&directory.to_string_lossy()));
+            section.set("filename_format", format!("{}.$filenum", name.strip_suffix(".0").unwrap_or(&name)));
+            section.set("nrfiles", files.len());
+        }
+        _ => section.set("filename", escape(&first.path.to_string_lossy())),
     }
-    section.set("size", region.size_bytes);
+    if first.offset_bytes > 0 || first.block {
+        section.set("offset", first.offset_bytes);
+    }
+    section.set("size", files.iter().map(|r| r.size_bytes).sum::<u64>());
 }
 
 /// A seed fio takes: below 2^63, never 0 (all of fio's generators would then start alike), and with its bits mixed

@@ -13,7 +13,7 @@ use crate::data::{
 };
 use crate::error::EngineError;
 use crate::process::{self, GRACE, Order, Why};
-use crate::regions::Region;
+use crate::regions::{Region, distinct};
 use device::Place;
 use record::workload::{Ask, Layout, Options};
 use rustix::fs::ftruncate;
@@ -48,7 +48,7 @@ pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
 /// For a workload's options.
 fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    let regions = jobfile::regions(job, options).map_err(refused)?;
+    let regions = distinct(&jobfile::regions(job, options).map_err(refused)?);
     let block = regions.first().is_some_and(|r| r.block);
     check_device(&regions)?;
     if !block {
@@ -56,7 +56,7 @@ fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError
     }
     // A block device has no holes to leave: what isn't written holds whatever was there before.
     if block || job.workload.layout == Layout::Written {
-        let total = regions.iter().map(|r| whole_blocks(r.size_bytes, UNIT_BYTES)).sum();
+        let total = regions.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum();
         write(job, &render(job, options, &regions), total)?;
     }
     check_in_place(&regions)?;
@@ -184,9 +184,9 @@ fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Ini {
         let names: Vec<_> = chunk.iter().map(|r| escape(&r.path.to_string_lossy())).collect();
         section.set("filename", names.join(":"));
         if block {
-            section.set("offset", chunk.iter().map(|r| r.offset_bytes).min().unwrap_or(0));
+            section.set("offset", chunk.iter().map(Region::begin_bytes).min().unwrap_or(0));
         }
-        section.set("size", chunk.iter().map(|r| whole_blocks(r.size_bytes, UNIT_BYTES)).sum::<u64>());
+        section.set("size", chunk.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum::<u64>());
         ini.sections.push(section);
     }
     ini
@@ -199,7 +199,7 @@ fn block_bytes(options: &Options, regions: &[Region]) -> u64 {
         return options.bs_bytes;
     }
     let mut block = LAYOUT_BLOCK_BYTES;
-    while regions.iter().any(|r| !whole_blocks(r.size_bytes, UNIT_BYTES).is_multiple_of(block)) {
+    while regions.iter().any(|r| !whole_blocks(r.laid_out_bytes(), UNIT_BYTES).is_multiple_of(block)) {
         block /= 2;
     }
     block.max(UNIT_BYTES)

@@ -9,6 +9,7 @@ use crate::contract::{Engine, Job};
 use crate::data;
 use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
+use crate::regions::distinct;
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::trial::{EngineOutput, ErrorCount, Window};
 use record::workload::Ask;
@@ -151,7 +152,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
     match &job.workload.ask {
         Ask::Options(options) => {
             let regions = jobfile::regions(job, options).map_err(refused)?;
-            data::check_in_place(&regions)?;
+            data::check_in_place(&distinct(&regions))?;
             remove_logs(job, options.numjobs)?;
             Ok(Ready {
                 ini: jobfile::render(job, options, &regions).map_err(refused)?,

@@ -8,7 +8,7 @@ use super::buffers::Buffers;
 use crate::contract::Job;
 use crate::data::{UNIT_BYTES, check_device, check_in_place, clear, create, io_error, whole_blocks};
 use crate::error::EngineError;
-use crate::regions::{Region, assign};
+use crate::regions::{Region, of_options};
 use device::Place;
 use record::workload::{Layout, Options};
 use rustix::fs::OFlags;
@@ -25,9 +25,8 @@ const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 
 /// Each job's own file or span, as fio's jobs have them.
 pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Region>, EngineError> {
-    let jobs: Vec<_> = (0..options.numjobs.max(1)).map(|i| (i.to_string(), options.size_bytes)).collect();
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    assign(job.ground.place(), &jobs).map_err(refused)
+    Ok(of_options(job.ground.place(), options).map_err(refused)?.into_iter().flatten().collect())
 }
 
 /// Lays the data out and gives the files, or the device.
@@ -43,7 +42,7 @@ pub(crate) fn prepare(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, 
     }
     // A block device has no holes to leave: what isn't written holds whatever was there before.
     if block || job.workload.layout == Layout::Written {
-        let total = regions.iter().map(|r| whole_blocks(r.size_bytes, UNIT_BYTES)).sum();
+        let total = regions.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum();
         let mut progress = Progress { job, done: 0, total };
         for (region, stream) in regions.iter().zip(0..) {
             write(&mut progress, options, region, stream)?;
@@ -91,8 +90,8 @@ fn write(
     let unit = usize::try_from(options.bs_bytes).unwrap_or(PIECE_BYTES).clamp(1, PIECE_BYTES);
     let refused = |reason| EngineError::Refused { workload: progress.job.workload.name.clone(), reason };
     let mut buffer = Buffers::new(1, PIECE_BYTES).map_err(refused)?;
-    let mut offset = region.offset_bytes;
-    let end = offset.saturating_add(whole_blocks(region.size_bytes, UNIT_BYTES));
+    let mut offset = region.begin_bytes();
+    let end = offset.saturating_add(whole_blocks(region.laid_out_bytes(), UNIT_BYTES));
     while offset < end {
         let length = usize::try_from(end - offset).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
         let piece = buffer.block(0, u32::try_from(length).unwrap_or(0));
