@@ -37,6 +37,20 @@ impl Estimate {
         let half = self.half_width();
         if half == 0.0 { 0.0 } else { half / self.value.abs() }
     }
+
+    /// The same estimate in another unit: value and ends times `factor`. This is all that a derived figure with an exactly known
+    /// constant needs (IOPS per dollar at a list price): a constant adds no doubt. `None` unless the factor is positive and finite.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Option<Self> {
+        let usable = factor.is_finite() && factor > 0.0;
+        let Self { value, low, high, .. } = self;
+        usable.then_some(Self { value: value * factor, low: low * factor, high: high * factor, ..self })
+    }
+}
+
+/// Whether the samples can be estimated from at all: some, all finite, and a confidence strictly between 0 and 1.
+pub(crate) fn usable(samples: &[f64], confidence: f64) -> bool {
+    !samples.is_empty() && confidence > 0.0 && confidence < 1.0 && samples.iter().all(|x| x.is_finite())
 }
 
 /// Mean of independent samples with a two-sided t interval: mean ± t(1 - (1-c)/2, n-1) · s / √n, where s is the sample
@@ -46,8 +60,7 @@ impl Estimate {
 /// `None` when there are no samples, one isn't finite, or `confidence` isn't strictly between 0 and 1.
 #[must_use]
 pub fn mean_t(samples: &[f64], confidence: f64) -> Option<Estimate> {
-    let valid_confidence = confidence > 0.0 && confidence < 1.0;
-    if samples.is_empty() || !valid_confidence || samples.iter().any(|x| !x.is_finite()) {
+    if !usable(samples, confidence) {
         return None;
     }
     let n = samples.len();
@@ -69,11 +82,18 @@ pub fn mean_t(samples: &[f64], confidence: f64) -> Option<Estimate> {
 /// The smallest m with t(c, m) · s / √m ≤ target · |mean|. A forecast, not a promise: s is itself an estimate.
 #[must_use]
 pub fn trials_for(samples: &[f64], confidence: f64, target: f64) -> Option<u32> {
-    const MOST: u32 = 100_000;
     let now = mean_t(samples, confidence)?;
-    let wanted = target * now.value.abs();
     let spread = standard_deviation(samples, now.value);
-    if samples.len() < 2 || spread == 0.0 || wanted.is_nan() || wanted <= 0.0 {
+    if samples.len() < 2 || spread == 0.0 {
+        return None;
+    }
+    trials_for_spread(spread, confidence, target * now.value.abs())
+}
+
+/// The smallest m with t(c, m) · spread / √m ≤ wanted; `None` when there is none that could be done.
+pub(crate) fn trials_for_spread(spread: f64, confidence: f64, wanted: f64) -> Option<u32> {
+    const MOST: u32 = 100_000;
+    if wanted.is_nan() || wanted <= 0.0 {
         return None;
     }
     let tight = |m: u32| {
@@ -95,13 +115,13 @@ pub fn trials_for(samples: &[f64], confidence: f64, target: f64) -> Option<u32> 
 }
 
 /// The arithmetic mean, computed about the first sample so that large equal samples give exactly themselves.
-fn mean(samples: &[f64]) -> f64 {
+pub(crate) fn mean(samples: &[f64]) -> f64 {
     let origin = samples[0];
     origin + samples.iter().map(|x| x - origin).sum::<f64>() / count(samples.len())
 }
 
 /// Sample standard deviation about `mean`; 0 for one sample.
-fn standard_deviation(samples: &[f64], mean: f64) -> f64 {
+pub(crate) fn standard_deviation(samples: &[f64], mean: f64) -> f64 {
     if samples.len() < 2 {
         return 0.0;
     }

@@ -1,10 +1,7 @@
 //! Ratios of paired samples: of two things measured in the same round, so that what the round did to both cancels.
 
-use crate::estimate::{Estimate, count, mean_t, t_quantile};
+use crate::estimate::{Estimate, count, mean_t, t_quantile, trials_for_spread};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-
-/// More rounds than this are not forecast.
-const MOST_ROUNDS: u32 = 100_000;
 
 /// A ratio with its interval: the geometric mean of the pairs' ratios, and Student's t interval on their logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,6 +76,14 @@ impl RatioEstimate {
         self.reach() <= log_margin
     }
 
+    /// The smallest difference that the data exclude: 0.03 says "a difference above 3 % either way is excluded". Infinite when
+    /// there is no interval. Both sides are tested at half the error each, so this is at least as strict as two one-sided
+    /// tests: Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15:657-680.
+    #[must_use]
+    pub fn excluded_difference(&self) -> f64 {
+        self.reach().exp() - 1.0
+    }
+
     /// How far the interval reaches from a ratio of 1 to its farther end, in logarithms.
     fn reach(&self) -> f64 {
         t_quantile(self.confidence, self.n)
@@ -94,23 +99,7 @@ impl RatioEstimate {
         }
         let spread = self.log_error * count(self.n).sqrt();
         let distance = (log_margin - self.log_mean.abs()).abs();
-        let enough = |m: u32| {
-            t_quantile(self.confidence, m as usize)
-                .is_some_and(|t| t * spread / f64::from(m).sqrt() <= distance)
-        };
-        if distance <= 0.0 || !enough(MOST_ROUNDS) {
-            return None;
-        }
-        let (mut too_few, mut suffices) = (1, MOST_ROUNDS);
-        while suffices - too_few > 1 {
-            let middle = u32::midpoint(too_few, suffices);
-            if enough(middle) {
-                suffices = middle;
-            } else {
-                too_few = middle;
-            }
-        }
-        Some(suffices)
+        trials_for_spread(spread, self.confidence, distance)
     }
 }
 
@@ -172,6 +161,16 @@ mod tests {
         let p = paired_ratio(&moved, 0.95).unwrap().p_beyond(0.0);
         assert!((p - 0.05).abs() < 1e-6, "{p}");
         assert!(e.p_beyond(0.02) > e.p_beyond(0.0) && e.p_beyond(0.0) < 0.05);
+    }
+
+    #[test]
+    fn what_is_excluded_is_the_far_end_either_way_around() {
+        let pairs = [(1.02, 1.0), (1.05, 1.0), (1.01, 1.0), (1.04, 1.0)];
+        let (e, r) =
+            (paired_ratio(&pairs, 0.95).unwrap(), paired_ratio(&pairs.map(|(a, b)| (b, a)), 0.95).unwrap());
+        assert!((e.excluded_difference() - (e.high - 1.0)).abs() < 1e-9, "{e:?}");
+        assert!((e.excluded_difference() - r.excluded_difference()).abs() < 1e-9);
+        assert_eq!(paired_ratio(&[(3.0, 1.0)], 0.95).unwrap().excluded_difference(), f64::INFINITY);
     }
 
     #[test]
