@@ -2,16 +2,20 @@
 //!
 //! Every formula, with its source and its test, is in docs/statistics.md.
 
+mod anytime;
 mod best;
 mod derived;
 mod estimate;
 mod holm;
 mod location;
 mod ratio;
+mod stop;
 
+pub use anytime::mean_anytime;
 pub use best::{Better, Comparison, Rounds, Standing, all_pairs, standings};
 pub use derived::quotient;
 pub use estimate::{Estimate, mean_t, trials_for};
 pub use holm::holm;
 pub use location::{geometric_mean, median, trimmed_mean};
 pub use ratio::{RatioEstimate, paired_ratio};
+pub use stop::{Allowance, Asked, Decision, Lacking, Look, Pair, Resource, Settled, StopRule, needed};
