@@ -6,8 +6,8 @@ use record::id::CellId;
 use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::{BtrfsProfile, Layer, Stack};
-use record::volume::VolumeKind;
-use record::workload::{Ask, CacheStart, Layout, Workload};
+use record::volume::{Volume, VolumeKind};
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Workload};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -66,7 +66,10 @@ fn canonical(value: &Value, out: &mut String) {
 /// Bytes a workload lays out.
 pub(crate) fn data_bytes(workload: &Workload) -> u64 {
     match &workload.ask {
-        Ask::Options(options) => options.size_bytes.saturating_mul(u64::from(options.numjobs)),
+        Ask::Options(options) => {
+            let each = options.size_bytes.saturating_add(options.offset_bytes);
+            if options.filename.is_some() { each } else { each.saturating_mul(u64::from(options.numjobs)) }
+        }
         Ask::JobFile { size_bytes, .. } => *size_bytes,
     }
 }
@@ -142,8 +145,14 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
             )
             .help("lower `size` or `numjobs`, raise the volumes' `size`, or `exclude` this combination");
     }
+    check_trims(cell, spans, problems);
     if !on_device(stack) {
         return;
+    }
+    if asks(workload).iter().any(|options| options.nrfiles > 1) {
+        problems
+            .add(spans.name, format!("`nrfiles` on stack `{}`, a bare block device", stack.name))
+            .help("a block device has no files; put a file system on it, or `exclude` this combination");
     }
     if workload.layout != Layout::Written {
         problems
@@ -160,6 +169,38 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
         && options.direct
     {
         problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
+    }
+}
+
+/// The options of a workload, as far as they are known.
+fn asks(workload: &Workload) -> Vec<&Options> {
+    match &workload.ask {
+        Ask::Options(options) => vec![options],
+        Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),
+    }
+}
+
+/// Reports trims that are known to fail.
+fn check_trims(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
+    let (stack, workload) = (&cell.stack, &cell.workload);
+    if !asks(workload).iter().any(|options| options.rw.trims()) {
+        return;
+    }
+    let emulated = |volume: &Volume| matches!(volume.kind, VolumeKind::Emulate { .. });
+    if !on_device(stack) && workload.engine == EngineKind::Fio {
+        problems
+            .add(spans.name, format!("workload `{}` trims, but fio cannot trim files", workload.name))
+            .help("use `engine: native`, which punches holes, or a stack that ends in a block device");
+    } else if stack.layers.is_empty() && stack.volumes.iter().any(emulated) {
+        problems
+            .add(
+                spans.name,
+                format!("workload `{}` trims, but stack `{}` is a bare emulated volume", workload.name, stack.name),
+            )
+            .help(
+                "its discards are off, so that its backing file stays written; put a file system on it (files \
+                 can be trimmed), or `exclude` this combination",
+            );
     }
 }
 

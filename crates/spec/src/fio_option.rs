@@ -8,12 +8,9 @@ const PASSED: &[&str] = &[
     "atomic",
     "ba",
     "blockalign",
-    "blocksize_range",
     "blocksize_unaligned",
     "bs_is_seq_rand",
     "bs_unaligned",
-    "bsrange",
-    "bssplit",
     "buffer_compress_chunk",
     "buffer_pattern",
     "clocksource",
@@ -66,12 +63,10 @@ const PASSED: &[&str] = &[
     "prio",
     "prioclass",
     "random_generator",
-    "rate",
     "rate_cycle",
     "rate_ignore_thinktime",
     "rate_iops_min",
     "rate_min",
-    "rate_process",
     "registerfiles",
     "rw_sequencer",
     "rwmixcycle",
@@ -80,16 +75,12 @@ const PASSED: &[&str] = &[
     "softrandommap",
     "sqthread_poll",
     "sqthread_poll_cpu",
-    "sync",
     "sync_file_range",
-    "thinktime",
-    "thinktime_blocks",
     "thinktime_blocks_type",
     "thinktime_iotime",
     "thinktime_spin",
     "uncached",
     "userspace_reap",
-    "verify",
     "verify_async",
     "verify_fatal",
     "verify_interval",
@@ -108,8 +99,11 @@ const PASSED: &[&str] = &[
 const JOB_FILE_ONLY: &[&str] = &[
     "allrandrepeat",
     "blocksize",
+    "blocksize_range",
     "blocksize_unaligned",
     "bs",
+    "bsrange",
+    "bssplit",
     "buffer_compress_percentage",
     "buffered",
     "create_fsync",
@@ -122,6 +116,7 @@ const JOB_FILE_ONLY: &[&str] = &[
     "exitall",
     "fallocate",
     "fdatasync",
+    "fileoffset",
     "filesize",
     "flow_id",
     "fsync",
@@ -135,6 +130,7 @@ const JOB_FILE_ONLY: &[&str] = &[
     "name",
     "new_group",
     "norandommap",
+    "nr_files",
     "nrfiles",
     "number_ios",
     "numjobs",
@@ -148,7 +144,9 @@ const JOB_FILE_ONLY: &[&str] = &[
     "random_distribution",
     "randrepeat",
     "randseed",
+    "rate",
     "rate_iops",
+    "rate_process",
     "readwrite",
     "refill_buffers",
     "runtime",
@@ -158,10 +156,14 @@ const JOB_FILE_ONLY: &[&str] = &[
     "size",
     "startdelay",
     "stonewall",
+    "sync",
+    "thinktime",
+    "thinktime_blocks",
     "thread",
     "time_based",
     "timeout",
     "unified_rw_reporting",
+    "verify",
     "wait_for",
     "wait_for_previous",
 ];
@@ -177,7 +179,8 @@ const LAYOUT: &str = "diskproof lays the data out itself: see `layout`";
 const OWN: &str = "diskproof sets it itself, for every trial";
 const RECORD: &str = "it would take away figures that the record needs, or give them another unit";
 const FIGURES: &str = "diskproof keeps whole histograms, from which any percentile can be read";
-const TIME: &str = "the time of a trial is the same for all: see `measure`";
+const TIME: &str =
+    "a trial ends by its time, or with `time_based: 0` when its data is done: see `runtime` and `measure`";
 
 const REFUSED: &[(&str, &str)] = &[
     ("filename", ELSEWHERE),
@@ -250,17 +253,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("filesize", LAYOUT),
     ("file_append", LAYOUT),
     ("overwrite", LAYOUT),
-    ("offset", LAYOUT),
     ("offset_align", LAYOUT),
     ("offset_increment", LAYOUT),
-    ("nrfiles", LAYOUT),
     ("openfiles", LAYOUT),
     ("pre_read", "see `cache: warm`"),
     ("invalidate", "see `cache`"),
-    ("runtime", TIME),
-    ("timeout", TIME),
-    ("time_based", TIME),
-    ("ramp_time", TIME),
+    ("timeout", "write `runtime`"),
     ("loops", TIME),
     ("number_ios", TIME),
     ("io_size", TIME),
@@ -296,12 +294,15 @@ const REFUSED: &[(&str, &str)] = &[
     ("unified_rw_reporting", OWN),
     ("verify_only", "it would measure no I/O that was asked for"),
     ("do_verify", "reads for verification would be counted as the workload's own"),
-    ("trim_percentage", "trims are not measured yet"),
+    ("trim_percentage", "write `rw: randtrim` or one of the other trim kinds"),
     ("rwmixwrite", "write `rwmixread`: 100 minus it"),
     ("buffered", "write `direct`: 1 minus it"),
     ("odirect", "write `direct`"),
     ("readwrite", "write `rw`"),
     ("blocksize", "write `bs`"),
+    ("blocksize_range", "write `bsrange`"),
+    ("nr_files", "write `nrfiles`"),
+    ("fileoffset", "write `offset`"),
 ];
 
 /// In a job file these may stand: the engine replaces them, or they only shape the file's own sections.
@@ -370,7 +371,10 @@ fn unknown(name: &str, more: &[&'static str]) -> Refused {
         help:
             "only options that were checked to stay on the volumes are handed over (docs/experiment-file.md)"
                 .to_owned(),
-        near: nearest(name, PASSED.iter().chain(more).copied()),
+        near: nearest(
+            name,
+            PASSED.iter().chain(more).copied().chain(WORKLOAD.keys.iter().map(|key| key.name)),
+        ),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
 
 use crate::cell::data_bytes;
+use crate::pace;
 use record::plan::{Cell, Plan};
 use record::stack::{Layer, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
-use record::workload::{Ask, EngineKind, Layout, Options};
+use record::workload::{EngineKind, Layout};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes per second at which backing files and data sets are assumed to be written; the limits of emulated volumes bind
@@ -102,11 +103,7 @@ fn trial_seconds(plan: &Plan, cell: &Cell) -> f64 {
     for _ in &cell.stack.layers {
         layers += LAYER_SECONDS;
     }
-    TRIAL_SECONDS
-        + layers
-        + laid_out(cell) / LAYOUT_RATE
-        + plan.measure.ramp_seconds
-        + plan.measure.trial_seconds
+    TRIAL_SECONDS + layers + laid_out(cell) / LAYOUT_RATE + pace::seconds(cell, &plan.measure)
 }
 
 /// Bytes written before the trial.
@@ -116,29 +113,7 @@ fn laid_out(cell: &Cell) -> f64 {
 
 /// Bytes written in one trial, its preparation included.
 fn trial_bytes(plan: &Plan, cell: &Cell) -> f64 {
-    let seconds = plan.measure.ramp_seconds + plan.measure.trial_seconds;
-    let own = match &cell.workload.ask {
-        Ask::Options(options) if options.rw.writes() => write_rate(options, &cell.stack) * seconds,
-        Ask::Options(_) | Ask::JobFile { .. } => 0.0,
-    };
-    laid_out(cell) + own
-}
-
-/// Bytes per second the workload can write at most: what its volumes allow, what it holds itself to.
-fn write_rate(options: &Options, stack: &Stack) -> f64 {
-    let block = float(options.bs_bytes);
-    let volume_rate = |volume: &Volume| match &volume.kind {
-        VolumeKind::Emulate { limits, .. } => {
-            let by_iops = limits.write_iops.map_or(UNLIMITED_RATE, |iops| float(iops) * block);
-            let by_bytes = limits.write_bps.map_or(UNLIMITED_RATE, float);
-            by_iops.min(by_bytes)
-        }
-        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
-    };
-    let volumes: f64 = stack.volumes.iter().map(volume_rate).sum();
-    let own =
-        options.rate_iops.map_or(f64::INFINITY, |iops| float(iops) * block * f64::from(options.numjobs));
-    volumes.min(own).min(UNLIMITED_RATE * 4.0)
+    laid_out(cell) + pace::written(cell, &plan.measure)
 }
 
 /// fio performs its workloads, and verifies the limits of emulated volumes.
@@ -223,6 +198,53 @@ mod tests {
                     measure: { trial: 9s, ramp: 1s, rounds: 1 }\n";
         let forecast = of(&format!("{EMULATED}{rest}"));
         assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 2 * 80 * 16_384 * 10);
+    }
+
+    /// Bytes that the load writes per round beside 30 MiB of layout, and the seconds of a trial.
+    fn load(options: &str) -> (u64, f64) {
+        let rest = format!(
+            "workloads: {{ w: {{ direct: 1, size: 30m, {options} }} }}\n\
+             measure: {{ trial: 9s, ramp: 1s, rounds: 1 }}\n"
+        );
+        let forecast = of(&format!("{EMULATED}{rest}"));
+        let seconds = forecast.seconds_per_trial[0] - 1.0 - 0.8 - 31_457_280.0 / 300e6;
+        (forecast.bytes_written - 2 * 314_572_800 - 31_457_280, (seconds * 1000.0).round() / 1000.0)
+    }
+
+    #[test]
+    fn a_workloads_own_time_and_pace_count() {
+        let all = 2 * 80;
+        for (options, written, seconds) in [
+            ("rw: randwrite, bs: 16k", all * 16_384 * 10, 10.0),
+            ("rw: randwrite, bs: 16k, runtime: 4, ramp_time: 0", all * 16_384 * 4, 4.0),
+            ("rw: randwrite, bssplit: 4k/75:8k/25", all * 5120 * 10, 10.0),
+            ("rw: randwrite, bsrange: 4k-12k", all * 8192 * 10, 10.0),
+            ("rw: randwrite, rate: 100k", 102_400 * 10, 10.0),
+            ("rw: randwrite, thinktime: 100ms, thinktime_blocks: 2", 20 * 4096 * 10, 10.0),
+            ("engine: native, rw: randtrim", 0, 10.0),
+            ("rw: randread", 0, 10.0),
+            // 30 MiB once at 160 writes of 512 KiB per second take 0.375 s.
+            ("rw: write, bs: 512k, time_based: 0", 31_457_280, 0.375),
+            ("rw: write, time_based: 0", all * 4096 * 10, 10.0),
+        ] {
+            let options = format!("{options}, layout: written");
+            assert_eq!(load(&options), (written, seconds), "{options}");
+        }
+    }
+
+    #[test]
+    fn a_shared_file_is_laid_out_once_and_begins_with_its_offset() {
+        let of = |options: &str| {
+            let text = format!(
+                "volumes: {{ d: {{ directory: /tmp }} }}\nstacks: {{ d: {{}} }}\n\
+                 workloads: {{ a: {{ rw: read, size: 30m, numjobs: 4, {options} }} }}\n"
+            );
+            of(&text).space_bytes >> 20
+        };
+        assert_eq!(
+            (of("bs: 4k"), of("filename: one"), of("filename: one, offset: 10m"), of("offset: 10m")),
+            (120, 30, 40, 160)
+        );
     }
 
     #[test]

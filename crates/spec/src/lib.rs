@@ -5,10 +5,12 @@
 //! (one per combination of levels) -> cells -> expectations -> plan. All that is wrong is gathered on the way and told
 //! together, with line, column, what was expected and the way out.
 
+mod block_sizes;
 mod btrfs;
 mod cell;
 mod command;
 mod diagnostic;
+mod distribution;
 mod expect;
 mod experiment;
 mod expression;
@@ -26,7 +28,9 @@ mod measure;
 mod name;
 mod native;
 mod number;
+mod options;
 mod order;
+mod pace;
 mod parameter;
 mod problems;
 mod quantity;
@@ -35,6 +39,7 @@ mod scope;
 mod selector;
 mod source;
 mod stack;
+mod together;
 mod tree;
 mod value;
 mod vocabulary;
@@ -44,6 +49,7 @@ mod workload;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use forecast::{Forecast, forecast};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};
+pub use native::{Lack, native_lacks};
 pub use order::{order, trial_seed};
 pub use parameter::Parameter;
 pub use schema::schema;

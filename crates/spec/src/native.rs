@@ -1,48 +1,180 @@
-//! What the native engine performs of fio's options. The engine checks again at the moment of use.
+//! What the native engine performs of fio's options. The engine asks the same function at the moment of use.
 
+use crate::block_sizes;
 use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::problems::Problems;
-use crate::tree::Node;
-use record::workload::Options;
+use crate::tree::{Key, Value};
+use record::workload::{Layout, Options};
+use std::ops::Range;
 
-/// Entries of `fio_options` that it knows.
-const KNOWN: &[&str] =
-    &["continue_on_error", "fixedbufs", "hipri", "rate_process", "registerfiles", "sqthread_poll"];
+/// Entries of `fio_options` that it knows, with their values; `0` and `1` may also be left empty or be a switch's words.
+const KNOWN: &[(&str, &[&str])] = &[
+    ("continue_on_error", &["none", "all", "io", "0", "1"]),
+    ("fixedbufs", &["1", ""]),
+    ("hipri", &["0", "1", ""]),
+    ("registerfiles", &["1", ""]),
+    ("sqthread_poll", &["0", "1", ""]),
+];
 
 /// How it issues I/O.
 const IOENGINES: &[&str] = &["io_uring", "psync"];
 
-/// Distributions that it draws.
-const DISTRIBUTIONS: &[&str] = &["random", "zipf", "pareto", "normal"];
+/// Most I/Os in flight of one job: a ring has no more entries.
+const MOST_DEPTH: u32 = 32_768;
 
-/// A user's job file is for fio.
-pub(crate) fn refuse_job_file(node: &Node, problems: &mut Problems<'_>) {
-    problems
-        .add(node.span, "the native engine does not read job files")
-        .help("use `engine: fio`, or write the options here");
+/// Something that native doesn't perform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// fio's name of the option.
+    pub option: String,
+    /// What it is, for a sentence that begins with "the native engine does not know".
+    pub what: String,
+}
+
+/// What native lacks of a workload; nothing: it performs it.
+#[must_use]
+pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
+    let mut lacks = Vec::new();
+    let mut lack = |option: &str, what: String| lacks.push(Lack { option: option.to_owned(), what });
+    other(options, &mut lack);
+    issue(options, &mut lack);
+    sizes(options, &mut lack);
+    if let Err(what) = distribution(&options.random_distribution) {
+        lack("random_distribution", what);
+    }
+    let one_direction = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
+    if one_direction.iter().filter(|does| **does).count() > 1 {
+        let rates = [("rate_iops", options.rate_iops), ("rate", options.rate_bytes_per_second)];
+        for (name, _) in rates.iter().filter(|(_, rate)| rate.is_some()) {
+            lack(name, format!("`{name}` with `rw: {}`: fio holds each direction to it", options.rw.name()));
+        }
+    }
+    if let Some(verify) = &options.verify {
+        if verify != "crc32c" {
+            lack("verify", format!("`verify: {}`, only crc32c", printable(verify, 20)));
+        } else if layout != Layout::Written {
+            lack("verify", "`verify` of data that is not laid out: it needs `layout: written`".to_owned());
+        }
+    }
+    lacks
+}
+
+fn issue(options: &Options, lack: &mut impl FnMut(&str, String)) {
+    let ioengine = options.ioengine.as_str();
+    if !IOENGINES.contains(&ioengine) {
+        let shown = printable(ioengine, 20);
+        lack("ioengine", format!("`ioengine: {shown}`, only io_uring, and psync in threads"));
+    }
+    if options.iodepth > MOST_DEPTH {
+        lack("iodepth", format!("`iodepth` above {MOST_DEPTH}"));
+    }
+    for name in ["hipri", "sqthread_poll"] {
+        if on(options, name) && ioengine == "psync" {
+            lack(name, format!("`{name}` with `ioengine: psync`: it belongs to io_uring"));
+        }
+    }
+    if !on(options, "hipri") {
+        return;
+    }
+    let syncs =
+        options.fsync > 0 || options.fdatasync > 0 || options.sync != record::workload::SyncMode::None;
+    if !options.direct {
+        lack("hipri", "`hipri` without `direct: 1`: it polls the device".to_owned());
+    } else if options.rw.writes() && syncs {
+        lack("hipri", "`hipri` with fsync, fdatasync or sync: a polled ring can't flush".to_owned());
+    } else if options.rw.trims() {
+        lack("hipri", "`hipri` with trims: a polled ring can't trim".to_owned());
+    }
+}
+
+/// Whether one of `fio_options` is switched on.
+fn on(options: &Options, name: &str) -> bool {
+    options.other.get(name).is_some_and(|value| value != "0")
+}
+
+fn sizes(options: &Options, lack: &mut impl FnMut(&str, String)) {
+    let name = match (&options.bsrange, options.bssplit.is_empty()) {
+        (Some(_), _) => "bsrange",
+        (None, false) => "bssplit",
+        (None, true) => "bs",
+    };
+    if u32::try_from(block_sizes::largest(options)).is_err() {
+        lack(name, format!("`{name}` of 4g or more"));
+    }
+    if options.bsrange.is_some_and(|range| !range.high_bytes.is_multiple_of(range.low_bytes.max(1))) {
+        lack(name, "a `bsrange` whose end is no multiple of its begin".to_owned());
+    }
+    let smallest = options.bs_bytes.max(1);
+    if options.verify.is_some() {
+        if !smallest.is_multiple_of(512) {
+            lack("verify", "`verify` of blocks that are no multiple of 512".to_owned());
+        } else if block_sizes::all(options).iter().any(|size| !size.is_multiple_of(smallest)) {
+            lack("verify", "`verify` of blocks that are no multiples of the smallest one".to_owned());
+        }
+    }
+}
+
+fn other(options: &Options, lack: &mut impl FnMut(&str, String)) {
+    for (name, value) in &options.other {
+        match KNOWN.iter().find(|(known, _)| known == name) {
+            None => lack(name, format!("fio option `{}`", printable(name, 40))),
+            Some((_, values)) if values.contains(&value.as_str()) => {}
+            Some(_) => lack(name, format!("`{name}={}`", printable(value, 20))),
+        }
+    }
+}
+
+/// The parameters it takes are those of `native/distribution.rs` in `engine`.
+fn distribution(text: &str) -> Result<(), String> {
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    let unknown = || format!("the distribution `{}`", printable(text, 40));
+    let number = |range: Range<f64>| match rest.parse::<f64>() {
+        _ if rest.contains(':') => Err(format!("the distribution `{}` with a centre", printable(text, 40))),
+        Ok(value) if value > range.start && value < range.end => Ok(()),
+        _ => Err(unknown()),
+    };
+    match kind {
+        "random" if rest.is_empty() => Ok(()),
+        "zipf" | "pareto" if rest.is_empty() => Ok(()),
+        "zipf" => number(0.0..100.0),
+        "pareto" => number(0.0..1.0),
+        "normal" => number(0.0..100.1),
+        "zoned" if rest.contains(',') => Err(format!("{} for several directions", unknown())),
+        "zoned"
+            if rest.split(':').any(|zone| {
+                zone.split_once('/').is_some_and(|(_, size)| size.trim_matches('0').is_empty())
+            }) =>
+        {
+            Err(format!("{} with a zone of 0 %", unknown()))
+        }
+        "zoned" => Ok(()),
+        _ => Err(unknown()),
+    }
+}
+
+/// Where an entry of `fio_options` stands.
+fn fio_option<'n>(fields: &Fields<'n>, name: &str) -> Option<&'n Key> {
+    match &fields.get("fio_options")?.value {
+        Value::Map(entries) => entries.iter().map(|(key, _)| key).find(|key| key.text == name),
+        _ => None,
+    }
 }
 
 /// Refuses by name what the engine lacks.
-pub(crate) fn check(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<()> {
-    let mut sound = true;
-    let mut refuse = |name: &str, what: String| {
-        let span = fields.key(name).map(|key| key.span).unwrap_or_default();
-        problems.add(span, format!("the native engine does not know {what}")).help("use `engine: fio`");
-        sound = false;
-    };
-    for name in options.other.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
-        refuse("fio_options", format!("fio option `{}`", printable(name, 40)));
+pub(crate) fn check(
+    options: &Options,
+    layout: Option<Layout>,
+    fields: &Fields<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let lacks = native_lacks(options, layout.unwrap_or(Layout::Written));
+    for lack in &lacks {
+        let key = fields.key(&lack.option).or_else(|| fio_option(fields, &lack.option));
+        let span = key.or_else(|| fields.key("engine")).map(|key| key.span).unwrap_or_default();
+        problems
+            .add(span, format!("the native engine does not know {}", lack.what))
+            .help("use `engine: fio`");
     }
-    if !IOENGINES.contains(&options.ioengine.as_str()) {
-        refuse("ioengine", format!("`ioengine: {}`, only io_uring, and psync in threads", options.ioengine));
-    }
-    let kind = options.random_distribution.split(':').next().unwrap_or_default();
-    if !DISTRIBUTIONS.contains(&kind) {
-        refuse("random_distribution", format!("the distribution `{kind}`"));
-    }
-    if options.rate_iops.is_some() && options.rw.reads() && options.rw.writes() {
-        refuse("rate_iops", "`rate_iops` with a mix of reads and writes".to_owned());
-    }
-    sound.then_some(())
+    lacks.is_empty().then_some(())
 }

@@ -105,6 +105,13 @@ pub(crate) fn duration(text: &str) -> Result<Number, Wrong> {
     number.multiply(factor).ok_or_else(|| Wrong::new(format!("`{shown}` is too long")))
 }
 
+/// Like [`duration`], but a number alone is in `unit`, as fio takes it.
+pub(crate) fn duration_or(text: &str, unit: &str) -> Result<Number, Wrong> {
+    let text = text.trim();
+    let bare = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    if bare { duration(&format!("{text}{unit}")) } else { duration(text) }
+}
+
 /// A percentage as a ratio: `5%` is 1/20.
 pub(crate) fn percent(text: &str) -> Result<Number, Wrong> {
     let shown = crate::diagnostic::printable(text.trim(), 40);

@@ -3,10 +3,10 @@
 use crate::expression::{evaluate, is_name};
 use crate::number::Number;
 use crate::problems::Problems;
-use crate::quantity::{Wrong, amount, duration, percent};
+use crate::quantity::{Wrong, amount, duration, duration_or, percent};
 use crate::scope::{Level, Scope};
 use crate::tree::{Node, Value};
-use record::quantity::Bytes;
+use record::quantity::{Bytes, Seconds};
 use std::ops::RangeInclusive;
 
 /// Reports what is wrong with a value.
@@ -171,12 +171,17 @@ pub(crate) fn percentage(node: &Node, scope: &Scope<'_>, problems: &mut Problems
 
 /// A number of bytes, at least 1.
 pub(crate) fn size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    bytes(node, 1, scope, problems)
+}
+
+/// A number of bytes.
+pub(crate) fn bytes(node: &Node, least: u64, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
     const EXPECTED: &str = "a size in bytes, with fio's suffixes k, m, g, t (powers of 1024), e.g. `16k`";
     let value = number(node, EXPECTED, scope, problems)?;
     let fits = value
         .whole()
         .and_then(|whole| u64::try_from(whole).ok())
-        .filter(|bytes| (1..=1 << 60).contains(bytes));
+        .filter(|bytes| (least..=1 << 60).contains(bytes));
     if fits.is_none() {
         let shown = match value.whole().and_then(|whole| u64::try_from(whole).ok()) {
             Some(bytes) if bytes > 1 << 60 => Bytes(bytes).to_string(),
@@ -214,6 +219,53 @@ fn complain(
 /// A time in seconds.
 pub(crate) fn seconds(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     measure(node, "a time with its unit, e.g. `20s`, `500ms`, `1h`", duration, scope, problems)
+}
+
+/// A time in whole steps of `1 / per_second` seconds. Where no unit is written it is `unit`, as in fio.
+pub(crate) fn time(
+    node: &Node,
+    unit: &str,
+    per_second: u32,
+    range: RangeInclusive<u64>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
+    let step = Number::new(1, i128::from(per_second)).unwrap_or(Number::integer(1)).to_f64();
+    let expected = format!("a time, e.g. `20s`, `500ms`, `250us`; `{unit}` if no unit is written");
+    let typed = text(node, &expected, scope, problems)?;
+    let read = duration_or(&typed, unit);
+    let steps = read.as_ref().ok().and_then(|time| time.multiply(Number::integer(per_second.into())));
+    let whole = steps.and_then(Number::whole).and_then(|whole| u64::try_from(whole).ok());
+    match (read, whole.filter(|whole| range.contains(whole))) {
+        (_, Some(whole)) => Some(whole),
+        (Err(why), _) => {
+            wrong(node, why, scope, problems);
+            problems.amend(node.span).expected(expected);
+            None
+        }
+        (Ok(time), None) => {
+            let shown = crate::diagnostic::printable(&typed, 40);
+            let why = if steps.is_some_and(|steps| steps.whole().is_none()) {
+                format!("is not a multiple of {}", Seconds(step))
+            } else if time.to_f64() < seconds_of(*range.start(), step) {
+                "is too short".to_owned()
+            } else {
+                "is too long".to_owned()
+            };
+            let (least, most) = (seconds_of(*range.start(), step), seconds_of(*range.end(), step));
+            problems.add(node.span, format!("`{shown}` {why}{}", levels(node, scope))).expected(format!(
+                "from {} to {}",
+                Seconds(least),
+                Seconds(most)
+            ));
+            None
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bounds of times are far below 2^52 steps")]
+fn seconds_of(steps: u64, step: f64) -> f64 {
+    steps as f64 * step
 }
 
 /// A percentage as a ratio.

@@ -1,0 +1,106 @@
+//! How long a workload's trial takes and how much it writes, at most: for forecasts.
+
+use crate::block_sizes::mean;
+use crate::forecast::{LAYOUT_RATE, UNLIMITED_RATE};
+use record::plan::{Cell, Measure};
+use record::stack::Stack;
+use record::volume::{Limits, Volume, VolumeKind};
+use record::workload::{Ask, Options};
+
+/// Seconds of load in one trial: its ramp, its measured time, and what is read back to verify it.
+pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
+    let of_measure = measure.ramp_seconds + measure.trial_seconds;
+    let all = options(&cell.workload.ask);
+    let load = all.iter().map(|options| load_seconds(options, &cell.stack, measure)).reduce(f64::max);
+    let read_back = all.iter().filter(|options| options.verify.is_some());
+    load.unwrap_or(of_measure) + read_back.map(|options| data(options) / LAYOUT_RATE).sum::<f64>()
+}
+
+/// Bytes that one trial's load writes.
+pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
+    let writers = options(&cell.workload.ask).into_iter().filter(|options| options.rw.writes());
+    writers.map(|options| written_by(options, &cell.stack, measure)).sum()
+}
+
+/// What is known of the load: the options, or those of each job of a file that could be read as options.
+fn options(ask: &Ask) -> Vec<&Options> {
+    match ask {
+        Ask::Options(options) => vec![options],
+        Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),
+    }
+}
+
+fn load_seconds(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
+    let ramp = options.ramp_time_ms.map_or(measure.ramp_seconds, milliseconds);
+    let runtime = options.runtime_ms.map_or(measure.trial_seconds, milliseconds);
+    if options.time_based {
+        return ramp + runtime;
+    }
+    // Once over the data, unless the time is up before.
+    let reads = if options.rw.reads() { rate(options, stack, read_limits) } else { f64::INFINITY };
+    let writes = if options.rw.writes() { rate(options, stack, write_limits) } else { f64::INFINITY };
+    let slowest = reads.min(writes).min(UNLIMITED_RATE * 4.0);
+    (ramp + runtime).min(load_bytes(options) / slowest)
+}
+
+fn written_by(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
+    let written = rate(options, stack, write_limits) * load_seconds(options, stack, measure);
+    let once = if options.rw.is_mixed() {
+        load_bytes(options) * f64::from(100 - options.rwmixread.min(100)) / 100.0
+    } else {
+        load_bytes(options)
+    };
+    if options.time_based { written } else { written.min(once) }
+}
+
+/// Bytes per second at most: what the volumes allow, what the workload holds itself to.
+fn rate(options: &Options, stack: &Stack, limits_of: fn(&Limits) -> (Option<u64>, Option<u64>)) -> f64 {
+    let block = mean(options);
+    let volume_rate = |volume: &Volume| match &volume.kind {
+        VolumeKind::Emulate { limits, .. } => {
+            let (iops, bps) = limits_of(limits);
+            iops.map_or(UNLIMITED_RATE, |iops| float(iops) * block).min(bps.map_or(UNLIMITED_RATE, float))
+        }
+        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
+    };
+    let volumes: f64 = stack.volumes.iter().map(volume_rate).sum();
+    volumes.min(held_to(options, block)).min(UNLIMITED_RATE * 4.0)
+}
+
+/// What the jobs hold themselves to, all together.
+fn held_to(options: &Options, block: f64) -> f64 {
+    let by_iops = options.rate_iops.map_or(f64::INFINITY, |iops| float(iops) * block);
+    let by_bytes = options.rate_bytes_per_second.map_or(f64::INFINITY, float);
+    let by_pauses = match options.thinktime_us {
+        0 => f64::INFINITY,
+        pause => f64::from(options.thinktime_blocks) * block / (float(pause) / 1e6),
+    };
+    by_iops.min(by_bytes).min(by_pauses) * f64::from(options.numjobs)
+}
+
+fn read_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
+    (limits.read_iops, limits.read_bps)
+}
+
+fn write_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
+    (limits.write_iops, limits.write_bps)
+}
+
+/// Bytes of all jobs' regions, one pass over each.
+fn load_bytes(options: &Options) -> f64 {
+    float(options.size_bytes) * f64::from(options.numjobs)
+}
+
+/// Bytes of the regions themselves.
+fn data(options: &Options) -> f64 {
+    if options.filename.is_some() { float(options.size_bytes) } else { load_bytes(options) }
+}
+
+fn milliseconds(ms: u64) -> f64 {
+    float(ms) / 1000.0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a forecast has two good digits")]
+fn float(n: u64) -> f64 {
+    n as f64
+}
