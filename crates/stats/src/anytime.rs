@@ -12,8 +12,8 @@ const PRIOR_VARIANCE: f64 = 4.0;
 /// It holds every m whose Bayes factor against "the mean is m" stays below 1/α. With a normal prior of variance τ² on the effect size and
 /// the right Haar measure on the spread, B = (1 + nτ²)^-½ · [(1 + t²/ν) / (1 + t²/(ν (1 + nτ²)))]^(n/2) with ν = n - 1, which under the
 /// hypothesis is a nonnegative martingale of mean 1, so Ville's inequality bounds its maximum.
-/// Source: Lai (1976), Annals of Statistics 4:265-280; Wang, Ramdas (2025), "Anytime-valid t-tests and confidence sequences for
-/// Gaussian means with unknown variance", Sequential Analysis 44:56-110.
+/// Source: Lai (1976), Annals of Statistics 4:265-280; Wang, Ramdas (2023), "Anytime-valid t-tests and confidence sequences for
+/// Gaussian means with unknown variance", arXiv:2310.03722 (the test martingale in the reduced filtration).
 ///
 /// Unbounded for the first few samples, where no evidence could reach 1/α. `None` as for [`crate::mean_t`].
 #[must_use]

@@ -8,7 +8,11 @@ mod derived;
 mod estimate;
 mod holm;
 mod location;
+mod permutation;
+mod random;
 mod ratio;
+mod replicates;
+mod series;
 mod stop;
 
 pub use anytime::mean_anytime;
@@ -18,4 +22,12 @@ pub use estimate::{Estimate, mean_t, trials_for};
 pub use holm::holm;
 pub use location::{geometric_mean, median, trimmed_mean};
 pub use ratio::{RatioEstimate, paired_ratio};
+pub use replicates::{
+    Autocorrelation, Doubt, FirstRound, Outlier, Suspicion, Trend, TwoModes, autocorrelation, doubts,
+    first_round, outliers, trend, two_modes,
+};
+pub use series::{
+    ChangePoint, SteadyState, TrialLength, TrialPlan, TwoRates, change_points, mean_of_series, ramp_up,
+    steady_state, trial_length, two_rates,
+};
 pub use stop::{Allowance, Asked, Decision, Lacking, Look, Pair, Resource, Settled, StopRule, needed};

@@ -1,0 +1,157 @@
+//! How long a trial should be: as long as it takes for what varies within it to fade beside what varies between trials.
+
+use super::change::long_run_variance;
+use crate::estimate::{count, mean, standard_deviation, trials_for_spread};
+
+/// What a trial costs and what is asked of the cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialPlan {
+    /// Relative half-width asked for.
+    pub half_width: f64,
+    /// Confidence of each look's interval.
+    pub confidence: f64,
+    /// Rounds there will be at least.
+    pub min_rounds: u32,
+    /// Seconds that each batch of the series lasted.
+    pub batch_seconds: f64,
+    /// Seconds a trial takes besides its measured time: preparation, ramp.
+    pub overhead_seconds: f64,
+    /// Shortest trial.
+    pub shortest_seconds: f64,
+    /// Longest trial.
+    pub longest_seconds: f64,
+}
+
+/// The variances seen, and the trial that costs least.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialLength {
+    /// Variance between trials that no trial length takes away.
+    pub between: f64,
+    /// Variance within trials, times seconds: a trial of T seconds has variance between + within / T.
+    pub within_seconds: f64,
+    /// Suggested length of a trial.
+    pub trial_seconds: f64,
+    /// Rounds that this takes.
+    pub rounds: u32,
+    /// Time of the device in all, with overhead.
+    pub device_seconds: f64,
+}
+
+/// Variance components from trials' series of batch means, and the trial length T with the least (overhead + T) · n(T), where n(T) is the number
+/// of rounds that the width asked for takes at variance between + within / T. Within is the long-run variance (AR(1)) of batches
+/// about their trial's mean, pooled; between is the variance of the trials' means less what within explains of it, at least 0.
+/// Source: Searle, Casella, McCulloch (1992), "Variance Components", 3.6 (ANOVA estimators); Cochran (1977), "Sampling Techniques", 3rd ed.,
+/// 10.6, for the best allocation, T* = √(overhead · within / between) where n isn't held up by its minimum.
+///
+/// `None` for fewer than two trials, trials of fewer than ten batches, values that aren't finite, a mean of 0, or a plan out of range.
+#[must_use]
+pub fn trial_length(trials: &[&[f64]], plan: &TrialPlan) -> Option<TrialLength> {
+    let sound = trials.len() >= 2 && trials.iter().all(|t| t.len() >= 10 && t.iter().all(|x| x.is_finite()));
+    if !sound || !plan.is_sound() {
+        return None;
+    }
+    let means: Vec<f64> = trials.iter().map(|t| mean(t)).collect();
+    let centre = mean(&means);
+    let shares = trials.iter().zip(&means).map(|(t, m)| {
+        let residuals: Vec<f64> = t.iter().map(|x| x - m).collect();
+        let variance = long_run_variance(&residuals, 1.0);
+        (variance * plan.batch_seconds, variance / count(t.len()))
+    });
+    let (within, of_means): (Vec<f64>, Vec<f64>) = shares.unzip();
+    let within_seconds = mean(&within);
+    let between = (standard_deviation(&means, centre).powi(2) - mean(&of_means)).max(0.0);
+    let cost = |seconds: f64| {
+        let spread = (between + within_seconds / seconds).sqrt();
+        let rounds = trials_for_spread(spread, plan.confidence, plan.half_width * centre.abs())?;
+        let rounds = rounds.max(plan.min_rounds);
+        Some((f64::from(rounds) * (seconds + plan.overhead_seconds), seconds, rounds))
+    };
+    let (device_seconds, trial_seconds, rounds) =
+        plan.lengths().into_iter().filter_map(cost).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(TrialLength { between, within_seconds, trial_seconds, rounds, device_seconds })
+}
+
+impl TrialPlan {
+    fn is_sound(&self) -> bool {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        positive(self.half_width)
+            && positive(self.batch_seconds)
+            && positive(self.shortest_seconds)
+            && self.longest_seconds.is_finite()
+            && self.longest_seconds >= self.shortest_seconds
+            && self.overhead_seconds >= 0.0
+            && self.confidence > 0.0
+            && self.confidence < 1.0
+    }
+
+    /// From shortest to longest in steps of 5 %.
+    fn lengths(&self) -> Vec<f64> {
+        let steps = std::iter::successors(Some(self.shortest_seconds), |s| Some(s * 1.05));
+        steps.take_while(|s| *s < self.longest_seconds).chain([self.longest_seconds]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TrialPlan, trial_length};
+
+    const PLAN: TrialPlan = TrialPlan {
+        half_width: 0.05,
+        confidence: 0.975,
+        min_rounds: 6,
+        batch_seconds: 1.0,
+        overhead_seconds: 5.0,
+        shortest_seconds: 5.0,
+        longest_seconds: 120.0,
+    };
+
+    /// Series that alternate about their level, so that the variance within is known.
+    fn trials(levels: &[f64], swing: f64) -> Vec<Vec<f64>> {
+        let series = |level: f64| (0..20).map(|i| level + if i % 2 == 0 { swing } else { -swing }).collect();
+        levels.iter().map(|l| series(*l)).collect()
+    }
+
+    fn suggested(levels: &[f64], swing: f64, plan: &TrialPlan) -> super::TrialLength {
+        let trials = trials(levels, swing);
+        trial_length(&trials.iter().map(|t| &t[..]).collect::<Vec<_>>(), plan).unwrap()
+    }
+
+    #[test]
+    fn components_by_hand() {
+        let l = suggested(&[90.0, 100.0, 110.0], 1.0, &PLAN);
+        // Alternating ±1: 19/18 per batch; means vary by 100, of which 19/18/20 is within.
+        assert!((l.within_seconds - 19.0 / 18.0).abs() < 1e-9, "{l:?}");
+        assert!((l.between - (100.0 - 19.0 / 360.0)).abs() < 1e-9, "{l:?}");
+    }
+
+    #[test]
+    fn when_trials_differ_more_short_ones_are_better() {
+        let l = suggested(&[90.0, 100.0, 110.0], 1.0, &PLAN);
+        assert_eq!(l.trial_seconds, 5.0);
+        assert!(l.rounds > 20 && (l.device_seconds - f64::from(l.rounds) * 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn when_seconds_differ_more_longer_ones_are_better() {
+        let l = suggested(&[100.0, 100.5, 99.5], 40.0, &PLAN);
+        assert!(l.trial_seconds > 20.0, "{l:?}");
+        let cheaper = suggested(&[100.0, 100.5, 99.5], 40.0, &TrialPlan { overhead_seconds: 0.0, ..PLAN });
+        assert!(cheaper.trial_seconds <= l.trial_seconds && cheaper.device_seconds < l.device_seconds);
+    }
+
+    #[test]
+    fn quiet_storage_needs_the_shortest_trials_and_the_fewest_rounds() {
+        let l = suggested(&[100.0, 100.1, 99.9], 0.1, &PLAN);
+        assert_eq!((l.trial_seconds, l.rounds, l.device_seconds), (5.0, 6, 60.0));
+    }
+
+    #[test]
+    fn nonsense_has_no_length() {
+        let series = trials(&[1.0, 2.0], 0.1);
+        let both: Vec<&[f64]> = series.iter().map(|t| &t[..]).collect();
+        assert_eq!(trial_length(&both[..1], &PLAN), None);
+        assert_eq!(trial_length(&[&both[0][..5], both[1]], &PLAN), None);
+        assert_eq!(trial_length(&both, &TrialPlan { batch_seconds: 0.0, ..PLAN }), None);
+        assert_eq!(trial_length(&both, &TrialPlan { longest_seconds: 1.0, ..PLAN }), None);
+    }
+}
