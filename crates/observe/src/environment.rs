@@ -29,6 +29,7 @@ pub fn environment(roots: &Roots) -> Environment {
         root: rustix::process::geteuid().is_root(),
         throttle: throttle(roots).map(str::to_owned),
         tools: std::collections::BTreeMap::new(),
+        native_ceiling: None,
     }
 }
 

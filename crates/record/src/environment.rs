@@ -35,4 +35,43 @@ pub struct Environment {
     pub throttle: Option<String>,
     /// Versions of external programs, by name, as they print them.
     pub tools: BTreeMap<String, String>,
+    /// What the native engine reaches here at most; `None` when `doctor` never measured it, or on another kernel, CPU or
+    /// version.
+    #[serde(default)]
+    pub native_ceiling: Option<Ceiling>,
+}
+
+/// The most I/Os per second that the native engine makes on a machine: measured on holes, where no device is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ceiling {
+    /// When, UTC, milliseconds since the epoch.
+    pub measured_unix_ms: u64,
+    /// `randread`, as everything here in fio's meaning.
+    pub rw: String,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// I/Os in flight.
+    pub iodepth: u32,
+    /// O_DIRECT.
+    pub direct: bool,
+    /// How I/O was issued, e.g. `io_uring, ...`.
+    pub issued_by: String,
+    /// File system of the file.
+    pub fs_type: Option<String>,
+    /// I/Os per second of one job: mean over repetitions.
+    pub iops: f64,
+    /// Lower end of its interval; `None` when one repetition gives none.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Confidence of the interval.
+    pub confidence: f64,
+    /// I/Os per second of each repetition.
+    pub repetitions: Vec<f64>,
+    /// Share of the time that the job's thread ran: well below 1, others took the CPU and the machine can do more.
+    pub busiest_thread_share: Option<f64>,
+    /// CPU time per I/O, user and system.
+    pub cpu_ns_per_io: Option<f64>,
+    /// Instructions in user mode per I/O; `None` where the machine has no such counter.
+    pub user_instructions_per_io: Option<f64>,
 }

@@ -28,6 +28,8 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
+    /// Blocks held other than what was written to them.
+    WrongContent,
     /// Reads were answered from holes or unwritten extents; no device was asked.
     ServedFromHoles,
     /// I/O was answered from the page cache.
@@ -44,7 +46,7 @@ pub enum Claim {
     SmallerThanMemory,
     /// Several jobs share one file.
     SharedFile,
-    /// The engine ran out of CPU.
+    /// The load generator, or the machine's CPUs, were the limit rather than the storage.
     EngineCpuBound,
     /// Others used the same devices, or much of the CPU, during the trial.
     Interference,

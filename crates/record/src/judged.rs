@@ -17,11 +17,12 @@ use std::collections::BTreeMap;
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
-pub const RUN_FORMAT: &str = "diskproof.run/1.0";
+/// * 1.1: `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
+pub const RUN_FORMAT: &str = "diskproof.run/1.1";
 
 /// One run, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "diskproof.run/1.0")]
+#[schemars(title = "diskproof.run/1.1")]
 pub struct RunView {
     /// Always [`RUN_FORMAT`] when this build wrote it.
     pub format: String,
@@ -76,12 +77,27 @@ pub struct CellView {
     pub void: bool,
     /// Metrics by name (docs/metrics.md). Empty when no trial was measured.
     pub metrics: BTreeMap<String, Metric>,
-    /// Where the bytes came from or went to, both directions, mean over trials; `None` when no trial was measured.
+    /// Where the bytes came from or went to, both directions, mean over trials; `None` when no trial was measured, or
+    /// when all were trims, which move no bytes.
     pub served: Option<Served>,
     /// The same, reads only; `None` when none were asked.
     pub served_read: Option<Served>,
     /// The same, writes only; `None` when none were asked.
     pub served_write: Option<Served>,
+    /// What checking the content of blocks found, all trials together; `None` when no trial checked any.
+    #[serde(default)]
+    pub verified: Option<Checked>,
+}
+
+/// What checking the content of blocks found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Trials that checked, failed ones included.
+    pub trials: u32,
+    /// Bytes whose content was checked, during the trials and after them.
+    pub bytes: u64,
+    /// Blocks whose content was wrong.
+    pub wrong_blocks: u64,
 }
 
 /// What a workload asked, in short.
@@ -129,7 +145,7 @@ pub struct Metric {
     pub confidence: f64,
     /// Number of trials.
     pub n: u32,
-    /// `1/s`, `B/s`, `us` or `cores`.
+    /// `1/s`, `B/s`, `us`, `ns`, `cores` or `1`.
     pub unit: String,
     /// The value of each measured trial, in order of rounds.
     pub values: Vec<f64>,

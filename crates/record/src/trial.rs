@@ -103,20 +103,26 @@ pub struct EngineOutput {
 pub struct GeneratorCost {
     /// CPU time in user mode, all jobs.
     pub user_seconds: f64,
-    /// CPU time in the kernel, all jobs.
+    /// CPU time in the kernel, all jobs: of native, with the kernel's threads that work for its ring.
     pub system_seconds: f64,
     /// The same of the busiest job's thread, both modes: near the measured time, it had no time to wait.
+    #[serde(default)]
     pub busiest_thread_seconds: Option<f64>,
     /// CPU time per completed I/O, both modes.
+    #[serde(default)]
     pub cpu_ns_per_io: Option<f64>,
     /// Instructions in user mode per completed I/O; `None` where the machine has no such counter.
+    #[serde(default)]
     pub user_instructions_per_io: Option<f64>,
-    /// Peak resident memory, I/O buffers included.
-    pub peak_memory_bytes: u64,
+    /// Peak resident memory, I/O buffers included; `None` where the engine doesn't tell.
+    #[serde(default)]
+    pub peak_memory_bytes: Option<u64>,
     /// I/O buffers.
-    pub buffer_bytes: u64,
+    #[serde(default)]
+    pub buffer_bytes: Option<u64>,
     /// From being asked to the first I/O.
-    pub startup_ns: u64,
+    #[serde(default)]
+    pub startup_ns: Option<u64>,
 }
 
 /// What checking the content of blocks found.

@@ -2,7 +2,7 @@
 
 use crate::index::Index;
 use crate::paint::{Paint, Tone};
-use crate::table::NOT_STORAGE;
+use crate::table::{NOT_STORAGE, WRONG_CONTENT};
 use crate::wrap::fill;
 use record::finding::{Claim, Finding, Severity};
 use std::collections::BTreeMap;
@@ -22,6 +22,7 @@ pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
         let finding = worst(&group);
         let (label, tone) = match (finding.claim, finding.severity) {
             (Claim::TrialsFailed, Severity::Void) => ("NOT MEASURED", Tone::Bad),
+            (Claim::WrongContent, _) => (WRONG_CONTENT, Tone::Bad),
             (_, Severity::Void) => (NOT_STORAGE, Tone::Bad),
             (_, Severity::Caveat) => ("caveat", Tone::Warn),
             (_, Severity::Note) => ("note", Tone::Faint),
@@ -66,6 +67,7 @@ fn worst<'a>(group: &[&'a Finding]) -> &'a Finding {
 /// A claim as a heading.
 fn title(finding: &Finding) -> &'static str {
     match finding.claim {
+        Claim::WrongContent => "the storage didn't keep what was written",
         Claim::ServedFromHoles => "read from holes, no device was asked",
         Claim::ServedFromPageCache => "served by the page cache",
         Claim::Compressed => "compressed by the file system",
@@ -74,7 +76,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::DoubleCaching => "cached a second time under the loop device",
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",
-        Claim::EngineCpuBound => "short of CPU",
+        Claim::EngineCpuBound => "limited by CPU, not by the storage",
         // A note is about the CPU, which is nobody's alone.
         Claim::Interference if finding.severity == Severity::Note => "others used the CPU",
         Claim::Interference => "others used the same devices",

@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TAIL: [&str; 19] = [
+const TAIL: [&str; 21] = [
     "metric",
     "estimate",
     "low",
@@ -28,6 +28,8 @@ const TAIL: [&str; 19] = [
     "expected",
     "expectation",
     "findings",
+    "verified_bytes",
+    "wrong_blocks",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
@@ -67,6 +69,7 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
     let served = match name {
         Some(n) if n.starts_with("read_") => cell.served_read,
         Some(n) if n.starts_with("write_") => cell.served_write,
+        Some(n) if n.starts_with("trim_") => None,
         _ => cell.served,
     };
     let share = |of: fn(&Served) -> f64| optional(served.as_ref().map(of));
@@ -96,6 +99,8 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
         optional(expectation.map(|e| e.expected)),
         status.to_owned(),
         findings.to_owned(),
+        optional(cell.verified.map(|v| v.bytes)),
+        optional(cell.verified.map(|v| v.wrong_blocks)),
     ]
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn scale(value: f64, unit: &str) -> Scale {
     match unit {
         "B/s" => pick(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
         "us" => pick(&[(1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns")]),
+        "ns" => pick(&[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]),
         "1/s" => Scale { unit: "IOPS", factor: 1.0 },
         "cores" => Scale { unit: "cores", factor: 1.0 },
         _ => Scale { unit: "", factor: 1.0 },
@@ -98,7 +99,7 @@ pub(crate) fn alone(metric: &Metric) -> String {
     let value = metric.estimate / scale.factor;
     let half = metric.half_width().map(|h| h / scale.factor);
     let places = decimals(value, half).min(2 - magnitude(value));
-    format!("{} {}", fixed(value, places), scale.unit)
+    format!("{} {}", fixed(value, places), scale.unit).trim_end().to_owned()
 }
 
 /// An expected value in the unit of what was measured: `80`, `2.5 GB/s`; IOPS without their name.
@@ -109,7 +110,7 @@ pub(crate) fn expected(value: f64, unit: &str) -> String {
     let text = fixed(scaled, places);
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
-    if scale.unit == "IOPS" { text } else { format!("{text} {}", scale.unit) }
+    if matches!(scale.unit, "IOPS" | "") { text } else { format!("{text} {}", scale.unit) }
 }
 
 /// A share: `100 %` only when it is, else `99.9 %`, `97 %`, `4.2 %`, `0 %` only when it is.
@@ -173,6 +174,8 @@ mod tests {
     #[test]
     fn others_read_well() {
         assert_eq!(alone(&metric(812_345.0, Some(900.0), "us")), "812 ms");
+        assert_eq!(alone(&metric(2134.0, Some(30.0), "ns")), "2.13 us");
+        assert_eq!([alone(&metric(265.4, Some(1.0), "1")), expected(265.0, "1")], ["265", "265"]);
         assert_eq!(alone(&metric(1234.0, Some(300.0), "us")), "1.2 ms");
         assert_eq!(
             [expected(80.0, "1/s"), expected(2.5e9, "B/s"), expected(213.333, "1/s")],

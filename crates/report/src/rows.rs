@@ -11,7 +11,7 @@ const LARGE_BLOCK: u64 = 128 << 10;
 /// One line of a cell: a direction, or the sum of both.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
-    /// `read`, `write` or `both`.
+    /// `read`, `write`, `trim` or `both`.
     pub(crate) side: &'static str,
     pub(crate) value: String,
     pub(crate) unit: &'static str,
@@ -44,7 +44,7 @@ pub(crate) fn lines<'a>(
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Vec<Line> {
     let what = if cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK) { "bw" } else { "iops" };
-    let sides: Vec<&'static str> = ["read", "write"]
+    let sides: Vec<&'static str> = ["read", "write", "trim"]
         .into_iter()
         .filter(|side| cell.metrics.contains_key(&format!("{side}_{what}")))
         .collect();
@@ -53,7 +53,11 @@ pub(crate) fn lines<'a>(
     for side in &sides {
         let own = format!("{side}_{what}");
         let names = if both { vec![own.as_str()] } else { vec![own.as_str(), what] };
-        let served = if *side == "read" { cell.served_read } else { cell.served_write };
+        let served = match *side {
+            "read" => Moved::Bytes(cell.served_read),
+            "write" => Moved::Bytes(cell.served_write),
+            _ => Moved::Nothing,
+        };
         let p99 = cell.metrics.get(&format!("{side}_lat_p99"));
         if let Some(metric) = cell.metrics.get(&own) {
             lines.push(line(index, cell, side, metric, p99, served, &names, shown));
@@ -64,7 +68,7 @@ pub(crate) fn lines<'a>(
         && of_both
         && let Some(metric) = cell.metrics.get(what)
     {
-        lines.push(line(index, cell, "both", metric, None, cell.served, &[what], shown));
+        lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[what], shown));
     }
     lines
 }
@@ -76,7 +80,7 @@ fn line<'a>(
     side: &'static str,
     metric: &Metric,
     p99: Option<&Metric>,
-    served: Option<Served>,
+    moved: Moved,
     names: &[&str],
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Line {
@@ -88,9 +92,34 @@ fn line<'a>(
         value,
         unit,
         p99: p99.map(number::alone).unwrap_or_default(),
-        device: served.map_or_else(|| "?".to_owned(), |s| device(&s)),
-        rest: served.map_or_else(String::new, |s| rest(&s)),
+        device: moved.device(),
+        rest: moved.rest(),
         expected: expectation.map(|e| (e.status, number::expected(e.expected, &metric.unit))),
+    }
+}
+
+/// What a direction moved.
+#[derive(Debug, Clone, Copy)]
+enum Moved {
+    /// Bytes, and where they came from or went to; `None` when that isn't known.
+    Bytes(Option<Served>),
+    /// Trims move no bytes.
+    Nothing,
+}
+
+impl Moved {
+    fn device(self) -> String {
+        match self {
+            Self::Bytes(served) => served.map_or_else(|| "?".to_owned(), |s| device(&s)),
+            Self::Nothing => "-".to_owned(),
+        }
+    }
+
+    fn rest(self) -> String {
+        match self {
+            Self::Bytes(served) => served.map_or_else(String::new, |s| rest(&s)),
+            Self::Nothing => String::new(),
+        }
     }
 }
 

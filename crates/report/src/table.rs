@@ -13,6 +13,9 @@ pub(crate) const STYLE: TableStyle =
 /// How a number is called that is no storage figure.
 pub(crate) const NOT_STORAGE: &str = "NOT STORAGE";
 
+/// How a cell is called whose storage lost or damaged what it was given.
+pub(crate) const WRONG_CONTENT: &str = "WRONG CONTENT";
+
 /// Which columns are shown.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
@@ -232,11 +235,12 @@ fn figure(cell: &CellView, text: &str) -> Cell {
 
 fn remark(cell: &CellView, line: &Line, how: Remark) -> Cell {
     let void = cell.void && !cell.metrics.is_empty();
+    let name = if cell.verified.is_some_and(|v| v.wrong_blocks > 0) { WRONG_CONTENT } else { NOT_STORAGE };
     match (void, how) {
         (true, Remark::Full) if !line.rest.is_empty() => {
-            Cell::new(format!("{NOT_STORAGE}: {}", line.rest)).fg(Color::Red)
+            Cell::new(format!("{name}: {}", line.rest)).fg(Color::Red)
         }
-        (true, _) => Cell::new(NOT_STORAGE).fg(Color::Red),
+        (true, _) => Cell::new(name).fg(Color::Red),
         (false, Remark::Full) => Cell::new(&line.rest).fg(Color::Yellow),
         (false, _) => Cell::new(""),
     }

@@ -121,7 +121,9 @@ fn expectations(index: &Index<'_>, shown: &[&ExpectationView], width: usize, pai
 mod tests {
     use super::terminal;
     use crate::testing;
-    use record::judged::RunView;
+    use record::finding::{Claim, Severity};
+    use record::judged::{Checked, RunView};
+    use record::workload::Rw;
 
     fn page(view: &RunView, width: usize) -> String {
         let text = terminal(view, width, false);
@@ -152,6 +154,30 @@ mod tests {
             assert!(row.contains("~570,800"), "{width}: {row}");
             assert!(text.contains("NOT STORAGE"), "{width}");
         }
+    }
+
+    #[test]
+    fn trims_are_a_line_of_their_own_without_a_source() {
+        let mut cell = testing::cell("c", "ext4", "trimwrite", Rw::Trimwrite, 65536);
+        testing::side(&mut cell, "write", (900.0, Some(5.0)), 400.0);
+        testing::side(&mut cell, "trim", (901.0, Some(5.0)), 300.0);
+        let text = page(&testing::run("trims", "?", vec![cell]), 100);
+        let row = text.lines().find(|l| l.contains("901")).unwrap();
+        assert!(row.split_whitespace().any(|w| w == "trim") && row.trim_end().ends_with('-'), "{text}");
+    }
+
+    #[test]
+    fn wrong_content_is_not_called_something_milder() {
+        let mut cell = testing::cell("c", "ext4", "randwrite", Rw::Randwrite, 4096);
+        testing::side(&mut cell, "write", (900.0, Some(5.0)), 400.0);
+        (cell.void, cell.verified) = (true, Some(Checked { trials: 3, bytes: 1 << 30, wrong_blocks: 2 }));
+        let mut view = testing::run("verified", "?", vec![cell]);
+        let text = "2 blocks held other than what was written, in round 1, of 1 GiB checked: 2 lost.";
+        view.findings = vec![testing::finding("c", Claim::WrongContent, Severity::Void, text, "Check it.")];
+        let text = page(&view, 100);
+        assert!(!text.contains("NOT STORAGE"), "{text}");
+        assert_eq!(text.matches("WRONG CONTENT").count(), 2, "in the table and above the words: {text}");
+        assert!(text.contains("~900"), "{text}");
     }
 
     #[test]

@@ -21,9 +21,11 @@ pub(crate) const METRICS: &[&str] = &[
     "iops",
     "read_iops",
     "write_iops",
+    "trim_iops",
     "bw",
     "read_bw",
     "write_bw",
+    "trim_bw",
     "read_lat_mean",
     "read_lat_p50",
     "read_lat_p99",
@@ -32,7 +34,14 @@ pub(crate) const METRICS: &[&str] = &[
     "write_lat_p50",
     "write_lat_p99",
     "write_lat_p999",
+    "trim_lat_mean",
+    "trim_lat_p50",
+    "trim_lat_p99",
+    "trim_lat_p999",
     "engine_cpu",
+    "engine_busiest_thread",
+    "engine_cpu_per_io",
+    "engine_instructions_per_io",
 ];
 
 /// What one expected value costs at least, in units of [`MAX_WORK`].

@@ -3,10 +3,11 @@
 use crate::attribute::{Attribution, attribute};
 use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
+use crate::judge::Input;
 use crate::metrics;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
-use record::plan::{Cell, Plan};
+use record::plan::Cell;
 use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeFacts;
 use record::workload::{Ask, Workload};
@@ -19,12 +20,8 @@ pub(crate) struct CellJudgement {
 }
 
 /// Judges a cell from its trials, which are in order of rounds.
-pub(crate) fn judge(
-    cell: &Cell,
-    trials: &[&TrialRecord],
-    plan: &Plan,
-    volumes: &[VolumeFacts],
-) -> CellJudgement {
+pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> CellJudgement {
+    let plan = input.plan;
     let (measured, failed): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
         trials.iter().partition(|t| t.outcome == Outcome::Measured && t.engine.is_some());
     let facts: Vec<Facts<'_>> = measured.iter().filter_map(|t| Facts::of(t, cell)).collect();
@@ -33,15 +30,17 @@ pub(crate) fn judge(
     let metrics = metrics::over_trials(&values, plan.measure.confidence);
 
     let own: Vec<&VolumeFacts> =
-        volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
+        input.volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
     let mut strongest: BTreeMap<usize, (u32, Detected)> = BTreeMap::new();
     for (facts, shares) in facts.iter().zip(&shares) {
-        for (detector, detected) in detect::in_trial(&Scene { facts, shares, volumes: &own }) {
+        let scene = Scene { facts, shares, volumes: &own, machine: input.environment };
+        for (detector, detected) in detect::in_trial(&scene) {
             remember(&mut strongest, detector, detected);
         }
     }
     let mut findings: Vec<Finding> =
         strongest.into_values().map(|(trials, detected)| detected.finding(cell, trials)).collect();
+    findings.extend(detect::wrong_content(cell, trials));
     findings.extend(detect::failed(cell, &failed, measured.len()));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
 
@@ -59,11 +58,17 @@ pub(crate) fn judge(
         },
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
-        served: mean(shares.iter().map(|s| Some(s.both))),
+        served: mean(facts.iter().zip(&shares).map(|(f, s)| (!only_trims(f)).then_some(s.both))),
         served_read: mean(shares.iter().map(|s| s.read)),
         served_write: mean(shares.iter().map(|s| s.write)),
+        verified: detect::checked(trials),
     };
     CellJudgement { view, findings }
+}
+
+/// Trims move no bytes, so there is nothing to attribute.
+fn only_trims(facts: &Facts<'_>) -> bool {
+    facts.trim_ios > 0.0 && facts.read.ios + facts.write.ios <= 0.0
 }
 
 fn remember(strongest: &mut BTreeMap<usize, (u32, Detected)>, detector: usize, detected: Detected) {

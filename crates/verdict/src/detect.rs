@@ -1,6 +1,8 @@
 //! Detectors: each looks at one trial and claims something, or keeps silent.
 
+mod content;
 mod cpu;
+mod generator;
 mod ground;
 mod load;
 mod outcome;
@@ -9,11 +11,13 @@ mod source;
 
 use crate::attribute::Attribution;
 use crate::facts::Facts;
+use record::environment::Environment;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::Cell;
 use record::volume::VolumeFacts;
 use std::collections::BTreeMap;
 
+pub(crate) use content::{checked, wrong_content};
 pub(crate) use outcome::{failed, too_wide};
 
 /// Shares below this are not worth a claim: metadata and the window's ends make up to 2 %.
@@ -26,6 +30,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) shares: &'a Attribution,
     /// Facts of the volumes under this cell.
     pub(crate) volumes: &'a [&'a VolumeFacts],
+    /// The machine it ran on.
+    pub(crate) machine: &'a Environment,
 }
 
 /// A claim about one trial.

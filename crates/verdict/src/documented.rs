@@ -3,6 +3,7 @@
 use crate::metrics::of_trial;
 use crate::testing;
 use record::finding::Claim;
+use record::trial::GeneratorCost;
 
 fn metrics_md() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
@@ -13,10 +14,17 @@ fn metrics_md() -> String {
 fn every_metric_is_documented() {
     let text = metrics_md();
     let mut engine = testing::engine();
-    (engine.read, engine.write) = (Some(testing::totals(5000, 4096)), Some(testing::totals(5000, 4096)));
+    let totals = || Some(testing::totals(5000, 4096));
+    (engine.read, engine.write, engine.trim) = (totals(), totals(), totals());
+    engine.generator = Some(GeneratorCost {
+        busiest_thread_seconds: Some(1.0),
+        cpu_ns_per_io: Some(1.0),
+        user_instructions_per_io: Some(1.0),
+        ..GeneratorCost::default()
+    });
     let names = of_trial(&engine);
-    assert_eq!(names.len(), 15, "{names:?}");
-    for name in names.keys().filter(|n| !n.contains("_lat_p99") && !n.starts_with("write_lat_p")) {
+    assert_eq!(names.len(), 24, "{names:?}");
+    for name in names.keys().filter(|n| !n.contains("_lat_p") || *n == "read_lat_p50") {
         assert!(text.contains(&format!("`{name}`")), "{name}");
     }
 }
@@ -27,7 +35,7 @@ fn every_claim_is_documented() {
     let schema = serde_json::to_value(schemars::schema_for!(Claim)).unwrap();
     let claims: Vec<&str> =
         schema["oneOf"].as_array().unwrap().iter().filter_map(|c| c["const"].as_str()).collect();
-    assert_eq!(claims.len(), 15);
+    assert_eq!(claims.len(), 16);
     for claim in claims {
         assert!(text.contains(&format!("| `{claim}` |")), "{claim}");
     }

@@ -42,6 +42,7 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
         "us" if value >= 1e3 => format!("{} ms", rate(value / 1e3)),
         "us" => format!("{} us", rate(value)),
         "1/s" => format!("{} IOPS", rate(value)),
+        "1" => rate(value),
         other => format!("{} {other}", rate(value)),
     }
 }
@@ -92,6 +93,8 @@ mod tests {
         assert_eq!(with_unit(80.0, "1/s"), "80 IOPS");
         assert_eq!(with_unit(250e6, "B/s"), "250 MB/s");
         assert_eq!(with_unit(812_345.0, "us"), "812 ms");
+        assert_eq!([with_unit(265.0, "1"), with_unit(2100.0, "ns")], ["265", "2,100 ns"]);
+        assert_eq!(range(260.0, 270.0, "1"), "260 to 270");
         assert_eq!([counted(1, "trial"), counted(3, "trial")], ["1 trial", "3 trials"]);
     }
 }

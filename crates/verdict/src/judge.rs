@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of this judge; stored judgements of another judge are derived anew.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 2");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 3");
 
 /// What is judged: a run as the store gives it.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     for planned in &plan.cells {
         let mut trials = by_cell.remove(&planned.id).unwrap_or_default();
         trials.sort_by_key(|t| t.id.round);
-        let CellJudgement { view, findings: found } = cell::judge(planned, &trials, plan, input.volumes);
+        let CellJudgement { view, findings: found } = cell::judge(planned, &trials, input);
         cells.push(view);
         findings.extend(found);
     }

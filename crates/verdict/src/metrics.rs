@@ -2,7 +2,7 @@
 
 use record::judged::Metric;
 use record::latency::LatencyHistogram;
-use record::trial::{EngineOutput, Totals};
+use record::trial::{EngineOutput, GeneratorCost, Totals};
 use std::collections::BTreeMap;
 
 /// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
@@ -11,7 +11,8 @@ const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.
 /// One trial's metrics by name.
 pub(crate) fn of_trial(engine: &EngineOutput) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
-    let sides = [("read", engine.read.as_ref()), ("write", engine.write.as_ref())];
+    let sides =
+        [("read", engine.read.as_ref()), ("write", engine.write.as_ref()), ("trim", engine.trim.as_ref())];
     let active: Vec<(&str, &Totals)> =
         sides.into_iter().filter_map(|(side, totals)| Some((side, totals.filter(|t| t.ios > 0)?))).collect();
     if active.is_empty() {
@@ -34,8 +35,21 @@ pub(crate) fn of_trial(engine: &EngineOutput) -> BTreeMap<String, f64> {
     if let (Some(user), Some(system)) = (engine.cpu_user_share, engine.cpu_system_share) {
         values.insert("engine_cpu".to_owned(), user + system);
     }
+    values.extend(engine.generator.iter().flat_map(|cost| of_generator(cost, engine.window.seconds())));
     values.retain(|_, v| v.is_finite());
     values
+}
+
+/// What generating the load cost, as far as the engine tells.
+fn of_generator(cost: &GeneratorCost, seconds: f64) -> impl Iterator<Item = (String, f64)> {
+    let busiest = cost.busiest_thread_seconds.filter(|_| seconds > 0.0).map(|busy| busy / seconds);
+    [
+        ("engine_cpu_per_io", cost.cpu_ns_per_io),
+        ("engine_instructions_per_io", cost.user_instructions_per_io),
+        ("engine_busiest_thread", busiest),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
 /// Metrics over trials: those that every trial has, each with its interval.
@@ -65,7 +79,9 @@ fn unit(name: &str) -> &'static str {
     match name {
         n if n.contains("_lat_") => "us",
         n if n.ends_with("bw") => "B/s",
-        "engine_cpu" => "cores",
+        "engine_cpu" | "engine_busiest_thread" => "cores",
+        "engine_cpu_per_io" => "ns",
+        "engine_instructions_per_io" => "1",
         _ => "1/s",
     }
 }
@@ -87,7 +103,7 @@ fn percentile_us(histogram: &LatencyHistogram, q: f64) -> Option<f64> {
 mod tests {
     use super::{of_trial, over_trials};
     use crate::testing;
-    use record::trial::Totals;
+    use record::trial::{GeneratorCost, Totals};
     use std::collections::BTreeMap;
 
     #[test]
@@ -102,6 +118,33 @@ mod tests {
         assert_eq!(m["bw"], 159.0 * 16384.0);
         assert_eq!(m["read_lat_p50"], 1000.0);
         assert!(m.contains_key("write_lat_p999"));
+    }
+
+    #[test]
+    fn trims_are_a_direction_too() {
+        let mut engine = testing::engine();
+        engine.trim = Some(testing::totals(2000, 65536));
+        let m = of_trial(&engine);
+        assert_eq!((m["iops"], m["trim_iops"], m["trim_bw"]), (100.0, 100.0, 100.0 * 65536.0));
+        assert_eq!(m["trim_lat_p999"], 1000.0);
+        assert!(!m.keys().any(|name| name.starts_with("read_") || name.starts_with("write_")));
+    }
+
+    #[test]
+    fn what_the_generator_cost_is_told_as_far_as_it_is_known() {
+        let mut engine = testing::engine();
+        engine.read = Some(testing::totals(1000, 4096));
+        assert!(!of_trial(&engine).contains_key("engine_cpu_per_io"));
+        engine.generator = Some(GeneratorCost {
+            cpu_ns_per_io: Some(2100.0),
+            busiest_thread_seconds: Some(5.0),
+            ..GeneratorCost::default()
+        });
+        let all = over_trials(&[of_trial(&engine)], 0.95);
+        let shown = |name: &str| (all[name].estimate, all[name].unit.as_str());
+        assert_eq!(shown("engine_cpu_per_io"), (2100.0, "ns"));
+        assert_eq!(shown("engine_busiest_thread"), (0.25, "cores"));
+        assert!(!all.contains_key("engine_instructions_per_io"), "not counted is no figure");
     }
 
     #[test]

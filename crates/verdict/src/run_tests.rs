@@ -1,15 +1,15 @@
 //! Whole runs: metrics, expectations, findings over rounds, answers.
 
 use crate::judge::{Input, judge};
-use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, whole};
+use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, totals, whole};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Claim, Severity};
 use record::id::{CellId, RunId};
-use record::judged::{RUN_FORMAT, RunView, Status};
+use record::judged::{Checked, RUN_FORMAT, RunView, Status};
 use record::plan::{Cell, Expectation, Measure, Plan};
 use record::stack::{BtrfsProfile, FsKind};
-use record::trial::{Outcome, TrialRecord};
+use record::trial::{FaultKind, Outcome, TrialRecord, Verified, VerifyFault};
 use record::version::FormatVersion;
 use record::workload::Rw;
 use std::collections::BTreeMap;
@@ -157,6 +157,75 @@ fn nothing_measured_is_said_and_is_not_called_void() {
     let view = run(&[(cell, trials)], vec![]);
     assert!(view.cells[0].metrics.is_empty() && view.cells[0].served.is_none() && !view.cells[0].void);
     assert_eq!((view.findings[0].claim, view.findings[0].severity), (Claim::TrialsFailed, Severity::Void));
+}
+
+/// Three rounds that checked a GiB each; the second, which failed for it, found blocks that weren't as written.
+fn checked(faults: Vec<VerifyFault>) -> RunView {
+    let (cell, mut trials) = cell("a", &[2000, 2000, 2000]);
+    for trial in &mut trials {
+        trial.engine.as_mut().unwrap().verified = Some(Verified { bytes: GIB, faults: vec![] });
+    }
+    if !faults.is_empty() {
+        trials[1].engine.as_mut().unwrap().verified = Some(Verified { bytes: GIB, faults });
+        trials[1].outcome = Outcome::Failed("blocks with wrong content".to_owned());
+    }
+    run(&[(cell, trials)], vec![expect("a", "iops", 100.0, 0.05)])
+}
+
+#[test]
+fn wrong_content_voids_the_cell_whatever_its_speed() {
+    let fault = |kind, count, offsets: &[u64]| VerifyFault {
+        kind,
+        count,
+        path: "/m/diskproof-data.0".to_owned(),
+        offsets_bytes: offsets.to_vec(),
+        example: "at 4096 generation 7 was expected, zeros are there".to_owned(),
+    };
+    let view = checked(vec![
+        fault(FaultKind::Lost, 9, &[4096, 8192, 12288, 16384, 20480]),
+        fault(FaultKind::Corrupt, 1, &[777]),
+    ]);
+    let finding = &view.findings[0];
+    assert_eq!((finding.claim, finding.severity, finding.trials), (Claim::WrongContent, Severity::Void, 1));
+    for words in [
+        "10 blocks held other than what was written, in round 2, of 1 GiB checked",
+        "9 lost (acknowledged, yet",
+        "in /m/diskproof-data.0 at offsets 4096, 8192, 12288, 16384, ...",
+        "1 corrupt",
+        "at offset 777",
+        "generation 7 was expected",
+    ] {
+        assert!(finding.text.contains(words), "{words}: {}", finding.text);
+    }
+    assert!(
+        finding.remedy.contains("ignores flushes") && finding.remedy.contains("cable"),
+        "{}",
+        finding.remedy
+    );
+    assert_eq!((finding.evidence["lost_blocks"], finding.evidence["wrong_blocks"]), (9.0, 10.0));
+    let cell = &view.cells[0];
+    assert!(cell.void && view.findings.iter().any(|f| f.claim == Claim::TrialsFailed));
+    assert_eq!(cell.verified, Some(Checked { trials: 3, bytes: 3 * GIB, wrong_blocks: 10 }));
+    assert_eq!(view.expectations[0].status, Status::Undecided);
+}
+
+#[test]
+fn right_content_is_said_and_raises_no_alarm() {
+    let view = checked(vec![]);
+    assert!(view.findings.is_empty() && !view.cells[0].void, "{:?}", view.findings);
+    assert_eq!(view.cells[0].verified, Some(Checked { trials: 3, bytes: 3 * GIB, wrong_blocks: 0 }));
+    assert_eq!(run(&[cell("a", &[2000])], vec![]).cells[0].verified, None, "nobody asked");
+}
+
+#[test]
+fn trims_have_figures_and_no_source() {
+    let mut t = Truth::new(Rw::Randtrim, 65536, true, filesystem(FsKind::Ext4), 1);
+    t.trial.engine.as_mut().unwrap().trim = Some(totals(20_000, 65536));
+    let view = run(&[(t.cell.clone(), vec![t.record()])], vec![]);
+    let cell = &view.cells[0];
+    assert_eq!(cell.metrics["trim_iops"].estimate, 1000.0);
+    assert_eq!((cell.served, cell.served_read, cell.served_write), (None, None, None));
+    assert!(view.findings.iter().all(|f| f.claim == Claim::IntervalTooWide), "{:?}", view.findings);
 }
 
 #[test]

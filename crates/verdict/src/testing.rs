@@ -3,6 +3,7 @@
 use record::counter::{
     BlockCounters, CgroupIo, CpuTicks, Evidence, Memory, OtherProcess, ProcessCounters, Sample,
 };
+use record::environment::Environment;
 use record::extents::{FileExtents, Residency};
 use record::id::{CellId, TrialId};
 use record::latency::LatencyHistogram;
@@ -11,7 +12,7 @@ use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
-use record::volume::{Limits, Volume, VolumeKind};
+use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
 
@@ -100,6 +101,13 @@ pub(crate) struct Truth {
     pub(crate) others_cpu: Option<f64>,
     pub(crate) kernel_cpu: Option<f64>,
     pub(crate) dirty_at_end: u64,
+    /// I/Os in flight on all devices together, on average.
+    pub(crate) device_queue: f64,
+    /// I/Os per second on each device.
+    pub(crate) device_iops: f64,
+    /// The volumes as found, and the machine.
+    pub(crate) volumes: Vec<VolumeFacts>,
+    pub(crate) machine: Environment,
 }
 
 impl Truth {
@@ -135,6 +143,10 @@ impl Truth {
             others_cpu: Some(0.1),
             kernel_cpu: Some(0.02),
             dirty_at_end: 0,
+            device_queue: 0.0,
+            device_iops: 0.0,
+            volumes: vec![],
+            machine: Environment::default(),
         };
         truth.file(256 * MIB, |_| {});
         truth.cached(0, if direct { 0 } else { 256 * MIB });
@@ -221,6 +233,8 @@ impl Truth {
                 let block = BlockCounters {
                     read_bytes: grow(self.device_read / count),
                     write_bytes: grow(self.device_write / count),
+                    reads: whole(self.device_iops * done * SECONDS as f64),
+                    weighted_ms: whole(self.device_queue / count as f64 * done * SECONDS as f64 * 1e3),
                     ..BlockCounters::default()
                 };
                 Sample {

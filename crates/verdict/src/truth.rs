@@ -2,8 +2,10 @@
 
 mod clean;
 mod cpu;
+mod generator;
 mod load;
 mod source;
+mod trim;
 
 use crate::attribute::{Attribution, attribute};
 use crate::detect::{Detected, Scene, in_trial};
@@ -11,12 +13,15 @@ use crate::facts::Facts;
 use crate::testing::Truth;
 use record::finding::{Claim, Served};
 use record::stack::BtrfsProfile;
+use record::volume::VolumeFacts;
 
 fn judged(truth: &Truth) -> (Attribution, Vec<Detected>) {
     let record = truth.record();
     let facts = Facts::of(&record, &truth.cell).unwrap();
     let shares = attribute(&facts);
-    let found = in_trial(&Scene { facts: &facts, shares: &shares, volumes: &[] });
+    let volumes: Vec<&VolumeFacts> = truth.volumes.iter().collect();
+    let scene = Scene { facts: &facts, shares: &shares, volumes: &volumes, machine: &truth.machine };
+    let found = in_trial(&scene);
     let found: Vec<Detected> = found.into_iter().map(|(_, detected)| detected).collect();
     for f in &found {
         assert!(!f.text.is_empty() && !f.remedy.is_empty() && !f.evidence.is_empty(), "{f:?}");

@@ -1,6 +1,6 @@
 //! Claims about who used the CPU.
 
-use super::{Detected, Scene, evidence};
+use super::{Detected, Scene, evidence, generator};
 use crate::facts::Facts;
 use crate::figures::percent;
 use crate::span::{Span, float};
@@ -17,55 +17,53 @@ const OTHERS_MATTER: f64 = 0.25;
 const NAMED: usize = 3;
 const WORTH_NAMING: f64 = 0.02;
 
-/// The engine ran out of CPU. What other processes used is no limit of ours, however busy they kept the machine.
+/// The load generator, or the machine's CPUs, were the limit. What other processes used is no limit of ours, however busy they
+/// kept the machine.
 pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
-    // Polling uses all the CPU there is, by design.
-    if polls(facts) {
-        return None;
-    }
-    let thread = busiest_thread(facts);
+    let thread = generator::busiest_thread(facts);
     let ours = Ours::of(facts);
-    let thread_full = thread.is_some_and(|t| t >= THREAD_FULL);
-    let machine_full = ours.filter(|o| o.sum() >= MACHINE_FULL);
-    if !thread_full && machine_full.is_none() {
+    let full_thread = thread.filter(|t| *t >= THREAD_FULL);
+    let full_machine = ours.filter(|o| o.sum() >= MACHINE_FULL);
+    if (full_thread.is_none() && full_machine.is_none()) || generator::is_acquitted(scene) {
         return None;
     }
-    let busy = thread.map(|t| format!("the engine's busiest thread used {} of a core", percent(t)));
-    let (text, remedy) = if let Some(ours) = machine_full {
-        let and = busy.map_or(String::new(), |busy| format!("; {busy}"));
-        (
-            format!(
-                "The machine ran out of CPU: of all cores together the engine used {} and the kernel's threads and interrupts {}{and}. The storage may do more.",
-                percent(ours.engine),
-                percent(ours.kernel + ours.interrupts)
-            ),
-            "Use a machine with more cores, larger blocks or fewer jobs, or a stack that asks less of the CPU."
-                .to_owned(),
-        )
-    } else {
-        let jobs = facts.options().map_or(1, |o| o.numjobs);
-        (
-            format!("The engine ran out of CPU: {}. The storage may do more.", busy.unwrap_or_default()),
-            format!("Use more jobs than numjobs: {jobs}, or larger blocks."),
-        )
+    let (text, remedy) = match (full_machine, full_thread) {
+        (Some(ours), _) => (machine_text(ours, thread), MACHINE_REMEDY.to_owned()),
+        (None, Some(thread)) => (generator::text(scene, thread), generator::remedy(scene)),
+        (None, None) => return None,
     };
+    let mut counters = evidence([
+        ("busiest_thread_cores", thread),
+        ("engine_cpu_share", ours.map(|o| o.engine)),
+        ("kernel_threads_cpu_share", ours.map(|o| o.kernel)),
+        ("interrupts_cpu_share", ours.map(|o| o.interrupts)),
+        ("others_cpu_share", others_share(facts)),
+        ("machine_busy_share", busy_share(&facts.span)),
+        ("busiest_device_busy_share", busiest_device(facts)),
+    ]);
+    counters.extend(generator::evidence(scene));
     Some(Detected {
         claim: Claim::EngineCpuBound,
         severity: Severity::Caveat,
         strength: thread.unwrap_or(0.0).max(ours.map_or(0.0, |o| o.sum())),
-        evidence: evidence([
-            ("busiest_thread_cores", thread),
-            ("engine_cpu_share", ours.map(|o| o.engine)),
-            ("kernel_threads_cpu_share", ours.map(|o| o.kernel)),
-            ("interrupts_cpu_share", ours.map(|o| o.interrupts)),
-            ("others_cpu_share", others_share(facts)),
-            ("machine_busy_share", busy_share(&facts.span)),
-            ("busiest_device_busy_share", busiest_device(facts)),
-        ]),
+        evidence: counters,
         text,
         remedy,
     })
+}
+
+const MACHINE_REMEDY: &str =
+    "Use a machine with more cores, larger blocks or fewer jobs, or a stack that asks less of the CPU.";
+
+fn machine_text(ours: Ours, thread: Option<f64>) -> String {
+    let busy = thread
+        .map_or(String::new(), |t| format!("; the engine's busiest thread used {} of a core", percent(t)));
+    format!(
+        "The machine ran out of CPU: of all cores together the engine used {} and the kernel's threads and interrupts {}{busy}. The storage may do more.",
+        percent(ours.engine),
+        percent(ours.kernel + ours.interrupts)
+    )
 }
 
 /// Others used much of the machine's CPU: the figure may be theirs to explain, but nothing says so.
@@ -98,11 +96,6 @@ pub(super) fn others_used_the_cpu(scene: &Scene<'_>) -> Option<Detected> {
         remedy: "Measure again on a quiet machine if this figure depends on the CPU, as with compression, checksums or small blocks on fast devices."
             .to_owned(),
     })
-}
-
-fn polls(facts: &Facts<'_>) -> bool {
-    let set = |name: &&str| facts.options().and_then(|o| o.other.get(*name)).is_some_and(|v| v != "0");
-    ["hipri", "sqthread_poll"].iter().any(set)
 }
 
 /// Shares of all cores' time that went into the trial's own I/O.
@@ -139,22 +132,6 @@ fn others_share(facts: &Facts<'_>) -> Option<f64> {
     let whole = facts.span.whole();
     let ticks = float(facts.trial.evidence.others_cpu_ticks?);
     Some((ticks / all_ticks(&whole)?).min(busy_share(&whole)?))
-}
-
-/// Share of a core that the engine's busiest thread used; of the whole engine when it is one job and threads weren't counted.
-fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
-    let ticks = facts.span.grown(|s| s.engine?.busiest_thread_ticks);
-    let per_second = float(facts.trial.evidence.ticks_per_second);
-    let seconds = facts.span.seconds();
-    if let Some(ticks) = ticks
-        && per_second > 0.0
-        && seconds > 0.0
-    {
-        return Some((ticks / per_second / seconds).min(1.0));
-    }
-    let one_job = facts.options().is_some_and(|o| o.numjobs == 1);
-    let (user, system) = (facts.engine.cpu_user_share?, facts.engine.cpu_system_share?);
-    one_job.then_some((user + system).min(1.0))
 }
 
 fn idle(c: CpuTicks) -> u64 {

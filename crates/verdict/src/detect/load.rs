@@ -65,7 +65,7 @@ pub(super) fn io_errors(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let kinds: Vec<String> = errors.iter().map(|e| format!("{} x {}", e.count, e.errno)).collect();
-    let ios = scene.facts.read.ios + scene.facts.write.ios;
+    let ios = scene.facts.read.ios + scene.facts.write.ios + scene.facts.trim_ios;
     Some(Detected {
         claim: Claim::IoErrors,
         severity: if float(total) >= 0.01 * ios { Severity::Void } else { Severity::Caveat },

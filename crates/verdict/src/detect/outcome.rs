@@ -42,7 +42,8 @@ pub(crate) fn too_wide(
     measure: &Measure,
 ) -> Option<Finding> {
     let target = measure.interval?;
-    let headlines = ["iops", "read_iops", "write_iops"].iter().filter_map(|n| Some((*n, metrics.get(*n)?)));
+    let headlines =
+        ["iops", "read_iops", "write_iops", "trim_iops"].iter().filter_map(|n| Some((*n, metrics.get(*n)?)));
     let relative = |m: &Metric| {
         m.half_width().map_or(f64::INFINITY, |h| if h == 0.0 { 0.0 } else { h / m.estimate.abs() })
     };

@@ -1,0 +1,274 @@
+//! Whether the load generator, rather than the storage, was the limit: its own CPU time, and the witnesses against that.
+
+use super::Scene;
+use crate::facts::Facts;
+use crate::figures::{bytes, percent, rate, with_unit};
+use crate::span::float;
+use record::environment::Ceiling;
+use record::workload::{EngineKind, Options};
+use std::collections::BTreeMap;
+
+/// The share of an asked rate from which it is reached: the rest is the window's ends.
+const RATE_MET: f64 = 0.98;
+/// The share of a volume's limit from which the limit is what held the load back.
+const LIMIT_MET: f64 = 0.95;
+/// The share of all I/Os that may be in flight from which the devices hold them all: the generator then waits for them.
+const QUEUE_FULL: f64 = 0.8;
+/// From this share of the ceiling on, no storage would have been measured faster by this job.
+const NEAR_CEILING: f64 = 0.8;
+/// An I/O that costs this many times what one on a hole costs is the storage stack's work, not the generator's.
+const DEAR: f64 = 2.0;
+/// The depth from which the ceiling, measured with a deep queue, says something.
+const DEEP: u32 = 32;
+/// From this block size on, larger blocks save little.
+const LARGE_BLOCK: u64 = 128 << 10;
+
+/// Share of the measured time that the generator's busiest thread ran: as the engine counted, else as it was sampled; of the
+/// whole engine when it is one job and threads weren't counted.
+pub(super) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
+    let window = facts.engine.window.seconds();
+    let told = facts.engine.generator.and_then(|cost| cost.busiest_thread_seconds);
+    if let Some(seconds) = told
+        && window > 0.0
+    {
+        return Some((seconds / window).clamp(0.0, 1.0));
+    }
+    let ticks = facts.span.grown(|s| s.engine?.busiest_thread_ticks);
+    let per_second = float(facts.trial.evidence.ticks_per_second);
+    let seconds = facts.span.seconds();
+    if let Some(ticks) = ticks
+        && per_second > 0.0
+        && seconds > 0.0
+    {
+        return Some((ticks / per_second / seconds).min(1.0));
+    }
+    let one_job = facts.options().is_some_and(|o| o.numjobs == 1);
+    let (user, system) = (facts.engine.cpu_user_share?, facts.engine.cpu_system_share?);
+    one_job.then_some((user + system).min(1.0))
+}
+
+/// Whether something else held the load back, however busy the CPU was: the generator polls and uses all the CPU there is by
+/// design, it made the rate that it was asked for, a volume was at its limit, or the devices held all I/Os there may be.
+pub(super) fn is_acquitted(scene: &Scene<'_>) -> bool {
+    let facts = scene.facts;
+    polls(facts)
+        || made_its_rate(facts)
+        || limit_share(scene).is_some_and(|share| share >= LIMIT_MET)
+        || queue_share(facts).is_some_and(|share| share >= QUEUE_FULL)
+}
+
+fn polls(facts: &Facts<'_>) -> bool {
+    let set = |name: &&str| facts.options().and_then(|o| o.other.get(*name)).is_some_and(|v| v != "0");
+    ["hipri", "sqthread_poll"].iter().any(set)
+}
+
+/// The rate that all jobs together made and the one that was asked for, in I/Os or bytes per second; `None` when it was to be
+/// as high as possible. fio holds each direction to the rate.
+fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
+    let options = facts.options()?;
+    let directions = u32::try_from(totals(facts).count().max(1)).unwrap_or(1);
+    let times = f64::from(options.numjobs) * f64::from(directions);
+    let by_bytes = || {
+        let made: f64 = totals(facts).map(|t| t.bytes_per_second).sum();
+        Some((made, float(options.rate_bytes_per_second?) * times, "B/s"))
+    };
+    let by_ios = options.rate_iops.map(|rate| (made_iops(facts), float(rate) * times, "1/s"));
+    by_ios.or_else(by_bytes).filter(|(_, asked, _)| *asked > 0.0)
+}
+
+fn totals<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a record::trial::Totals> {
+    let engine = facts.engine;
+    [engine.read.as_ref(), engine.write.as_ref(), engine.trim.as_ref()].into_iter().flatten()
+}
+
+fn made_iops(facts: &Facts<'_>) -> f64 {
+    totals(facts).map(|t| t.iops).sum()
+}
+
+fn made_its_rate(facts: &Facts<'_>) -> bool {
+    rates(facts).is_some_and(|(made, asked, _)| made >= RATE_MET * asked)
+}
+
+/// How near the limits of emulated volumes their devices came: of the nearest. `None` when there are no limits.
+fn limit_share(scene: &Scene<'_>) -> Option<f64> {
+    let span = scene.facts.span;
+    let share = |device: &str, limit: &record::volume::VerifiedLimit| {
+        let grown = span.grown(|s| {
+            let block = s.block.get(device)?;
+            match limit.limit.as_str() {
+                "read_iops" => Some(block.reads),
+                "write_iops" => Some(block.writes),
+                "read_bps" => Some(block.read_bytes),
+                "write_bps" => Some(block.write_bytes),
+                _ => None,
+            }
+        })?;
+        (limit.asked > 0.0 && span.seconds() > 0.0).then(|| grown / span.seconds() / limit.asked)
+    };
+    let volumes = scene.volumes.iter().filter_map(|v| Some((v.device.as_ref()?.file_name()?.to_str()?, v)));
+    volumes.flat_map(|(device, v)| v.verified.iter().filter_map(move |l| share(device, l))).reduce(f64::max)
+}
+
+/// I/Os in flight on the ground's devices, mean over the measured time; `None` when they weren't counted.
+fn device_queue(facts: &Facts<'_>) -> Option<f64> {
+    let seconds = facts.span.seconds();
+    let mut sum = None;
+    for node in facts.trial.topology.direct() {
+        let ms = facts.span.grown(|s| s.block.get(&node.name).map(|b| b.weighted_ms))?;
+        sum = Some(sum.unwrap_or(0.0) + ms / 1e3 / seconds);
+    }
+    sum.filter(|queue: &f64| queue.is_finite())
+}
+
+/// I/Os that all jobs together may have in flight; `None` where the page cache stands between: its own reading ahead and
+/// writing back fill the devices' queues.
+fn asked_queue(facts: &Facts<'_>) -> Option<f64> {
+    let options = facts.options().filter(|_| facts.direct() == Some(true))?;
+    Some(f64::from(options.iodepth) * f64::from(options.numjobs))
+}
+
+fn queue_share(facts: &Facts<'_>) -> Option<f64> {
+    let asked = asked_queue(facts).filter(|depth| *depth > 0.0)?;
+    Some(device_queue(facts)? / asked)
+}
+
+/// What the generator's cost is worth beside the ceiling that `doctor` measured on this machine.
+#[derive(Debug, Clone, Copy)]
+struct Height {
+    iops_per_job: f64,
+    ceiling_iops: f64,
+    /// CPU time of an I/O here over that of one on a hole.
+    dearness: Option<f64>,
+}
+
+/// Only where the ceiling is of the same engine, block size and kind of I/O, and the queue is as deep as its.
+fn height(scene: &Scene<'_>) -> Option<Height> {
+    let facts = scene.facts;
+    let options = facts.options()?;
+    let ceiling: &Ceiling = scene.machine.native_ceiling.as_ref()?;
+    let alike = facts.cell.workload.engine == EngineKind::Native
+        && options.ioengine == "io_uring"
+        && options.bs_bytes == ceiling.bs_bytes
+        && options.direct == ceiling.direct
+        && options.iodepth >= DEEP
+        && options.numjobs > 0
+        && ceiling.iops > 0.0;
+    let cost = facts.engine.generator.and_then(|cost| cost.cpu_ns_per_io);
+    let dearness =
+        cost.zip(ceiling.cpu_ns_per_io).filter(|(_, hole)| *hole > 0.0).map(|(io, hole)| io / hole);
+    alike.then(|| Height {
+        iops_per_job: made_iops(facts) / f64::from(options.numjobs),
+        ceiling_iops: ceiling.iops,
+        dearness,
+    })
+}
+
+/// What the thread's limit means, in a sentence or two.
+pub(super) fn text(scene: &Scene<'_>, thread: f64) -> String {
+    let facts = scene.facts;
+    let mut text = format!(
+        "The load generator was the limit, not the storage: its busiest thread ran {} of the measured time",
+        percent(thread)
+    );
+    if let Some(share) = system_share(facts) {
+        text.push_str(&format!(" ({} of the generator's CPU time was in the kernel)", percent(share)));
+    }
+    if let Some((queue, asked)) = device_queue(facts).zip(asked_queue(facts)) {
+        text.push_str(&format!(
+            ", while the devices held {} of {} I/Os on average",
+            rate(queue),
+            rate(asked)
+        ));
+    }
+    if let Some((made, asked, unit)) = rates(facts) {
+        text.push_str(&format!(
+            "; it made {} of {} asked for",
+            with_unit(made, unit),
+            with_unit(asked, unit)
+        ));
+    }
+    text.push('.');
+    text.push_str(&beside_the_ceiling(scene));
+    text.push_str(" The storage may do more.");
+    text
+}
+
+fn beside_the_ceiling(scene: &Scene<'_>) -> String {
+    let Some(height) = height(scene) else { return String::new() };
+    let share = height.iops_per_job / height.ceiling_iops;
+    if share >= NEAR_CEILING {
+        return format!(
+            " A job made {} IOPS; {} is the most that one makes on this machine at this block size, without any storage.",
+            rate(height.iops_per_job),
+            rate(height.ceiling_iops)
+        );
+    }
+    match height.dearness {
+        Some(times) if times >= DEAR => format!(
+            " An I/O took {} times the CPU time of one on a hole: most of it went into the storage stack's own code, which \
+             more jobs spread over more cores.",
+            rate(times)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Of the generator's CPU time, the share in the kernel.
+fn system_share(facts: &Facts<'_>) -> Option<f64> {
+    let cost = facts.engine.generator?;
+    let all = cost.user_seconds + cost.system_seconds;
+    (all > 0.0).then(|| cost.system_seconds / all)
+}
+
+/// What to change, knowing what is set already.
+pub(super) fn remedy(scene: &Scene<'_>) -> String {
+    let cpus = scene.machine.cpus;
+    let Some(options) = scene.facts.options() else {
+        return "Use more jobs (numjobs) or larger blocks (bs) in the job file.".to_owned();
+    };
+    let mut ways = Vec::new();
+    if cpus.is_none_or(|cpus| options.numjobs < cpus) {
+        let most = cpus.map_or(String::new(), |n| format!(" (this machine has {n} CPUs)"));
+        ways.push(format!("more jobs than numjobs: {}{most}", options.numjobs));
+    }
+    ways.extend(fewer_calls(options));
+    if options.bs_bytes < LARGE_BLOCK {
+        ways.push(format!("larger blocks than bs: {}", bytes(float(options.bs_bytes))));
+    }
+    if scene.facts.cell.workload.engine == EngineKind::Fio {
+        ways.push("engine: native, which needs less CPU per I/O".to_owned());
+    }
+    match ways.split_last() {
+        None => "There is a job for each CPU already: use a machine with more cores.".to_owned(),
+        Some((last, [])) => format!("Use {last}."),
+        Some((last, first)) => format!("Use {} or {last}.", first.join(", ")),
+    }
+}
+
+/// How more I/Os may share one system call.
+fn fewer_calls(options: &Options) -> Option<String> {
+    const ONE_BY_ONE: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
+    if ONE_BY_ONE.contains(&options.ioengine.as_str()) {
+        return Some(format!("ioengine: io_uring with a deep queue instead of {}", options.ioengine));
+    }
+    (options.iodepth < 8).then(|| format!("a deeper queue than iodepth: {}", options.iodepth))
+}
+
+/// The counters behind it, under their names.
+pub(super) fn evidence(scene: &Scene<'_>) -> BTreeMap<String, f64> {
+    let facts = scene.facts;
+    let cost = facts.engine.generator;
+    let height = height(scene);
+    super::evidence([
+        ("generator_system_share", system_share(facts)),
+        ("generator_cpu_ns_per_io", cost.and_then(|c| c.cpu_ns_per_io)),
+        ("generator_user_instructions_per_io", cost.and_then(|c| c.user_instructions_per_io)),
+        ("device_queue_ios", device_queue(facts)),
+        ("asked_queue_ios", asked_queue(facts)),
+        ("made_of_asked_rate_share", rates(facts).map(|(made, asked, _)| made / asked)),
+        ("nearest_limit_share", limit_share(scene)),
+        ("iops_per_job", height.map(|h| h.iops_per_job)),
+        ("ceiling_iops_per_job", height.map(|h| h.ceiling_iops)),
+        ("cpu_of_an_io_over_that_of_a_hole", height.and_then(|h| h.dearness)),
+    ])
+}
