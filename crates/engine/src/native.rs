@@ -9,20 +9,26 @@ mod content;
 mod distribution;
 mod engine;
 mod histogram;
+mod jobs;
 mod lane;
 mod layout;
 mod permutation;
 mod random;
 mod ring;
 mod sizes;
+mod sources;
 mod subset;
+mod syncs;
 mod tally;
 mod task;
 #[cfg(test)]
 mod testing;
+mod think;
 mod threads;
+mod trim;
 mod usage;
 mod worker;
+mod zones;
 
 pub use engine::NativeEngine;
 pub use worker::{WorkerError, serve};

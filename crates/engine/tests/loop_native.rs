@@ -166,7 +166,50 @@ fn loop_a_full_ground_is_an_error_with_its_offsets() {
     match result.unwrap() {
         Err(EngineError::Failed { errors, output: Some(_), .. }) => {
             let enospc = errors.iter().find(|e| e.errno == "ENOSPC" || e.errno == "short write");
-            assert!(enospc.unwrap().place.as_ref().unwrap().starts_with("job0 at offset "), "{errors:?}");
+            assert!(
+                enospc.unwrap().place.as_ref().unwrap().starts_with("job0: write at offset "),
+                "{errors:?}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn loop_trims_of_a_device_are_discards() {
+    let Some(_alone) = machine() else { return };
+    let device = written_loop(16 << 20, "native-discard");
+    let claim = claimed(&device);
+    let bench = Bench::on(scratch(), Ground::block(&claim));
+    let o = Options { size_bytes: 8 << 20, bs_bytes: 65536, time_based: false, ..native(Rw::Randtrim) };
+    let w = asked(o.clone());
+    let job = bench.job(&w, 5, 60.0);
+    engine().prepare(&job).unwrap();
+    let out = engine().run(&job).unwrap();
+    let trim = out.trim.unwrap();
+    assert_eq!((trim.ios, trim.bytes, trim.latency.count()), (128, 8 << 20, 128));
+    assert!(out.read.is_none() && out.write.is_none());
+    assert!(out.messages.iter().any(|m| m.contains("BLKDISCARD")), "{:?}", out.messages);
+    let mut bytes = vec![0; 16 << 20];
+    File::open(device.path()).unwrap().read_exact_at(&mut bytes, 0).unwrap();
+    assert!(bytes[..8 << 20].iter().all(|b| *b == 0), "what was trimmed is gone");
+    assert!(bytes[8 << 20..].chunks(4096).all(|b| b.iter().any(|b| *b != 0)), "and nothing else");
+    // Every block is trimmed, then written.
+    let w = asked(Options { rw: Rw::Trimwrite, ..o.clone() });
+    let job = bench.job(&w, 6, 60.0);
+    engine().prepare(&job).unwrap();
+    let out = engine().run(&job).unwrap();
+    assert_eq!((out.trim.unwrap().ios, out.write.unwrap().ios), (128, 128));
+    File::open(device.path()).unwrap().read_exact_at(&mut bytes, 0).unwrap();
+    assert!(bytes[..8 << 20].chunks(4096).all(|b| b.iter().any(|b| *b != 0)));
+    // A device that can't says so, by name.
+    let switch = format!("/sys/block/{}/queue/discard_max_bytes", device.name());
+    fs::write(switch, "0").unwrap();
+    let w = asked(o);
+    match engine().run(&bench.job(&w, 7, 60.0)) {
+        Err(EngineError::Failed { messages, .. }) => {
+            let said = messages.join(" ");
+            assert!(said.contains(&device.name()) && said.contains("can't discard"), "{said}");
         }
         other => panic!("{other:?}"),
     }

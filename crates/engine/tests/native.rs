@@ -7,7 +7,7 @@ use device::Place;
 use diskproof_engine::native::NativeEngine;
 use diskproof_engine::{Engine, EngineError};
 use record::trial::EngineOutput;
-use record::workload::{Layout, Options, Rw, Workload};
+use record::workload::{Layout, Options, RateProcess, Rw, Workload};
 use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
@@ -103,8 +103,8 @@ fn offsets_follow_the_seed_and_cover_everything() {
 #[test]
 fn a_poisson_load_counts_latency_from_when_it_was_due() {
     let bench = Bench::lent();
-    let mut o = Options { rate_iops: Some(2000), ..native(Rw::Randread) };
-    o.other.insert("rate_process".into(), "poisson".into());
+    let rate_process = RateProcess::Poisson;
+    let o = Options { rate_iops: Some(2000), rate_process, ..native(Rw::Randread) };
     let out = run(&bench, &asked(o), 3, 1.0).unwrap();
     let ios = out.read.unwrap().ios;
     // Five standard deviations, and what a busy machine delays beyond the end.
@@ -183,9 +183,9 @@ fn what_is_missing_or_short_is_an_error_before_the_load() {
 fn what_native_lacks_is_refused_before_anything_is_laid_out() {
     let bench = Bench::lent();
     let mut o = native(Rw::Randread);
-    o.other.insert("bssplit".into(), "4k/50:8k/50".into());
+    o.other.insert("zonesize".into(), "1m".into());
     let error = engine().prepare(&bench.job(&asked(o), 3, 0.2)).unwrap_err().to_string();
-    assert!(error.contains("bssplit") && error.contains("engine: fio"), "{error}");
+    assert!(error.contains("zonesize") && error.contains("engine: fio"), "{error}");
     assert!(!data(&bench, 0).exists());
     let w = job_file("[a]\nrw=read\nsize=1m\n", 1 << 20);
     let error = engine().prepare(&bench.job(&w, 3, 0.2)).unwrap_err().to_string();
@@ -238,10 +238,8 @@ fn cancelling_ends_it_at_once() {
 fn a_file_truncated_meanwhile_is_an_error_with_its_offset() {
     let bench = Bench::lent();
     let mut o = Options { direct: true, ..native(Rw::Randread) };
-    for go_on in [false, true] {
-        if go_on {
-            o.other.insert("continue_on_error".into(), "all".into());
-        }
+    for (tolerated, go_on) in [("none", false), ("write", false), ("read", true), ("all", true)] {
+        o.other.insert("continue_on_error".into(), tolerated.into());
         let w = asked(o.clone());
         let job = bench.job(&w, 3, 1.0);
         engine().prepare(&job).unwrap();
@@ -264,7 +262,7 @@ fn a_file_truncated_meanwhile_is_an_error_with_its_offset() {
         assert_eq!(errors.len(), 1);
         assert_eq!(errors[0].errno, "short read");
         assert_eq!(errors[0].count > 4, go_on, "{errors:?}");
-        assert!(errors[0].place.as_ref().unwrap().starts_with("job0 at offset "));
+        assert!(errors[0].place.as_ref().unwrap().starts_with("job0: read at offset "));
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::permutation::Scatter;
 use super::random::Random;
+use super::zones::{self, Zone};
 use serde::{Deserialize, Serialize};
 
 /// A distribution and its parameter, in fio's meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Distribution {
     /// Every block alike.
@@ -16,6 +17,8 @@ pub(crate) enum Distribution {
     Pareto(f64),
     /// The sum of twelve even draws around the middle; the parameter is the standard deviation in percent of the region.
     Normal(f64),
+    /// By zones of the region, even inside each.
+    Zoned(Vec<Zone>),
 }
 
 impl Distribution {
@@ -38,6 +41,9 @@ impl Distribution {
             "normal" if !rest.is_empty() => {
                 number(0.0).and_then(|d| in_range(text, d, 0.0..100.1).map(Self::Normal))
             }
+            "zoned" | "zoned_abs" => zones::parse(rest, kind == "zoned_abs")
+                .map(Self::Zoned)
+                .ok_or_else(|| format!("random_distribution={text}")),
             _ => Err(format!("random_distribution={text}")),
         }
     }
@@ -68,10 +74,11 @@ enum Kind {
 
 impl Ranks {
     /// `blocks` must not be 0.
-    pub(crate) fn new(distribution: Distribution, blocks: u64) -> Self {
+    pub(crate) fn new(distribution: &Distribution, blocks: u64) -> Self {
         let kind = match distribution {
-            Distribution::Random => Kind::Even,
-            Distribution::Zipf(theta) => Kind::Zipf(Zipf::new(theta, blocks)),
+            // Zones aren't ranks: they lie in order.
+            Distribution::Random | Distribution::Zoned(_) => Kind::Even,
+            Distribution::Zipf(theta) => Kind::Zipf(Zipf::new(*theta, blocks)),
             Distribution::Pareto(h) => Kind::Pareto { power: h.ln() / (1.0 - h).ln() },
             Distribution::Normal(percent) => Kind::Normal { deviation: float(blocks) * percent / 100.0 },
         };
@@ -106,7 +113,7 @@ pub(crate) struct Skewed {
 
 impl Skewed {
     /// `blocks` must not be 0.
-    pub(crate) fn new(distribution: Distribution, blocks: u64, random: &mut Random) -> Self {
+    pub(crate) fn new(distribution: &Distribution, blocks: u64, random: &mut Random) -> Self {
         Self { ranks: Ranks::new(distribution, blocks), scatter: Scatter::new(blocks, random) }
     }
 

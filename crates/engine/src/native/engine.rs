@@ -1,14 +1,15 @@
 //! The native engine behind the engines' seam.
 
-use super::layout::{self, regions};
+use super::jobs::{self, Member, files, members};
+use super::layout;
 use super::subset;
-use super::task::{Report, Side, Task};
+use super::task::{ErrorSeen, Report, Side, Task};
 use crate::contract::{Engine, Job};
 use crate::data::check_in_place;
 use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
+use crate::regions::Region;
 use record::trial::{EngineOutput, ErrorCount, Totals, Window};
-use record::workload::{Ask, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -47,16 +48,17 @@ impl Engine for NativeEngine {
     }
 
     fn prepare(&self, job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
-        let options = options(job)?;
+        let members = members(job)?;
         // What can't be run isn't laid out.
-        check(job, options)?;
-        layout::prepare(job, options)
+        check(job, &members)?;
+        layout::prepare(job, &members)
     }
 
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
-        let options = options(job)?;
-        let task = check(job, options)?;
-        check_in_place(&regions(job, options)?)?;
+        let members = members(job)?;
+        let task = check(job, &members)?;
+        let regions: Vec<Region> = files(&members).into_iter().map(|(region, _)| region).collect();
+        check_in_place(&regions)?;
         let input = serde_json::to_string_pretty(&task).unwrap_or_default();
         let path = job.scratch.join(TASK_FILE);
         let io = |source| EngineError::Io { action: "write", path: path.clone(), source };
@@ -68,46 +70,36 @@ impl Engine for NativeEngine {
             scratch: job.scratch,
             cgroup_procs: job.cgroup_procs,
             cancel: job.cancel,
-            expected: seconds(job.trial_seconds + job.ramp_seconds),
-            patience: patience(job, options),
+            expected: expected(&task),
+            patience: patience(&task, &regions),
             grace: GRACE,
             started: job.started,
             tick: &|_| {},
         })?;
-        conclude(self.probe()?, job, &task, &argv, input, ended)
+        let mut output = conclude(self.probe()?, &task, &argv, input, ended)?;
+        output.shared_files = jobs::share(&members);
+        Ok(output)
     }
 }
 
-fn options<'a>(job: &Job<'a>) -> Result<&'a Options, EngineError> {
-    match &job.workload.ask {
-        Ask::Options(options) => Ok(options),
-        Ask::JobFile { path, .. } => Err(EngineError::Refused {
-            workload: job.workload.name.clone(),
-            reason: format!("the native engine doesn't read job files ({path}); use engine: fio"),
-        }),
-    }
-}
-
-fn check(job: &Job<'_>, options: &Options) -> Result<Task, EngineError> {
+fn check(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    subset::task(job, options, &regions(job, options)?).map_err(refused)
+    subset::task(job, members).map_err(refused)
 }
 
-fn seconds(value: f64) -> Duration {
-    Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(Duration::MAX)
+fn expected(task: &Task) -> Duration {
+    Duration::from_nanos(task.ramp_ns.saturating_add(task.trial_ns))
 }
 
 /// As fio is given: draining deep queues of slow devices, and flushing the page cache at 1 MB/s at least.
-#[expect(clippy::cast_precision_loss, reason = "a rough limit")]
-fn patience(job: &Job<'_>, options: &Options) -> Duration {
-    let bytes = options.size_bytes.saturating_mul(options.numjobs.into());
-    seconds(60.0 + job.trial_seconds + job.ramp_seconds + bytes as f64 / 1e6)
+fn patience(task: &Task, regions: &[Region]) -> Duration {
+    let bytes: u64 = regions.iter().map(|region| region.size_bytes).sum();
+    Duration::from_secs(60).saturating_add(expected(task)).saturating_add(Duration::from_micros(bytes))
 }
 
 /// What became of the worker.
 fn conclude(
     engine: String,
-    job: &Job<'_>,
     task: &Task,
     argv: &[OsString],
     input: String,
@@ -121,7 +113,7 @@ fn conclude(
         Why::Hung => {
             return Err(EngineError::Hung {
                 argv: quoted,
-                expected_seconds: job.trial_seconds + job.ramp_seconds,
+                expected_seconds: expected(task).as_secs_f64(),
                 waited_seconds: ended.waited.as_secs_f64(),
                 messages: said,
             });
@@ -134,7 +126,9 @@ fn conclude(
     };
     let argv: Vec<String> = argv.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let output = output(engine, argv, input, ended.stdout, task, &report);
-    if !report.errors.is_empty() && !task.continue_on_error {
+    let none = report.read.ios + report.write.ios + report.trim.ios == 0;
+    let ends_it = report.errors.iter().any(|error| none || !tolerated(task, error));
+    if ends_it {
         let (errors, messages) = (output.errors.clone(), output.messages.clone());
         let ended = "met I/O errors".to_owned();
         return Err(EngineError::Failed {
@@ -145,11 +139,15 @@ fn conclude(
             output: Some(Box::new(output)),
         });
     }
-    if report.read.ios + report.write.ios + report.trim.ios == 0 {
+    if none {
         let reason = "no I/O completed in the measured time".to_owned();
         return Err(EngineError::Output { argv: quoted, reason, messages: output.messages });
     }
     Ok(output)
+}
+
+fn tolerated(task: &Task, error: &ErrorSeen) -> bool {
+    task.jobs.get(error.job as usize).is_some_and(|job| job.continue_on_error.of(error.kind))
 }
 
 fn output(
@@ -162,7 +160,7 @@ fn output(
 ) -> EngineOutput {
     let window = Window { start_ns: report.start_ns, end_ns: report.end_ns };
     let share = |seconds: f64| (window.seconds() > 0.0).then(|| seconds / window.seconds());
-    let errors: Vec<ErrorCount> = report.errors.iter().map(super::task::ErrorSeen::count).collect();
+    let errors: Vec<ErrorCount> = report.errors.iter().map(ErrorSeen::count).collect();
     EngineOutput {
         engine,
         argv,
@@ -172,7 +170,7 @@ fn output(
         window,
         read: task.reads().then(|| totals(&report.read, window)),
         write: task.writes().then(|| totals(&report.write, window)),
-        trim: None,
+        trim: task.trims().then(|| totals(&report.trim, window)),
         verified: None,
         generator: None,
         errors,

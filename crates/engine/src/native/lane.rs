@@ -1,11 +1,9 @@
 //! What every lane of I/O has, however it issues.
 
-use super::arrival::Arrivals;
-use super::chooser::Chooser;
 use super::clock::Clock;
-use super::random::Random;
-use super::tally::{Span, Tally};
+use super::tally::{Kind, Span, Tally};
 use super::task::{JobTask, Place, Task};
+use record::workload::SyncMode;
 use rustix::fs::{Advice, OFlags};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -26,9 +24,9 @@ pub(crate) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Whether an I/O's failure ended the load.
-    pub(crate) fn fail(&self) {
-        if !self.task.continue_on_error {
+    /// An I/O of a job failed; that ends the load unless the job is to go on.
+    pub(crate) fn fail(&self, job: &JobTask, kind: Kind) {
+        if !job.continue_on_error.of(kind) {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -46,23 +44,11 @@ pub(crate) struct Start {
     pub(crate) clock: Clock,
 }
 
-/// A job's own sources of I/Os and due times.
-pub(crate) struct Sources {
-    pub(crate) chooser: Chooser,
-    pub(crate) arrivals: Option<Arrivals>,
-}
-
-impl Sources {
-    pub(crate) fn new(task: &Task, number: u32, job: &JobTask, begin_ns: u64) -> Self {
-        let stream = u64::from(number) << 8;
-        let arrivals = job.rate.map(|rate| Arrivals::new(rate, begin_ns, Random::new(task.seed, stream | 3)));
-        Self { chooser: Chooser::new(task.seed, number, job), arrivals }
-    }
-}
-
 /// What a lane ends with.
 pub(crate) struct Finished {
     pub(crate) tally: Tally,
+    /// Whether it went over its data, and once was enough.
+    pub(crate) over: bool,
     /// CLOCK_MONOTONIC after its last I/O and final flush.
     pub(crate) end_ns: u64,
 }
@@ -81,6 +67,11 @@ fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
     if job.direct {
         flags |= OFlags::DIRECT;
     }
+    flags |= match job.sync {
+        SyncMode::None => OFlags::empty(),
+        SyncMode::Dsync => OFlags::DSYNC,
+        SyncMode::Sync => OFlags::SYNC,
+    };
     let open = |flags: OFlags| {
         let flags = i32::try_from(flags.bits()).unwrap_or(0);
         OpenOptions::new()

@@ -5,10 +5,11 @@
 
 use super::buffer::Generator;
 use super::buffers::Buffers;
+use super::jobs::{Member, files};
 use crate::contract::Job;
 use crate::data::{UNIT_BYTES, check_device, check_in_place, clear, create, io_error, whole_blocks};
 use crate::error::EngineError;
-use crate::regions::{Region, of_options};
+use crate::regions::Region;
 use device::Place;
 use record::workload::{Layout, Options};
 use rustix::fs::OFlags;
@@ -23,18 +24,13 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Keeps the layout's data different from what the trial itself writes.
 const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 
-/// Each job's own file or span, as fio's jobs have them.
-pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Region>, EngineError> {
-    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    Ok(of_options(job.ground.place(), options).map_err(refused)?.into_iter().flatten().collect())
-}
-
 /// Lays the data out and gives the files, or the device.
-pub(crate) fn prepare(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError> {
+pub(crate) fn prepare(job: &Job<'_>, members: &[Member<'_>]) -> Result<Vec<PathBuf>, EngineError> {
     if let Place::Directory(directory) = job.ground.place() {
         clear(directory)?;
     }
-    let regions = regions(job, options)?;
+    let files = files(members);
+    let regions: Vec<Region> = files.iter().map(|(region, _)| region.clone()).collect();
     let block = regions.first().is_some_and(|r| r.block);
     check_device(&regions)?;
     if !block {
@@ -44,7 +40,7 @@ pub(crate) fn prepare(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, 
     if block || job.workload.layout == Layout::Written {
         let total = regions.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum();
         let mut progress = Progress { job, done: 0, total };
-        for (region, stream) in regions.iter().zip(0..) {
+        for ((region, options), stream) in files.iter().zip(0..) {
             write(&mut progress, options, region, stream)?;
         }
     }

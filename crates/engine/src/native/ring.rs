@@ -1,13 +1,14 @@
 //! A job on io_uring: one thread, one ring, submitted and reaped in batches.
 
-use super::arrival::Arrivals;
 use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
-use super::lane::{Finished, HUNG_NS, Shared, Sources, Start};
+use super::lane::{Finished, HUNG_NS, Shared, Start};
+use super::sources::{Next, Sources};
 use super::tally::{Failure, Kind, Tally};
-use super::task::{JobTask, Task};
+use super::task::JobTask;
+use super::trim;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 use std::fs::File;
@@ -44,16 +45,16 @@ pub(crate) struct Ring {
 }
 
 /// Makes a ring with the most that this kernel offers.
-fn build(task: &Task, entries: u32) -> Result<(IoUring, &'static str), io::Error> {
+fn build(job: &JobTask, entries: u32) -> Result<(IoUring, &'static str), io::Error> {
     let base = || {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_cqsize(entries.saturating_mul(2));
-        if task.hipri {
+        if job.hipri {
             builder.setup_iopoll();
         }
         builder
     };
-    if task.sqthread_poll {
+    if job.sqthread_poll {
         return Ok((
             base().setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?,
             "io_uring, submitted by a kernel thread",
@@ -66,9 +67,9 @@ fn build(task: &Task, entries: u32) -> Result<(IoUring, &'static str), io::Error
     }
 }
 
-/// Whether io_uring can be had at all; asked once, before the jobs.
-pub(crate) fn probe(task: &Task) -> Result<(), NoRing> {
-    let (ring, _) = build(task, 8).map_err(|error| refused(task, &error))?;
+/// Whether a job's ring can be had at all; asked before the jobs begin.
+pub(crate) fn probe(job: &JobTask) -> Result<(), NoRing> {
+    let (ring, _) = build(job, 8).map_err(|error| refused(job, &error))?;
     if ring.params().is_feature_ext_arg() {
         Ok(())
     } else {
@@ -78,9 +79,9 @@ pub(crate) fn probe(task: &Task) -> Result<(), NoRing> {
     }
 }
 
-fn refused(task: &Task, error: &io::Error) -> NoRing {
+fn refused(job: &JobTask, error: &io::Error) -> NoRing {
     match error.raw_os_error() {
-        Some(libc::ENOSYS | libc::EPERM | libc::EACCES) if !task.hipri && !task.sqthread_poll => {
+        Some(libc::ENOSYS | libc::EPERM | libc::EACCES) if !job.hipri && !job.sqthread_poll => {
             NoRing::Refused(format!("io_uring is refused: {error}"))
         }
         _ => NoRing::Failed(format!("io_uring can't be set up as asked: {error}")),
@@ -90,10 +91,10 @@ fn refused(task: &Task, error: &io::Error) -> NoRing {
 impl Ring {
     /// # Errors
     /// In words.
-    pub(crate) fn new(task: &Task, job: &JobTask, files: &[File]) -> Result<Self, String> {
+    pub(crate) fn new(job: &JobTask, files: &[File]) -> Result<Self, String> {
         let depth = usize::try_from(job.iodepth).unwrap_or(usize::MAX).max(1);
         let entries = job.iodepth.clamp(1, 32_768).next_power_of_two();
-        let (ring, how) = build(task, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
+        let (ring, how) = build(job, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
         if usize::try_from(ring.params().cq_entries()).unwrap_or(0) < depth {
             return Err(format!("io_uring has no space for {depth} I/Os in flight; use a smaller iodepth"));
         }
@@ -112,7 +113,7 @@ impl Ring {
                 None
             }
         };
-        if task.hipri {
+        if job.hipri {
             notes.push("polled".to_owned());
         }
         Ok(Self { ring, buffers, slots_per_piece, description: notes.join(", ") })
@@ -141,7 +142,8 @@ impl Ring {
         let _ = submitter.register_ring_fd();
         let mut flight = Flight {
             shared,
-            job: number,
+            job,
+            number,
             end_ns: start.span.end_ns,
             now_ns: start.clock.now_ns(),
             clock: start.clock,
@@ -152,14 +154,25 @@ impl Ring {
             content,
             slots: vec![Slot::FREE; depth as usize],
             free: Free::new(depth),
+            wake_ns: 0,
+            over: false,
+            watches: sources.watches(),
+            cannot_trim: None,
+            looked_ns: 0,
             hang_told_ns: 0,
         };
         let ended = flight.run(&submitter, &mut sources);
-        let Flight { tally, clock, .. } = flight;
+        let Flight { tally, clock, over, cannot_trim, .. } = flight;
         // The file is let go now: what a dying ring holds keeps a file system busy for a while.
         let _ = submitter.unregister_files();
         ended?;
-        Ok(Finished { tally, end_ns: clock.now_ns() })
+        if let Some((errno, file)) = cannot_trim
+            && let Some(place) = job.places.get(file as usize)
+            && let Some(why) = trim::cannot(errno, &place.path, place.block_device)
+        {
+            return Err(why);
+        }
+        Ok(Finished { tally, over, end_ns: clock.now_ns() })
     }
 }
 
@@ -207,10 +220,9 @@ impl Maker<'_> {
                 opcode::WriteFixed::new(file, pointer, length, piece).offset(offset).build()
             }
             (Kind::Write, None) => opcode::Write::new(file, pointer, length).offset(offset).build(),
-            (Kind::Trim, _) => opcode::Fallocate::new(file, length.into())
-                .offset(offset)
-                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
-                .build(),
+            (Kind::Trim, _) => {
+                opcode::Fallocate::new(file, length.into()).offset(offset).mode(trim::HOLE).build()
+            }
             (Kind::Sync, _) => {
                 let flags = if choice.data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
                 opcode::Fsync::new(file).flags(flags).build()
@@ -253,7 +265,8 @@ impl Free {
 /// A load under way.
 struct Flight<'r, 's> {
     shared: &'s Shared<'s>,
-    job: u32,
+    job: &'s JobTask,
+    number: u32,
     end_ns: u64,
     /// When it was last looked; stands for the time of everything seen or issued in that look.
     now_ns: u64,
@@ -265,23 +278,34 @@ struct Flight<'r, 's> {
     content: Content,
     slots: Vec<Slot>,
     free: Free,
+    /// When something can be issued again; 0: at once, `u64::MAX`: when something completes.
+    wake_ns: u64,
+    /// Whether there is nothing more to issue.
+    over: bool,
+    /// Whether the sources are to know of completions.
+    watches: bool,
+    /// A trim that the place can't do at all, and its file.
+    cannot_trim: Option<(i32, u32)>,
+    looked_ns: u64,
     hang_told_ns: u64,
 }
 
 impl Flight<'_, '_> {
     fn run(&mut self, submitter: &Submitter<'_>, sources: &mut Sources) -> Result<(), String> {
         loop {
-            let issuing = self.now_ns < self.end_ns && !self.shared.stopped();
+            let mut issuing = self.now_ns < self.end_ns && !self.over && !self.shared.stopped();
             if issuing {
                 self.issue(sources)?;
-            } else if self.free.all() {
+                issuing = !self.over;
+            }
+            if !issuing && self.free.all() {
                 return Ok(());
             }
-            match self.patience_ns(issuing, sources.arrivals.as_ref()) {
+            match self.patience_ns(issuing) {
                 None => retry(submitter.submit())?,
                 Some(ns) => self.wait(submitter, ns)?,
             }
-            self.reap();
+            self.reap(sources);
         }
     }
 
@@ -289,18 +313,22 @@ impl Flight<'_, '_> {
     #[inline]
     fn issue(&mut self, sources: &mut Sources) -> Result<(), String> {
         let before = self.free.count;
+        self.wake_ns = 0;
         // Learn what the kernel has taken meanwhile.
         self.sq.sync();
         while before - self.free.count < BATCH && self.free.count > 0 {
-            let mut due_ns = 0;
-            if let Some(arrivals) = &mut sources.arrivals {
-                match arrivals.take(self.now_ns) {
-                    Some(due) => due_ns = due,
-                    None => break,
+            let (choice, due_ns) = match sources.next(self.now_ns, self.now_ns) {
+                Next::Io(choice, due_ns) => (choice, due_ns),
+                Next::Later(wake_ns) => {
+                    self.wake_ns = wake_ns;
+                    break;
                 }
-            }
+                Next::Over => {
+                    self.over = true;
+                    break;
+                }
+            };
             let Some(slot) = self.free.pop() else { break };
-            let choice = sources.chooser.next();
             if choice.kind == Kind::Write {
                 self.content.fill(self.maker.buffers.block(slot as usize, choice.length_bytes), &choice);
             }
@@ -334,18 +362,17 @@ impl Flight<'_, '_> {
 
     /// How long there is nothing to do but to wait for a completion; `None`: there is more to issue at once.
     #[inline]
-    fn patience_ns(&self, issuing: bool, arrivals: Option<&Arrivals>) -> Option<u64> {
+    fn patience_ns(&self, issuing: bool) -> Option<u64> {
         if !issuing {
             return Some(LOOK_NS);
         }
         let until_end = LOOK_NS.min(self.end_ns.saturating_sub(self.now_ns)).max(1);
-        match arrivals {
-            _ if self.free.count == 0 => Some(until_end),
-            None => None,
-            Some(arrivals) => match arrivals.due_ns().saturating_sub(self.now_ns) {
-                soon if soon <= SPIN_NS => None,
-                later => Some(until_end.min(later - SPIN_NS)),
-            },
+        if self.free.count == 0 {
+            return Some(until_end);
+        }
+        match self.wake_ns.saturating_sub(self.now_ns) {
+            soon if soon <= SPIN_NS => None,
+            later => Some(until_end.min(later - SPIN_NS)),
         }
     }
 
@@ -363,12 +390,15 @@ impl Flight<'_, '_> {
 
     /// Takes all completions there are.
     #[inline]
-    fn reap(&mut self) {
+    fn reap(&mut self, sources: &mut Sources) {
         self.cq.sync();
         self.now_ns = self.clock.now_ns();
         if self.tally.is_over(self.now_ns) {
             self.tally.roll(self.now_ns);
             self.clock.adjust();
+            if self.now_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
+                self.look_for_hangs();
+            }
         }
         for entry in &mut self.cq {
             // What was queued came from `issue`: a slot's number.
@@ -385,8 +415,14 @@ impl Flight<'_, '_> {
                 self.tally.add(choice.kind, latency_ns, choice.length_bytes.into());
             } else {
                 let failure = if result < 0 { Failure::Errno(-result) } else { Failure::Short };
-                self.tally.error(self.job, choice.kind, failure, choice.offset_bytes);
-                self.shared.fail();
+                self.tally.error(self.number, choice.kind, failure, choice.offset_bytes);
+                self.shared.fail(self.job, choice.kind);
+                if choice.kind == Kind::Trim && self.cannot_trim.is_none() {
+                    self.cannot_trim = Some((-result, choice.file));
+                }
+            }
+            if self.watches {
+                sources.completed(&choice, self.now_ns);
             }
         }
         self.cq.sync();
@@ -396,6 +432,7 @@ impl Flight<'_, '_> {
     #[cold]
     fn look_for_hangs(&mut self) {
         self.now_ns = self.clock.now_ns();
+        self.looked_ns = self.now_ns;
         let in_flight = self.slots.iter().filter(|slot| slot.since_ns > 0);
         let Some(oldest) = in_flight.min_by_key(|slot| slot.since_ns) else { return };
         let age_ns = self.now_ns.saturating_sub(oldest.since_ns);
@@ -403,7 +440,7 @@ impl Flight<'_, '_> {
             self.hang_told_ns = self.now_ns;
             let _ = self.shared.say.send(format!(
                 "job{}: a {:?} at offset {} has been in flight for {} s",
-                self.job,
+                self.number,
                 oldest.choice.kind,
                 oldest.choice.offset_bytes,
                 age_ns / 1_000_000_000
@@ -434,17 +471,17 @@ fn retry(submitted: io::Result<usize>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::{Free, NoRing, refused, retry};
-    use crate::native::task::Task;
-    use crate::native::testing::task;
+    use crate::native::task::JobTask;
+    use crate::native::testing::job;
     use record::workload::Rw;
     use std::io::Error;
 
     #[test]
     fn only_a_refusal_leads_to_threads() {
-        let plain = task(Rw::Read);
-        let polled = Task { hipri: true, ..task(Rw::Read) };
-        let kind = |task: &Task, errno| {
-            matches!(refused(task, &Error::from_raw_os_error(errno)), NoRing::Refused(_))
+        let plain = job(Rw::Read);
+        let polled = JobTask { hipri: true, ..job(Rw::Read) };
+        let kind = |job: &JobTask, errno| {
+            matches!(refused(job, &Error::from_raw_os_error(errno)), NoRing::Refused(_))
         };
         for errno in [libc::ENOSYS, libc::EPERM, libc::EACCES] {
             assert!(kind(&plain, errno));

@@ -3,11 +3,13 @@
 use super::arrival::Rate;
 use super::clock::monotonic_ns;
 use super::distribution::Distribution;
+use super::jobs::{Member, files, number};
 use super::sizes::Sizes;
-use super::task::{Issue, JobTask, Place, Task};
+use super::task::{Issue, JobTask, Place, Task, Tolerance};
+use super::think::Pause;
+use super::zones::Zones;
 use crate::contract::Job;
-use crate::regions::Region;
-use record::workload::{CacheStart, Options};
+use record::workload::{CacheStart, Options, RateProcess};
 use std::time::Duration;
 
 /// Most kinds of I/O in one go are refused by the kernel beyond this.
@@ -17,67 +19,133 @@ const MOST_DEPTH: u32 = 32_768;
 ///
 /// # Errors
 /// In words: an option or a value that native doesn't know.
-pub(crate) fn task(job: &Job<'_>, options: &Options, regions: &[Region]) -> Result<Task, String> {
-    let issue = issue(&options.ioengine)?;
-    let other = other(options)?;
-    if options.rate_iops.is_some() && options.rw.reads() && options.rw.writes() {
-        return Err(lacks("rate_iops with a mix: fio holds reads and writes each to it"));
+pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String> {
+    let first = members.first().ok_or("there is no job")?.options;
+    for member in members {
+        let same = (member.options.runtime_ms, member.options.ramp_time_ms, member.options.time_based)
+            == (first.runtime_ms, first.ramp_time_ms, first.time_based);
+        if !same {
+            return Err(lacks("jobs that differ in runtime, ramp_time or time_based"));
+        }
     }
-    if other.hipri && !options.direct {
-        return Err("hipri polls the device; it needs direct: 1".to_owned());
-    }
-    if other.hipri && options.rw.writes() && (options.fsync > 0 || options.fdatasync > 0) {
-        return Err(lacks("fsync and fdatasync with hipri: a polled ring can't flush"));
-    }
-    if (other.hipri || other.sqthread_poll) && issue == Issue::Threads {
-        return Err("hipri and sqthread_poll belong to io_uring; leave ioengine out".to_owned());
-    }
-    if options.iodepth > MOST_DEPTH || u32::try_from(options.bs_bytes).is_err() {
-        return Err(format!("native's limits are iodepth {MOST_DEPTH} and bs below 4g; use engine: fio"));
-    }
-    let random_distribution = match options.rw.is_random() {
-        true => Distribution::parse(&options.random_distribution).map_err(|text| lacks(&text))?,
-        false => Distribution::Random,
+    let jobs = places(members).into_iter().zip(members).map(|(places, member)| {
+        of_options(&member.name, member.options, places).map_err(|why| match members.len() {
+            1 => why,
+            _ => format!("{}: {why}", member.name),
+        })
+    });
+    let own = |ms: Option<u64>, seconds| ms.map_or(nanoseconds(seconds), |ms| ms.saturating_mul(1_000_000));
+    Ok(Task {
+        jobs: jobs.collect::<Result<_, String>>()?,
+        invalidate: job.workload.cache == CacheStart::Cold,
+        seed: job.seed,
+        ramp_ns: own(first.ramp_time_ms, job.ramp_seconds),
+        trial_ns: own(first.runtime_ms, job.trial_seconds),
+        asked_ns: monotonic_ns(),
+    })
+}
+
+/// Each job's.
+fn places(members: &[Member<'_>]) -> Vec<Vec<Place>> {
+    let files = files(members);
+    let place = |region| Place {
+        number: number(&files, region).unwrap_or(u32::MAX),
+        path: region.path.clone(),
+        offset_bytes: region.offset_bytes,
+        size_bytes: region.size_bytes,
+        block_device: region.block,
     };
-    let bs_bytes = u32::try_from(options.bs_bytes).unwrap_or(u32::MAX);
-    let jobs = regions.iter().enumerate().map(|(number, region)| JobTask {
-        name: format!("job{number}"),
-        places: vec![place(region)],
+    members.iter().map(|member| member.regions.iter().map(place).collect()).collect()
+}
+
+fn of_options(name: &str, options: &Options, places: Vec<Place>) -> Result<JobTask, String> {
+    let other = other(options)?;
+    if options.verify.is_some() {
+        return Err(lacks("verify"));
+    }
+    if options.iodepth > MOST_DEPTH {
+        return Err(format!("native's limit is an iodepth of {MOST_DEPTH}; use engine: fio"));
+    }
+    let job = JobTask {
+        name: name.to_owned(),
+        places,
         rw: options.rw,
         rwmixread: options.rwmixread,
-        sizes: Sizes::One(bs_bytes),
+        sizes: Sizes::new(options).map_err(|why| format!("{why}; use engine: fio"))?,
         iodepth: options.iodepth,
         direct: options.direct,
         fsync: options.fsync,
         fdatasync: options.fdatasync,
         end_fsync: options.end_fsync,
+        sync: options.sync,
+        pause: pause(options),
+        once: !options.time_based,
         buffer_compress_percentage: options.buffer_compress_percentage,
         dedupe_percentage: options.dedupe_percentage,
-        rate: options.rate_iops.map(|iops| Rate { iops, poisson: other.poisson }),
-        random_distribution,
+        rate: rate(options)?,
+        random_distribution: distribution(options)?,
         norandommap: options.norandommap,
-    });
-    Ok(Task {
-        jobs: jobs.collect(),
-        issue,
+        issue: issue(&options.ioengine)?,
         continue_on_error: other.continue_on_error,
         hipri: other.hipri,
         sqthread_poll: other.sqthread_poll,
-        invalidate: job.workload.cache == CacheStart::Cold,
-        seed: job.seed,
-        ramp_ns: nanoseconds(job.ramp_seconds),
-        trial_ns: nanoseconds(job.trial_seconds),
-        asked_ns: monotonic_ns(),
+    };
+    check_polled(&job)?;
+    check_zones(&job)?;
+    Ok(job)
+}
+
+fn pause(options: &Options) -> Option<Pause> {
+    (options.thinktime_us > 0).then(|| Pause {
+        pause_ns: options.thinktime_us.saturating_mul(1000),
+        blocks: options.thinktime_blocks,
     })
 }
 
-fn place(region: &Region) -> Place {
-    Place {
-        path: region.path.clone(),
-        offset_bytes: region.offset_bytes,
-        size_bytes: region.size_bytes,
-        block_device: region.block,
+fn rate(options: &Options) -> Result<Option<Rate>, String> {
+    let poisson = options.rate_process == RateProcess::Poisson;
+    let (name, per_second, bytes) = match (options.rate_iops, options.rate_bytes_per_second) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => return Err(lacks("rate together with rate_iops")),
+        (Some(iops), None) => ("rate_iops", iops, false),
+        (None, Some(rate)) => ("rate", rate, true),
+    };
+    let directions = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
+    if directions.iter().filter(|does| **does).count() > 1 {
+        return Err(lacks(&format!("{name} with a mix: fio holds each direction to it")));
     }
+    Ok(Some(Rate { per_second, bytes, poisson }))
+}
+
+fn distribution(options: &Options) -> Result<Distribution, String> {
+    if options.rw.is_random() {
+        Distribution::parse(&options.random_distribution).map_err(|text| lacks(&text))
+    } else {
+        Ok(Distribution::Random)
+    }
+}
+
+fn check_polled(job: &JobTask) -> Result<(), String> {
+    if job.hipri && !job.direct {
+        return Err("hipri polls the device; it needs direct: 1".to_owned());
+    }
+    if job.hipri && job.rw.writes() && (job.fsync > 0 || job.fdatasync > 0) {
+        return Err(lacks("fsync and fdatasync with hipri: a polled ring can't flush"));
+    }
+    if job.hipri && job.rw.trims() {
+        return Err(lacks("hipri with trims: a polled ring can't trim"));
+    }
+    if (job.hipri || job.sqthread_poll) && job.issue == Issue::Threads {
+        return Err("hipri and sqthread_poll belong to io_uring; leave ioengine out".to_owned());
+    }
+    Ok(())
+}
+
+fn check_zones(job: &JobTask) -> Result<(), String> {
+    let Distribution::Zoned(zones) = &job.random_distribution else { return Ok(()) };
+    job.places
+        .iter()
+        .try_for_each(|place| Zones::new(zones, job.blocks(place), job.sizes.smallest()).map(|_| ()))
 }
 
 fn lacks(what: &str) -> String {
@@ -94,8 +162,7 @@ fn issue(ioengine: &str) -> Result<Issue, String> {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Other {
-    poisson: bool,
-    continue_on_error: bool,
+    continue_on_error: Tolerance,
     hipri: bool,
     sqthread_poll: bool,
 }
@@ -111,10 +178,9 @@ fn other(options: &Options) -> Result<Other, String> {
             _ => None,
         };
         match (name.as_str(), value.as_str()) {
-            ("rate_process", "linear") => {}
-            ("rate_process", "poisson") if options.rate_iops.is_some() => found.poisson = true,
-            ("continue_on_error", "none") => {}
-            ("continue_on_error", "all" | "io") => found.continue_on_error = true,
+            ("continue_on_error", value) => {
+                found.continue_on_error = Tolerance::parse(value).ok_or_else(unknown)?;
+            }
             ("hipri", _) => found.hipri = switch.ok_or_else(unknown)?,
             ("sqthread_poll", _) => found.sqthread_poll = switch.ok_or_else(unknown)?,
             // Native always does so.
@@ -131,62 +197,4 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Other, issue, nanoseconds, other};
-    use crate::native::task::Issue;
-    use record::workload::{Options, Rw};
-
-    fn options(other: &[(&str, &str)]) -> Options {
-        Options {
-            iodepth: 4,
-            direct: true,
-            rate_iops: Some(100),
-            other: other.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
-            ..Options::new(Rw::Randread, 4096, 1 << 20)
-        }
-    }
-
-    #[test]
-    fn what_native_lacks_is_refused_by_name() {
-        for (name, value) in [
-            ("bssplit", "4k/50:64k/50"),
-            ("thinktime", "10"),
-            ("verify", "crc32c"),
-            ("continue_on_error", "read"),
-            ("rate_process", "bursty"),
-            ("fixedbufs", "0"),
-            ("hipri", "x"),
-        ] {
-            let refusal = other(&options(&[(name, value)])).unwrap_err();
-            assert!(refusal.contains(name) && refusal.contains("engine: fio"), "{refusal}");
-        }
-        let mut no_rate = options(&[("rate_process", "poisson")]);
-        no_rate.rate_iops = None;
-        assert!(other(&no_rate).is_err(), "poisson arrivals of no rate");
-        for ioengine in ["libaio", "mmap", "posixaio"] {
-            assert!(issue(ioengine).unwrap_err().contains(ioengine));
-        }
-        assert_eq!(issue("psync"), Ok(Issue::Threads));
-    }
-
-    #[test]
-    fn what_native_knows_is_taken() {
-        let all = [
-            ("rate_process", "poisson"),
-            ("continue_on_error", "all"),
-            ("hipri", "1"),
-            ("sqthread_poll", "0"),
-            ("fixedbufs", "1"),
-        ];
-        let expected = Other { poisson: true, continue_on_error: true, hipri: true, sqthread_poll: false };
-        assert_eq!(other(&options(&all)), Ok(expected));
-        assert_eq!(other(&options(&[])), Ok(Other::default()));
-    }
-
-    #[test]
-    fn seconds_become_nanoseconds() {
-        assert_eq!(nanoseconds(1.5), 1_500_000_000);
-        assert_eq!(nanoseconds(-1.0), 0);
-        assert_eq!(nanoseconds(f64::NAN), 0);
-    }
-}
+mod tests;

@@ -4,10 +4,12 @@ use super::histogram::{Histogram, fold};
 use super::task::{ErrorSeen, Point, Side};
 use crate::errno;
 use record::latency::LatencyHistogram;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Kinds of I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
     Read,
     Write,
@@ -130,10 +132,11 @@ impl Tally {
     #[cold]
     pub(crate) fn error(&mut self, job: u32, kind: Kind, error: Failure, offset_bytes: u64) {
         let errno = error.name(kind);
-        let index = self.errors.iter().position(|e| e.errno == errno).unwrap_or_else(|| {
-            self.errors.push(ErrorSeen { errno, job, count: 0, offsets_bytes: Vec::new() });
-            self.errors.len() - 1
-        });
+        let index =
+            self.errors.iter().position(|e| e.errno == errno && e.kind == kind).unwrap_or_else(|| {
+                self.errors.push(ErrorSeen { errno, kind, job, count: 0, offsets_bytes: Vec::new() });
+                self.errors.len() - 1
+            });
         if let Some(seen) = self.errors.get_mut(index) {
             seen.count += 1;
             if seen.offsets_bytes.len() < OFFSETS_KEPT {
@@ -157,6 +160,7 @@ impl Failure {
         match (self, kind) {
             (Self::Errno(number), _) => errno::name(number.into()),
             (Self::Short, Kind::Read) => "short read".to_owned(),
+            (Self::Short, Kind::Trim) => "short trim".to_owned(),
             (Self::Short, _) => "short write".to_owned(),
         }
     }
@@ -199,7 +203,7 @@ pub(crate) fn sum(tallies: Vec<Tally>) -> Sum {
 /// Lanes of one job see the same errors.
 fn merge_errors(into: &mut Vec<ErrorSeen>, more: Vec<ErrorSeen>) {
     for error in more {
-        match into.iter_mut().find(|e| e.errno == error.errno && e.job == error.job) {
+        match into.iter_mut().find(|e| (e.job, e.kind) == (error.job, error.kind) && e.errno == error.errno) {
             Some(seen) => {
                 seen.count += error.count;
                 let space = OFFSETS_KEPT.saturating_sub(seen.offsets_bytes.len());

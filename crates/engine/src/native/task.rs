@@ -3,9 +3,11 @@
 use super::arrival::Rate;
 use super::distribution::Distribution;
 use super::sizes::Sizes;
+use super::tally::Kind;
+use super::think::Pause;
 use record::latency::LatencyHistogram;
 use record::trial::ErrorCount;
-use record::workload::Rw;
+use record::workload::{Rw, SyncMode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -22,6 +24,8 @@ pub(crate) enum Issue {
 /// One job's place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
+    /// Its file's number among those of all jobs; jobs that share a file have the same.
+    pub(crate) number: u32,
     pub(crate) path: PathBuf,
     pub(crate) offset_bytes: u64,
     pub(crate) size_bytes: u64,
@@ -43,14 +47,45 @@ pub(crate) struct JobTask {
     pub(crate) fsync: u32,
     pub(crate) fdatasync: u32,
     pub(crate) end_fsync: bool,
+    pub(crate) sync: SyncMode,
+    pub(crate) pause: Option<Pause>,
+    /// Whether it ends when it went over its data once.
+    pub(crate) once: bool,
     pub(crate) buffer_compress_percentage: u8,
     pub(crate) dedupe_percentage: u8,
     pub(crate) rate: Option<Rate>,
     pub(crate) random_distribution: Distribution,
     pub(crate) norandommap: bool,
+    pub(crate) issue: Issue,
+    pub(crate) continue_on_error: Tolerance,
+    /// Poll for completions (IORING_SETUP_IOPOLL).
+    pub(crate) hipri: bool,
+    /// Let a kernel thread submit (IORING_SETUP_SQPOLL).
+    pub(crate) sqthread_poll: bool,
 }
 
 impl JobTask {
+    /// How its I/O is issued where io_uring can be had: on most kernels a ring can't discard.
+    pub(crate) fn issued_by(&self) -> Issue {
+        if self.discards() { Issue::Threads } else { self.issue }
+    }
+
+    /// Whether it trims a block device.
+    pub(crate) fn discards(&self) -> bool {
+        self.rw.trims() && self.places.iter().any(|place| place.block_device)
+    }
+
+    /// Whether every block is trimmed, then written.
+    pub(crate) fn trims_first(&self) -> bool {
+        matches!(self.rw, Rw::Trimwrite | Rw::Randtrimwrite)
+    }
+
+    /// Whether blocks may be hit again before all have been, since sizes differ.
+    pub(crate) fn repeats(&self) -> bool {
+        let random = self.rw.is_random() && self.random_distribution == Distribution::Random;
+        random && self.sizes.vary() && !self.norandommap
+    }
+
     /// Blocks in a place, of the smallest size.
     pub(crate) fn blocks(&self, place: &Place) -> u64 {
         place.size_bytes / self.sizes.smallest().max(1)
@@ -62,17 +97,45 @@ impl JobTask {
     }
 }
 
+/// Which failures don't end the trial: fio's `continue_on_error`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tolerance {
+    pub(crate) read: bool,
+    /// And trims and flushes, as fio has it.
+    pub(crate) write: bool,
+    /// Wrong content.
+    pub(crate) verify: bool,
+}
+
+impl Tolerance {
+    /// Reads fio's values.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let of = |read, write, verify| Some(Self { read, write, verify });
+        match text {
+            "none" | "0" => of(false, false, false),
+            "read" => of(true, false, false),
+            "write" => of(false, true, false),
+            "io" => of(true, true, false),
+            "verify" => of(false, false, true),
+            "all" | "1" | "" => of(true, true, true),
+            _ => None,
+        }
+    }
+
+    /// Whether the load goes on after such an I/O failed.
+    pub(crate) fn of(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Read => self.read,
+            Kind::Write | Kind::Trim | Kind::Sync => self.write,
+        }
+    }
+}
+
 /// A trial's work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// Each on a lane of its own.
     pub(crate) jobs: Vec<JobTask>,
-    pub(crate) issue: Issue,
-    pub(crate) continue_on_error: bool,
-    /// Poll for completions (IORING_SETUP_IOPOLL).
-    pub(crate) hipri: bool,
-    /// Let a kernel thread submit (IORING_SETUP_SQPOLL).
-    pub(crate) sqthread_poll: bool,
     /// Drop the data's pages from the page cache first.
     pub(crate) invalidate: bool,
     pub(crate) seed: u64,
@@ -91,6 +154,11 @@ impl Task {
     /// Whether any job writes.
     pub(crate) fn writes(&self) -> bool {
         self.jobs.iter().any(|job| job.rw.writes())
+    }
+
+    /// Whether any job trims.
+    pub(crate) fn trims(&self) -> bool {
+        self.jobs.iter().any(|job| job.rw.trims())
     }
 
     /// Whether a flush belongs to the measured time.
@@ -134,6 +202,7 @@ pub(crate) struct Point {
 pub(crate) struct ErrorSeen {
     /// Errno's name, `short read` or `short write`.
     pub(crate) errno: String,
+    pub(crate) kind: Kind,
     pub(crate) job: u32,
     pub(crate) count: u64,
     /// The first few.
@@ -145,7 +214,8 @@ impl ErrorSeen {
     pub(crate) fn count(&self) -> ErrorCount {
         let offsets: Vec<String> = self.offsets_bytes.iter().map(u64::to_string).collect();
         let more = if self.count > self.offsets_bytes.len() as u64 { ", ..." } else { "" };
-        let place = format!("job{} at offset {}{more}", self.job, offsets.join(", "));
+        let kind = format!("{:?}", self.kind).to_lowercase();
+        let place = format!("job{}: {kind} at offset {}{more}", self.job, offsets.join(", "));
         ErrorCount { errno: self.errno.clone(), count: self.count, place: Some(place) }
     }
 }

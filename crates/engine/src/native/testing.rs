@@ -2,8 +2,8 @@
 
 use super::distribution::Distribution;
 use super::sizes::Sizes;
-use super::task::{Issue, JobTask, Task};
-use record::workload::Rw;
+use super::task::{Issue, JobTask, Task, Tolerance};
+use record::workload::{Rw, SyncMode};
 
 /// Pearson's statistic of counts against shares that add up to 1.
 pub(crate) fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
@@ -51,26 +51,22 @@ pub(crate) fn job(rw: Rw) -> JobTask {
         fsync: 0,
         fdatasync: 0,
         end_fsync: false,
+        sync: SyncMode::None,
+        pause: None,
+        once: false,
         buffer_compress_percentage: 0,
         dedupe_percentage: 0,
         rate: None,
         random_distribution: Distribution::Random,
         norandommap: false,
+        issue: Issue::IoUring,
+        continue_on_error: Tolerance::default(),
+        hipri: false,
+        sqthread_poll: false,
     }
 }
 
 /// A task of one such job.
 pub(crate) fn task(rw: Rw) -> Task {
-    Task {
-        jobs: vec![job(rw)],
-        issue: Issue::IoUring,
-        continue_on_error: false,
-        hipri: false,
-        sqthread_poll: false,
-        invalidate: false,
-        seed: 1,
-        ramp_ns: 0,
-        trial_ns: 1_000_000_000,
-        asked_ns: 0,
-    }
+    Task { jobs: vec![job(rw)], invalidate: false, seed: 1, ramp_ns: 0, trial_ns: 1_000_000_000, asked_ns: 0 }
 }

@@ -4,8 +4,11 @@ use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
-use super::lane::{Finished, Shared, Sources, Start};
+use super::lane::{Finished, Shared, Start};
+use super::sources::{Next, Sources};
 use super::tally::{Failure, Kind, Tally};
+use super::task::JobTask;
+use super::trim;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -15,10 +18,14 @@ use std::time::Duration;
 /// A sleep is cut into pieces no longer than this, so that the end of the load is noticed.
 const LOOK_NS: u64 = 100_000_000;
 
+/// How often it is looked whether others have completed what is waited for.
+const OTHERS_NS: u64 = 100_000;
+
 /// One thread of a job.
 pub(crate) struct Thread<'a> {
     pub(crate) shared: &'a Shared<'a>,
-    pub(crate) job: u32,
+    pub(crate) number: u32,
+    pub(crate) job: &'a JobTask,
     pub(crate) files: &'a [File],
     /// The job's own, taken in turn by its threads.
     pub(crate) sources: &'a Mutex<Sources>,
@@ -29,21 +36,37 @@ pub(crate) struct Thread<'a> {
 
 impl Thread<'_> {
     /// Runs until the load ends.
-    pub(crate) fn run(&mut self, start: &Start) -> Finished {
+    ///
+    /// # Errors
+    /// In words, when what is asked can't be done at all.
+    pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, String> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);
+        let watches = self.lock(|sources| sources.watches());
+        let end_ns = start.span.end_ns;
         let mut now_ns = clock.now_ns();
-        while now_ns < start.span.end_ns && !self.shared.stopped() {
-            let (choice, due_ns) = self.next();
-            let since_ns = match due_ns {
-                None => None,
-                Some(due_ns) if self.sleep_until(due_ns, start.span.end_ns, &clock) => Some(due_ns),
-                Some(_) => break,
+        let mut over = false;
+        while now_ns < end_ns && !self.shared.stopped() {
+            // An I/O is taken before it is due, and waited for.
+            let (choice, due_ns) = match self.lock(|sources| sources.next(now_ns, u64::MAX)) {
+                Next::Io(choice, due_ns) => (choice, due_ns),
+                Next::Later(wake_ns) => {
+                    self.sleep_until(wake_ns.min(now_ns + OTHERS_NS), end_ns, &clock);
+                    now_ns = clock.now_ns();
+                    continue;
+                }
+                Next::Over => {
+                    over = true;
+                    break;
+                }
             };
+            if due_ns > 0 && !self.sleep_until(due_ns, end_ns, &clock) {
+                break;
+            }
             if choice.kind == Kind::Write {
                 self.content.fill(self.buffers.block(0, choice.length_bytes), &choice);
             }
-            let since_ns = since_ns.unwrap_or_else(|| clock.now_ns());
+            let since_ns = if due_ns > 0 { due_ns } else { clock.now_ns() };
             let done = self.perform(choice);
             now_ns = clock.now_ns();
             if tally.is_over(now_ns) {
@@ -53,21 +76,30 @@ impl Thread<'_> {
             match done {
                 Ok(bytes) => tally.add(choice.kind, now_ns.saturating_sub(since_ns), bytes),
                 Err(failure) => {
-                    tally.error(self.job, choice.kind, failure, choice.offset_bytes);
-                    self.shared.fail();
+                    tally.error(self.number, choice.kind, failure, choice.offset_bytes);
+                    self.shared.fail(self.job, choice.kind);
+                    self.cannot_trim(choice, failure)?;
                 }
             }
+            if watches {
+                self.lock(|sources| sources.completed(&choice, now_ns));
+            }
         }
-        Finished { tally, end_ns: clock.now_ns() }
+        Ok(Finished { tally, over, end_ns: clock.now_ns() })
     }
 
-    fn next(&self) -> (Choice, Option<u64>) {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let due_ns = sources.arrivals.as_mut().and_then(|arrivals| {
-            let due_ns = arrivals.due_ns();
-            arrivals.take(due_ns)
-        });
-        (sources.chooser.next(), due_ns)
+    fn lock<T>(&self, act: impl FnOnce(&mut Sources) -> T) -> T {
+        act(&mut self.sources.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A place that can't trim at all isn't an I/O error.
+    fn cannot_trim(&self, choice: Choice, failure: Failure) -> Result<(), String> {
+        match (choice.kind, failure, self.job.places.get(choice.file as usize)) {
+            (Kind::Trim, Failure::Errno(errno), Some(place)) => {
+                trim::cannot(errno, &place.path, place.block_device).map_or(Ok(()), Err)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// False when the load ended meanwhile.
@@ -89,16 +121,19 @@ impl Thread<'_> {
         let Some(file) = self.files.get(choice.file as usize) else {
             return Err(Failure::Errno(libc::EBADF));
         };
-        let block = self.buffers.block(0, choice.length_bytes);
+        let (offset, length) = (choice.offset_bytes, choice.length_bytes);
+        let block = self.buffers.block(0, length);
         let moved = match choice.kind {
-            Kind::Read => file.read_at(block, choice.offset_bytes),
-            Kind::Write => file.write_at(block, choice.offset_bytes),
-            Kind::Trim => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            Kind::Read => file.read_at(block, offset),
+            Kind::Write => file.write_at(block, offset),
+            Kind::Trim => {
+                trim::trim(file, self.job.discards(), offset, length.into()).map(|()| length as usize)
+            }
             Kind::Sync if choice.data_only => file.sync_data().map(|()| 0),
             Kind::Sync => file.sync_all().map(|()| 0),
         };
         match moved {
-            Ok(bytes) if bytes == choice.length_bytes as usize => Ok(bytes as u64),
+            Ok(bytes) if bytes == length as usize => Ok(bytes as u64),
             Ok(_) => Err(Failure::Short),
             Err(error) => Err(failure(&error)),
         }

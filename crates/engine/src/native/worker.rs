@@ -3,8 +3,9 @@
 use super::buffers::Buffers;
 use super::clock::{Clock, monotonic_ns};
 use super::content::Content;
-use super::lane::{Finished, Shared, Sources, Start, open};
+use super::lane::{Finished, Shared, Start, open};
 use super::ring::{NoRing, Ring, probe};
+use super::sources::Sources;
 use super::tally::{Kind, Span, Tally, sum};
 use super::task::{Cost, Issue, JobTask, Report, Side, Task};
 use super::threads::{self, Thread};
@@ -93,21 +94,23 @@ type Lane<'scope> = ScopedJoinHandle<'scope, Result<Vec<Finished>, String>>;
 fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, String> {
     check(task)?;
     let mut messages = Vec::new();
-    let mut issue = task.issue;
-    if issue == Issue::IoUring {
-        match probe(task) {
-            Ok(()) => {}
-            Err(NoRing::Failed(why)) => return Err(why),
-            Err(NoRing::Refused(why)) => {
-                issue = Issue::Threads;
-                messages.push(format!("pread and pwrite in threads instead of io_uring: {why}"));
-            }
-        }
+    let refusal = probe_all(task)?;
+    messages.extend(
+        refusal.as_ref().map(|why| format!("pread and pwrite in threads instead of io_uring: {why}")),
+    );
+    let ring = refusal.is_none();
+    check_threads(task, ring).map_err(|why| match messages.first() {
+        Some(message) => format!("{message}; {why}"),
+        None => why,
+    })?;
+    if ring && task.jobs.iter().any(|job| job.issue == Issue::IoUring && job.discards()) {
+        messages.push("discards of a block device are issued by threads (ioctl BLKDISCARD)".to_owned());
     }
-    let lanes: u64 = task.jobs.iter().map(|job| u64::from(job.iodepth)).sum();
-    if issue == Issue::Threads && lanes > MOST_THREADS {
-        let why = messages.first().map_or(String::new(), |m| format!("{m}; "));
-        return Err(format!("{why}{lanes} I/Os in flight would need as many threads; use a smaller iodepth"));
+    if task.jobs.iter().any(JobTask::repeats) {
+        messages.push(
+            "sizes differ, so random offsets may come again before all blocks were touched (norandommap)"
+                .to_owned(),
+        );
     }
     let stop = AtomicBool::new(false);
     let (say, said) = channel();
@@ -119,7 +122,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
         for (number, job) in (0_u32..).zip(&task.jobs) {
             let (start, gate) = channel();
             let gate = Gate { ready: ready.clone(), start: gate };
-            handles.push(spawn(scope, shared.clone(), (number, job), issue, gate)?);
+            handles.push(spawn(scope, shared.clone(), (number, job), issue(job, ring), gate)?);
             starts.push(start);
         }
         drop((ready, shared));
@@ -145,6 +148,32 @@ struct Made {
     issued_by: String,
     messages: Vec<String>,
     cost: Cost,
+}
+
+/// Why there is no io_uring here; `None`: all rings that are asked for can be had.
+fn probe_all(task: &Task) -> Result<Option<String>, String> {
+    for job in task.jobs.iter().filter(|job| job.issued_by() == Issue::IoUring) {
+        match probe(job) {
+            Ok(()) => {}
+            Err(NoRing::Failed(why)) => return Err(why),
+            Err(NoRing::Refused(why)) => return Ok(Some(why)),
+        }
+    }
+    Ok(None)
+}
+
+/// How a job's I/O is issued.
+fn issue(job: &JobTask, ring: bool) -> Issue {
+    if ring { job.issued_by() } else { Issue::Threads }
+}
+
+fn check_threads(task: &Task, ring: bool) -> Result<(), String> {
+    let by_threads = task.jobs.iter().filter(|job| issue(job, ring) == Issue::Threads);
+    let threads: u64 = by_threads.map(|job| u64::from(job.iodepth)).sum();
+    if threads > MOST_THREADS {
+        return Err(format!("{threads} I/Os in flight would need as many threads; use a smaller iodepth"));
+    }
+    Ok(())
 }
 
 fn check(task: &Task) -> Result<(), String> {
@@ -194,7 +223,7 @@ fn spawn<'scope, 'env: 'scope>(
 fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, String> {
     let task = shared.task;
     let (number, asked) = job;
-    let made = open(task, asked).and_then(|files| Ring::new(task, asked, &files).map(|ring| (files, ring)));
+    let made = open(task, asked).and_then(|files| Ring::new(asked, &files).map(|ring| (files, ring)));
     let (files, mut ring) = match made {
         Ok(made) => made,
         Err(why) => {
@@ -206,7 +235,7 @@ fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Fin
     let content = Content::new(task, asked, (u64::from(number) << 8) | 4);
     let Some(start) = gate.pass(readiness) else { return Ok(Vec::new()) };
     let sources = Sources::new(task, number, asked, start.begin_ns);
-    let ended = ring.run(shared, job, (sources, content), start);
+    let ended = sources.and_then(|sources| ring.run(shared, job, (sources, content), start));
     if ended.is_err() {
         shared.stop.store(true, Ordering::Relaxed);
     }
@@ -228,18 +257,23 @@ fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<
         }
     };
     let bytes: usize = buffers.iter().map(Buffers::bytes).sum();
-    let how = "pread and pwrite, one thread for each I/O in flight".to_owned();
+    let how = match asked.discards() {
+        true => "ioctl and pwrite, one thread for each I/O in flight".to_owned(),
+        false => "pread and pwrite, one thread for each I/O in flight".to_owned(),
+    };
     let Some(start) = gate.pass(Ok((how, bytes as u64))) else { return Ok(Vec::new()) };
-    let sources = Mutex::new(Sources::new(task, number, asked, start.begin_ns));
+    let sources = Sources::new(task, number, asked, start.begin_ns);
+    let sources = Mutex::new(sources.inspect_err(|_| shared.stop.store(true, Ordering::Relaxed))?);
     let mut finished = std::thread::scope(|scope| {
         let mut lanes = Vec::new();
         for (lane, buffers) in (0_u64..).zip(buffers) {
             let content = Content::new(task, asked, (u64::from(number) << 32) | (lane << 8) | 5);
             let mut thread =
-                Thread { shared, job: number, files: &files, sources: &sources, content, buffers };
+                Thread { shared, number, job: asked, files: &files, sources: &sources, content, buffers };
             let start = &start;
             let builder = Builder::new().name(format!("job{number}.{lane}")).stack_size(STACK_BYTES);
-            let spawned = builder.spawn_scoped(scope, move || thread.run(start));
+            let run = move || thread.run(start).inspect_err(|_| shared.stop.store(true, Ordering::Relaxed));
+            let spawned = builder.spawn_scoped(scope, run);
             lanes.push(spawned.map_err(|error| {
                 shared.stop.store(true, Ordering::Relaxed);
                 format!("a thread for job{number} can't be started: {error}")
@@ -247,7 +281,7 @@ fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<
         }
         lanes
             .into_iter()
-            .map(|lane| lane.join().map_err(|_| "a lane panicked".to_owned()))
+            .map(|lane| lane.join().map_err(|_| "a lane panicked".to_owned())?)
             .collect::<Result<Vec<_>, _>>()
     })?;
     if let Some(last) = finished.pop() {
@@ -263,7 +297,7 @@ fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: F
         for file in files {
             if let Err(error) = file.sync_all() {
                 finished.tally.error(number, Kind::Sync, threads::failure(&error), 0);
-                shared.fail();
+                shared.fail(asked, Kind::Sync);
             }
         }
         finished.end_ns = monotonic_ns();
@@ -352,10 +386,11 @@ fn join(handles: Vec<Lane<'_>>) -> Result<Vec<Finished>, String> {
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, made: Made) -> Report {
     let last_ns = finished.iter().map(|f| f.end_ns).max().unwrap_or(start.begin_ns);
-    // A load that an error ended was measured only until then.
+    // A load that an error or the end of its data ended was measured only until then.
+    let over = finished.iter().all(|f| f.over);
     let end_ns = if start.span.open_end {
         last_ns
-    } else if stopped {
+    } else if stopped || over {
         last_ns.clamp(start.span.start_ns, start.span.end_ns)
     } else {
         start.span.end_ns

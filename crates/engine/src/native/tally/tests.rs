@@ -50,12 +50,13 @@ fn errors_are_kept_by_kind_and_offset_at_any_time() {
     let mut other = Tally::new(SPAN);
     other.error(3, Kind::Write, Failure::Errno(5), 1 << 30);
     let errors = sum(vec![tally, other]).errors;
-    assert_eq!(errors.len(), 2);
-    assert_eq!((errors[0].errno.as_str(), errors[0].count, errors[0].job), ("EIO", 101, 3));
+    assert_eq!(errors.len(), 3);
+    assert_eq!((errors[0].errno.as_str(), errors[0].count, errors[0].job), ("EIO", 100, 3));
     assert_eq!(errors[0].offsets_bytes.first(), Some(&0));
     assert_eq!(errors[1].errno, "short read");
     let count = errors[0].count();
-    assert!(count.place.unwrap().starts_with("job3 at offset 0, 4096, "));
+    assert!(count.place.unwrap().starts_with("job3: read at offset 0, 4096, "));
+    assert_eq!((errors[2].errno.as_str(), errors[2].kind), ("EIO", Kind::Write), "writes are kept apart");
 }
 
 fn kinds() -> [Kind; 2] {
