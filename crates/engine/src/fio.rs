@@ -7,10 +7,14 @@ mod ini;
 mod jobfile;
 pub mod json;
 mod layout;
+mod limits;
 pub mod log;
+mod mixed;
 mod output;
 mod perform;
+mod read_back;
 mod userfile;
+mod verify;
 mod version;
 
 pub(crate) use forbidden::unsafe_text;

@@ -9,9 +9,9 @@ use record::workload::{Layout, Rw};
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use support::accesses::accesses;
 use support::{Bench, asked, gzip_share, options};
 
 #[test]
@@ -157,15 +157,9 @@ fn fio_takes_other_offsets_in_every_trial() {
     assert!(same < 10, "{same} of 100 offsets are the same with another seed");
 }
 
-/// The offsets a job file asks for, in order of issue, from fio's own log.
+/// The offsets a job file asks for, in order of issue.
 fn offsets(input: &str, scratch: &Path) -> Vec<u64> {
-    let log = "write_lat_log=offsets\nlog_offset=1\niodepth=1\n";
-    let text = input.replacen("[job0]\n", &format!("[job0]\n{log}"), 1);
-    fs::write(scratch.join("offsets.fio"), text).unwrap();
-    let fio = Command::new("fio").arg("offsets.fio").current_dir(scratch).output().unwrap();
-    assert!(fio.status.success(), "{fio:?}");
-    let log = fs::read_to_string(scratch.join("offsets_clat.1.log")).unwrap();
-    log.lines().map(|l| l.split(", ").nth(4).unwrap().trim().parse().unwrap()).collect()
+    accesses(input, scratch, true).iter().map(|a| a.offset).collect()
 }
 
 #[test]

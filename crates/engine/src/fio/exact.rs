@@ -51,6 +51,7 @@ impl Times {
 pub(super) struct Counted {
     pub(super) read: Option<Totals>,
     pub(super) write: Option<Totals>,
+    pub(super) trim: Option<Totals>,
     pub(super) window: Window,
 }
 
@@ -70,8 +71,8 @@ struct Side {
 struct JobCount {
     /// When its load began, within one completion.
     began_ms: Option<u64>,
-    read: Side,
-    write: Side,
+    /// Reads, writes, trims.
+    sides: [Side; 3],
 }
 
 /// Where fio writes the histogram log of its n-th job, from 0.
@@ -84,25 +85,24 @@ pub(super) fn log_path(scratch: &Path, job: usize) -> PathBuf {
 /// # Errors
 /// In words, why the logs don't suffice; then only fio's own totals are left.
 pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, String> {
-    let mut sums = [None, None];
+    let mut sums = [None, None, None];
     let mut spans = Vec::new();
     for (index, job) in report.jobs.iter().enumerate() {
         let mut found = JobCount::default();
         histlog::read(&log_path(scratch, index), &mut |row| found.add(&row, times))?;
-        let JobCount { began_ms, read, write } = found;
-        for (sum, side, direction) in [(0, &read, &job.read), (1, &write, &job.write)] {
+        let JobCount { began_ms, sides } = found;
+        let directions = [&job.read, &job.write, &job.trim];
+        for ((sum, side), direction) in sums.iter_mut().zip(&sides).zip(directions) {
             let Some(direction) = direction else { continue };
             let missing = || missing(job, times);
             let (totals, from, to) = side.totals(direction, times, began_ms).ok_or_else(missing)?;
-            if let Some(slot) = sums.get_mut(sum) {
-                add(slot, &totals);
-            }
+            add(sum, &totals);
             spans.push((from, to));
         }
     }
-    let [mut read, mut write] = sums;
-    [&mut read, &mut write].into_iter().flatten().for_each(set_mean);
-    Ok(Counted { read, write, window: common(&spans) })
+    sums.iter_mut().flatten().for_each(set_mean);
+    let [read, write, trim] = sums;
+    Ok(Counted { read, write, trim, window: common(&spans) })
 }
 
 /// One window for all: jobs and directions begin and end at rows of their own, a few milliseconds apart. The mean of
@@ -128,10 +128,9 @@ impl JobCount {
         let began = *self.began_ms.get_or_insert(row.time_ms.saturating_sub(times.row_ms));
         let begin = began.saturating_add(times.ramp_ms);
         let finish = begin.saturating_add(times.trial_ms);
-        match row.direction {
-            0 => self.read.add(row, begin, finish),
-            1 => self.write.add(row, begin, finish),
-            _ => {}
+        let side = usize::try_from(row.direction).ok().and_then(|n| self.sides.get_mut(n));
+        if let Some(side) = side {
+            side.add(row, begin, finish);
         }
     }
 }

@@ -3,9 +3,11 @@
 use super::exact::{LOG_PREFIX, Times};
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
+use super::limits::is_mixed;
+use super::{mixed, verify};
 use crate::contract::Job;
 use crate::regions::{Region, of_options};
-use record::workload::{CacheStart, Options};
+use record::workload::{CacheStart, Options, RateProcess, SyncMode};
 use std::time::Duration;
 
 /// fio takes seeds below 2^63; this keeps clear of it.
@@ -23,12 +25,16 @@ const COMPRESS_CHUNK_BYTES: u32 = 512;
 /// Options that a workload has as fields of its own, or that follow from the trial; `other` may not say them again.
 const OWN: &[&str] = &[
     "allow_file_create",
-    "bs",
     "blocksize",
+    "blocksize_range",
+    "bs",
+    "bsrange",
+    "bssplit",
     "buffer_compress_percentage",
     "create_on_open",
     "dedupe_percentage",
     "direct",
+    "do_verify",
     "end_fsync",
     "fdatasync",
     "filesize",
@@ -53,32 +59,43 @@ const OWN: &[&str] = &[
     "random_distribution",
     "randrepeat",
     "randseed",
+    "rate",
     "rate_iops",
+    "rate_process",
+    "readwrite",
     "runtime",
     "rw",
-    "readwrite",
     "rwmixread",
     "rwmixwrite",
     "size",
+    "sync",
+    "thinktime",
+    "thinktime_blocks",
     "time_based",
+    "verify",
 ];
 
-/// How the trial's time is divided.
-pub(super) fn times(job: &Job<'_>, options: &Options) -> Times {
-    let on = |name: &str| options.other.get(name).is_some_and(|v| v != "0");
-    let flush = options.end_fsync || on("fsync_on_close") || on("end_syncfs");
-    let directions = u64::from(options.rw.reads()) + u64::from(options.rw.writes());
-    let ms = |seconds: f64| u64::try_from(span(seconds).as_millis()).unwrap_or(u64::MAX);
-    Times::new(
-        ms(job.ramp_seconds),
-        ms(job.trial_seconds),
-        options.numjobs.into(),
-        directions,
-        flush && options.rw.writes(),
-    )
+/// Ramp and measured time: the workload's own, else the experiment's.
+pub(super) fn spans(job: &Job<'_>, options: &Options) -> (Duration, Duration) {
+    let own = |ms: Option<u64>, seconds| ms.map_or_else(|| span(seconds), Duration::from_millis);
+    (own(options.ramp_time_ms, job.ramp_seconds), own(options.runtime_ms, job.trial_seconds))
 }
 
-/// The regions of a workload's identical jobs.
+/// How the trial's time is divided; `None` where nothing is: the jobs end by themselves, and all they did counts.
+pub(super) fn times(job: &Job<'_>, options: &Options) -> Option<Times> {
+    let (ramp, trial) = spans(job, options);
+    if !options.time_based && ramp.is_zero() {
+        return None;
+    }
+    let on = |name: &str| options.other.get(name).is_some_and(|v| v != "0");
+    let flush = options.end_fsync || on("fsync_on_close") || on("end_syncfs");
+    let rw = options.rw;
+    let directions = [rw.reads(), rw.writes(), rw.trims()].map(u64::from).iter().sum();
+    let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    Some(Times::new(ms(ramp), ms(trial), options.numjobs.into(), directions, flush && rw.writes()))
+}
+
+/// The regions of a workload's identical jobs, job by job.
 pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Vec<Region>>, String> {
     of_options(job.ground.place(), options)
 }
@@ -95,7 +112,10 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> 
     pattern(&mut global, options)?;
     data(&mut global, options, job.seed);
     durability(&mut global, options);
-    timing(&mut global, times(job, options));
+    timing(&mut global, job, options);
+    pace(&mut global, options);
+    verify::set(&mut global, options);
+    verify::one_write_at_a_time(&mut global, options);
     global.flag("invalidate", job.workload.cache == CacheStart::Cold);
     nothing_laid_out_by_fio(&mut global);
     reporting(&mut global);
@@ -121,22 +141,48 @@ fn pattern(global: &mut Section, options: &Options) -> Result<(), String> {
     global.set("ioengine", &options.ioengine);
     global.flag("direct", options.direct);
     global.set("rw", options.rw.name());
-    if options.rw.reads() && options.rw.writes() {
+    if options.rw.is_mixed() {
         global.set("rwmixread", options.rwmixread);
     }
-    global.set("bs", options.bs_bytes);
+    sizes(global, options);
     global.set("iodepth", options.iodepth);
     if options.rw.is_random() {
         if let Some(c) = forbidden::unsafe_text(&options.random_distribution) {
             return Err(format!("random_distribution can't hold {c:?}"));
         }
         global.set("random_distribution", &options.random_distribution);
-        global.flag("norandommap", options.norandommap);
+        global.flag("norandommap", options.norandommap || mixed::needs_no_map(options));
     }
+    Ok(())
+}
+
+fn sizes(global: &mut Section, options: &Options) {
+    match options.bsrange {
+        _ if !is_mixed(options) => global.set("bs", options.bs_bytes),
+        Some(range) => global.set("bsrange", format!("{}-{}", range.low_bytes, range.high_bytes)),
+        None => {
+            let shares: Vec<_> =
+                options.bssplit.iter().map(|s| format!("{}/{}", s.bs_bytes, s.percent)).collect();
+            global.set("bssplit", shares.join(":"));
+        }
+    }
+}
+
+/// When I/Os are due, and pauses between them.
+fn pace(global: &mut Section, options: &Options) {
     if let Some(rate) = options.rate_iops {
         global.set("rate_iops", rate);
     }
-    Ok(())
+    if let Some(rate) = options.rate_bytes_per_second {
+        global.set("rate", rate);
+    }
+    if options.rate_process == RateProcess::Poisson {
+        global.set("rate_process", "poisson");
+    }
+    if options.thinktime_us > 0 {
+        global.set("thinktime", format!("{}us", options.thinktime_us));
+        global.set("thinktime_blocks", options.thinktime_blocks);
+    }
 }
 
 /// What is written, and the seed of offsets and data.
@@ -159,13 +205,20 @@ fn durability(global: &mut Section, options: &Options) {
     global.set("fsync", options.fsync);
     global.set("fdatasync", options.fdatasync);
     global.flag("end_fsync", options.end_fsync);
+    match options.sync {
+        SyncMode::None => {}
+        SyncMode::Dsync => global.set("sync", "dsync"),
+        SyncMode::Sync => global.set("sync", "sync"),
+    }
 }
 
 /// Ramp and trial in one go: the ramp is cut off by counting, see [`super::exact`]. fio's `time_based` goes over the data
 /// again until the time is up.
-fn timing(section: &mut Section, times: Times) {
-    section.flag("time_based", true);
-    section.set("runtime", format!("{}ms", times.ramp_ms + times.trial_ms));
+fn timing(section: &mut Section, job: &Job<'_>, options: &Options) {
+    let (ramp, trial) = spans(job, options);
+    section.flag("time_based", options.time_based);
+    section.set("runtime", format!("{}ms", ramp.saturating_add(trial).as_millis()));
+    let Some(times) = times(job, options) else { return };
     section.set("write_hist_log", LOG_PREFIX);
     section.set("log_hist_msec", times.row_ms);
     section.set("log_hist_coarseness", 0);

@@ -56,6 +56,8 @@ pub struct JobReport {
     pub read: Option<Direction>,
     /// Writes; `None` when it did none.
     pub write: Option<Direction>,
+    /// Trims; `None` when it did none.
+    pub trim: Option<Direction>,
 }
 
 /// One direction of one job.
@@ -169,7 +171,13 @@ fn job(object: &Map<String, Value>) -> JobReport {
         system_cpu_percent: float(object, "sys_cpu"),
         read: object.get("read").and_then(Value::as_object).and_then(direction),
         write: object.get("write").and_then(Value::as_object).and_then(direction),
+        trim: object.get("trim").and_then(Value::as_object).and_then(trim),
     }
+}
+
+/// fio counts one trim that it never issued where it can't trim.
+fn trim(object: &Map<String, Value>) -> Option<Direction> {
+    direction(object).filter(|found| found.bytes.unwrap_or(0) > 0)
 }
 
 fn direction(object: &Map<String, Value>) -> Option<Direction> {

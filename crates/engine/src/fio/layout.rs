@@ -6,6 +6,7 @@ use super::jobfile;
 use super::json;
 use super::perform::{argv, messages, seconds};
 use super::userfile::{self, Rewritten};
+use super::{limits, verify};
 use crate::contract::Job;
 use crate::data::{
     UNIT_BYTES, check_device, check_device_size, check_in_place, clear, create, data_files, io_error, size,
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Files per section of the layout job: fio reads lines of 4096 bytes.
-const FILES_PER_SECTION: usize = 16;
+pub(super) const FILES_PER_SECTION: usize = 16;
 
 /// Block size of the layout, where the data's own block size doesn't matter.
 const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
@@ -48,6 +49,9 @@ pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
 /// For a workload's options.
 fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
+    if let Some(reason) = limits::refusal(options, job.workload.layout, job.ground.place()) {
+        return Err(refused(reason));
+    }
     let regions = distinct(&jobfile::regions(job, options).map_err(refused)?);
     let block = regions.first().is_some_and(|r| r.block);
     check_device(&regions)?;
@@ -172,6 +176,7 @@ fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Ini {
     global.set("rw", "write");
     global.set("bs", block_bytes(options, regions));
     jobfile::data(&mut global, options, job.seed ^ jobfile::LAYOUT_SEED);
+    verify::set(&mut global, options);
     global.flag("end_fsync", true);
     global.flag("overwrite", true);
     global.set("file_service_type", "sequential");
@@ -181,25 +186,41 @@ fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Ini {
     for (index, chunk) in regions.chunks(if block { 1 } else { FILES_PER_SECTION }).enumerate() {
         let mut section = Section::new(format!("layout{index}"));
         section.flag("stonewall", true);
-        let names: Vec<_> = chunk.iter().map(|r| escape(&r.path.to_string_lossy())).collect();
-        section.set("filename", names.join(":"));
+        section.set("filename", names(chunk));
         if block {
             section.set("offset", chunk.iter().map(Region::begin_bytes).min().unwrap_or(0));
         }
-        section.set("size", chunk.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum::<u64>());
+        let bytes = chunk.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES));
+        section.set("size", bytes.sum::<u64>());
         ini.sections.push(section);
     }
     ini
 }
 
+/// Files as a list for `filename`.
+pub(super) fn names(regions: &[Region]) -> String {
+    regions.iter().map(|r| escape(&r.path.to_string_lossy())).collect::<Vec<_>>().join(":")
+}
+
 /// The largest block up to 1 MiB that divides every region; the workload's own where duplicates are asked for, since
-/// fio repeats whole blocks.
+/// fio repeats whole blocks, and whole ones of the workload's where each has a header to verify.
 fn block_bytes(options: &Options, regions: &[Region]) -> u64 {
+    let fits = |block: u64| {
+        regions.iter().all(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES).is_multiple_of(block))
+    };
     if options.dedupe_percentage > 0 && options.size_bytes.is_multiple_of(options.bs_bytes.max(1)) {
         return options.bs_bytes;
     }
+    if options.verify.is_some() {
+        let own = options.bs_bytes.max(1);
+        let doubled = std::iter::successors(Some(own), |block| block.checked_mul(2));
+        return doubled
+            .take_while(|block| *block <= LAYOUT_BLOCK_BYTES && fits(*block))
+            .last()
+            .unwrap_or(own);
+    }
     let mut block = LAYOUT_BLOCK_BYTES;
-    while regions.iter().any(|r| !whole_blocks(r.laid_out_bytes(), UNIT_BYTES).is_multiple_of(block)) {
+    while !fits(block) {
         block /= 2;
     }
     block.max(UNIT_BYTES)

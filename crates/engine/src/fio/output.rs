@@ -98,7 +98,7 @@ pub(super) fn span(report: &Report, asked: &dyn Fn(&JobReport) -> Asked) -> Span
     let mut groups: BTreeMap<Option<u64>, (f64, f64)> = BTreeMap::new();
     for job in &report.jobs {
         let group = groups.entry(job.group).or_default();
-        for direction in [&job.read, &job.write].into_iter().flatten() {
+        for direction in [&job.read, &job.write, &job.trim].into_iter().flatten() {
             let runtime = float(direction.runtime_ms.unwrap_or(0)) / 1e3;
             let (own, _) = own_seconds(direction, asked(job));
             *group = (group.0.max(runtime), group.1.max(own));

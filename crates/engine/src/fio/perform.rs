@@ -4,7 +4,8 @@ use super::exact::{self, Counted, Times};
 use super::ini::Ini;
 use super::json::{self, JobReport, Reading, Report};
 use super::output::{Asked, Span};
-use super::{jobfile, layout, output, userfile, version};
+use super::read_back::check_content;
+use super::{jobfile, layout, limits, mixed, output, userfile, verify, version};
 use crate::contract::{Engine, Job};
 use crate::data;
 use crate::error::EngineError;
@@ -12,7 +13,7 @@ use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::distinct;
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::trial::{EngineOutput, ErrorCount, Window};
-use record::workload::Ask;
+use record::workload::{Ask, Options};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Lines of fio's text that are kept, and characters of each.
-const MAX_MESSAGES: usize = 1000;
+pub(super) const MAX_MESSAGES: usize = 1000;
 const MAX_MESSAGE_CHARS: usize = 500;
 
 /// fio, as installed on this machine.
@@ -75,27 +76,45 @@ impl Engine for FioEngine {
         let reading = json::read(&ended.stdout);
         let mut messages = messages(&reading, &ended);
         check_end(&argv, &ready, &ended, &messages)?;
-        let output = reading.report.as_ref().map(|report| {
-            let counted = count(job, &ready.counting, report, &ended, &mut messages);
-            EngineOutput {
-                engine,
-                argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
-                input,
-                raw: ended.stdout.clone(),
-                messages: messages.clone(),
-                window: counted.window,
-                read: counted.read,
-                write: counted.write,
-                trim: None,
-                verified: None,
-                generator: None,
-                errors: output::errors(report),
-                cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
-                cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
-                shared_files: ready.shared_files,
-            }
-        });
-        judge_end(&argv, &ended, &reading, messages, output)
+        let Some(report) = &reading.report else {
+            return judge_end(&argv, &ended, &reading, messages, None, false);
+        };
+        let mut errors = output::errors(report);
+        let verified = check_content(job, &reading, &ended, &mut errors, &mut messages)?;
+        let counted = count(job, &ready.counting, report, &ended, &mut messages);
+        let options = options(job);
+        if let Some(options) = options {
+            let totals = [&counted.read, &counted.write, &counted.trim].map(Option::as_ref);
+            messages.extend(mixed::offsets_note(options));
+            messages.extend(mixed::bytes_note(options, report, totals));
+        }
+        let tolerated = options.is_some_and(|o| verify::is_tolerated(o, &errors));
+        let output = EngineOutput {
+            engine,
+            argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
+            input,
+            raw: ended.stdout.clone(),
+            messages: messages.clone(),
+            window: counted.window,
+            read: counted.read,
+            write: counted.write,
+            trim: counted.trim,
+            verified,
+            generator: None,
+            errors,
+            cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
+            cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
+            shared_files: ready.shared_files,
+        };
+        judge_end(&argv, &ended, &reading, messages, Some(output), tolerated)
+    }
+}
+
+/// A workload's options, if that is how it is given.
+pub(super) fn options<'a>(job: &Job<'a>) -> Option<&'a Options> {
+    match &job.workload.ask {
+        Ask::Options(options) => Some(options),
+        Ask::JobFile { .. } => None,
     }
 }
 
@@ -128,6 +147,7 @@ fn count(
     Counted {
         read: output::totals(report, &asked, |j| j.read.as_ref()),
         write: output::totals(report, &asked, |j| j.write.as_ref()),
+        trim: output::totals(report, &asked, |j| j.trim.as_ref()),
         window: window(ended.end_ns, span),
     }
 }
@@ -151,18 +171,25 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     match &job.workload.ask {
         Ask::Options(options) => {
+            if let Some(reason) = limits::refusal(options, job.workload.layout, job.ground.place()) {
+                return Err(refused(reason));
+            }
             let regions = jobfile::regions(job, options).map_err(refused)?;
             data::check_in_place(&distinct(&regions))?;
             remove_logs(job, options.numjobs)?;
+            let (ramp, trial) = jobfile::spans(job, options);
+            let expected = ramp.saturating_add(trial);
+            let bytes = options.size_bytes.saturating_mul(options.numjobs.into());
+            let counting = match jobfile::times(job, options) {
+                Some(times) => Counting::Exact(times),
+                None => Counting::Totals(BTreeMap::new()),
+            };
             Ok(Ready {
                 ini: jobfile::render(job, options, &regions).map_err(refused)?,
-                shared_files: false,
-                counting: Counting::Exact(jobfile::times(job, options)),
-                expected_seconds: job.trial_seconds + job.ramp_seconds,
-                patience_seconds: patience_seconds(
-                    job,
-                    options.size_bytes.saturating_mul(options.numjobs.into()),
-                ),
+                shared_files: options.filename.is_some() && options.numjobs > 1,
+                counting,
+                expected_seconds: expected.as_secs_f64(),
+                patience_seconds: patience_seconds(expected.as_secs_f64(), bytes),
             })
         }
         Ask::JobFile { text, size_bytes, .. } => {
@@ -173,7 +200,8 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
                 shared_files: file.shared_files,
                 counting: Counting::Totals(file.asked),
                 expected_seconds: file.expected_seconds,
-                patience_seconds: file.expected_seconds + patience_seconds(job, *size_bytes),
+                patience_seconds: file.expected_seconds
+                    + patience_seconds(job.trial_seconds + job.ramp_seconds, *size_bytes),
             })
         }
     }
@@ -182,8 +210,8 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
 /// How much longer than expected fio may take: setting up and tearing down, draining deep queues of slow devices, and
 /// flushing what was written to the page cache, at 1 MB/s at least.
 #[expect(clippy::cast_precision_loss, reason = "a rough limit")]
-pub(super) fn patience_seconds(job: &Job<'_>, data_bytes: u64) -> f64 {
-    60.0 + job.trial_seconds + job.ramp_seconds + data_bytes as f64 / 1e6
+fn patience_seconds(expected_seconds: f64, data_bytes: u64) -> f64 {
+    60.0 + expected_seconds + data_bytes as f64 / 1e6
 }
 
 /// Writes a job file and gives the command that runs it.
@@ -234,24 +262,29 @@ fn check_end(
     }
 }
 
-/// Only a clean end with a document, I/O and no errors is a measurement.
+/// Only a clean end with a document, I/O and no errors is a measurement; and one with wrong content that is tolerated.
 fn judge_end(
     argv: &[OsString],
     ended: &Ended,
     reading: &Reading,
     messages: Vec<String>,
     output: Option<EngineOutput>,
+    tolerated: bool,
 ) -> Result<EngineOutput, EngineError> {
     let argv = process::quoted(argv);
     let errors: Vec<ErrorCount> = output.iter().flat_map(|o| o.errors.clone()).collect();
-    if !ended.status.is_some_and(|s| s.success()) || !errors.is_empty() {
+    let failed = !ended.status.is_some_and(|s| s.success()) || !errors.is_empty();
+    let excused = tolerated && !errors.is_empty();
+    if failed && !excused {
         let ended = process::describe(ended.status);
         return Err(EngineError::Failed { argv, ended, errors, messages, output: output.map(Box::new) });
     }
+    let idle =
+        |output: &EngineOutput| [&output.read, &output.write, &output.trim].into_iter().all(Option::is_none);
     let reason = match &output {
         None if reading.cut_off => "its document is cut off",
         None => "there is no document in it",
-        Some(output) if output.read.is_none() && output.write.is_none() => "it reports no I/O at all",
+        Some(output) if idle(output) => "it reports no I/O at all",
         Some(_) => "",
     };
     match output {

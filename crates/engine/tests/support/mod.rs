@@ -6,6 +6,8 @@
     reason = "each test binary uses a part of it; tests may unwrap"
 )]
 
+pub mod accesses;
+
 use device::{Ground, LentDir};
 use diskproof_engine::Job;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};

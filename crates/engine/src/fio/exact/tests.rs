@@ -51,7 +51,7 @@ fn counts_from_the_first_row_after_the_ramp_to_the_last_before_the_end() {
     let dir = tempfile::tempdir().unwrap();
     write_log(dir.path(), 0, &ROWS);
     let job = JobReport { read: direction(42, 700, &[(10, 39), (126, 3)]), ..JobReport::default() };
-    let Counted { read, write, window } = count(&report(vec![job]), dir.path(), TIMES).unwrap();
+    let Counted { read, write, window, .. } = count(&report(vec![job]), dir.path(), TIMES).unwrap();
     let read = read.unwrap();
     assert_eq!(write, None);
     assert_eq!(read.latency.bins_ns, BTreeMap::from([(10, 18), (126, 2)]));
@@ -89,22 +89,28 @@ fn jobs_and_directions_are_counted_by_their_own_rows() {
             (1210, 1, 1, 0),
             (1400, 1, 7, 0),
             (1450, 0, 3, 0),
+            (1130, 2, 1, 0),
+            (1230, 2, 2, 1),
+            (1430, 2, 0, 5),
         ],
     );
     write_log(dir.path(), 1, &[(1120, 0, 1, 0), (1220, 0, 2, 0), (1420, 0, 4, 0)]);
     let one = JobReport {
         read: direction(6, 500, &[(10, 6)]),
         write: direction(9, 500, &[(10, 9)]),
+        trim: direction(9, 500, &[(10, 3), (126, 6)]),
         ..JobReport::default()
     };
     let two = JobReport { read: direction(7, 500, &[(10, 7)]), ..JobReport::default() };
-    let Counted { read, write, window } = count(&report(vec![one, two]), dir.path(), TIMES).unwrap();
+    let Counted { read, write, trim, window } = count(&report(vec![one, two]), dir.path(), TIMES).unwrap();
     let (read, write) = (read.unwrap(), write.unwrap());
     assert_eq!((read.ios, write.ios), (3 + 4, 7));
     assert!(near(read.iops, 3.0 / 0.25 + 4.0 / 0.2), "{}", read.iops);
     assert!(near(write.iops, 7.0 / 0.19), "{}", write.iops);
-    assert_eq!(window.start_ns, (1200 + 1210 + 1220) * 1_000_000 / 3, "the mean of all begins");
-    assert_eq!(window.end_ns, (1450 + 1400 + 1420) * 1_000_000 / 3);
+    let trim = trim.unwrap();
+    assert_eq!((trim.ios, trim.latency.bins_ns), (5, BTreeMap::from([(126, 5)])));
+    assert_eq!(window.start_ns, (1200 + 1210 + 1230 + 1220) * 1_000_000 / 4, "the mean of all begins");
+    assert_eq!(window.end_ns, (1450 + 1400 + 1430 + 1420) * 1_000_000 / 4);
 }
 
 #[test]
