@@ -8,12 +8,13 @@ mod clock;
 mod content;
 mod distribution;
 mod engine;
-mod hang;
 mod histogram;
 mod jobs;
 mod lane;
 mod layout;
+mod making;
 mod permutation;
+mod proof;
 mod random;
 mod ring;
 mod sizes;
@@ -32,4 +33,6 @@ mod worker;
 mod zones;
 
 pub use engine::NativeEngine;
+#[doc(hidden)]
+pub use making::{Making, making};
 pub use worker::{WorkerError, serve};

@@ -8,40 +8,38 @@
 use super::random::{Random, SplitMix};
 
 /// The piece that is filled part random, part zero.
-const PIECE_BYTES: usize = 1024;
+pub(crate) const PIECE_BYTES: usize = 1024;
 const PIECE_WORDS: usize = PIECE_BYTES / 8;
 
 /// Words of the pool: 64 KiB.
 const POOL_WORDS: usize = 8192;
 
-/// Fills blocks.
+/// What any block's bytes are, told by one word: the same word gives the same bytes, again and again.
 #[derive(Clone)]
-pub(crate) struct Generator {
+pub(crate) struct Pattern {
     pool: Box<[u64]>,
-    random: Random,
     random_percent: usize,
-    dedupe_percentage: u8,
-    content: u64,
 }
 
-impl Generator {
-    /// `compress_percentage`: how much of every piece is zeros. `dedupe_percentage`: how many blocks repeat the one before.
-    pub(crate) fn new(seed: u64, stream: u64, compress_percentage: u8, dedupe_percentage: u8) -> Self {
-        let mut random = Random::new(seed, stream ^ 0x6461_7461);
+impl Pattern {
+    /// `compress_percentage`: how much of every piece is zeros.
+    pub(crate) fn new(mut random: Random, compress_percentage: u8) -> Self {
         let pool = (0..POOL_WORDS + PIECE_WORDS).map(|_| random.next()).collect();
-        let random_percent = usize::from(100 - compress_percentage.min(100));
-        let content = random.next();
-        Self { pool, random, random_percent, dedupe_percentage, content }
+        Self { pool, random_percent: usize::from(100 - compress_percentage.min(100)) }
     }
 
-    /// Fills a block.
+    /// Fills a block with what `content` stands for.
     #[inline]
-    pub(crate) fn fill(&mut self, block: &mut [u8]) {
-        if self.dedupe_percentage == 0 || !self.random.percent(self.dedupe_percentage) {
-            self.content = self.random.next();
-        }
-        let mut mix = SplitMix::new(self.content);
-        for piece in block.chunks_mut(PIECE_BYTES) {
+    pub(crate) fn fill(&self, content: u64, block: &mut [u8]) {
+        self.fill_from(content, 0, block);
+    }
+
+    /// Fills the part of a block that begins with its piece number `first`.
+    #[inline]
+    pub(crate) fn fill_from(&self, content: u64, first: u64, part: &mut [u8]) {
+        let mut mix = SplitMix::new(content);
+        mix.skip(2 * first);
+        for piece in part.chunks_mut(PIECE_BYTES) {
             self.fill_piece(piece, mix.next(), mix.next());
         }
     }
@@ -65,9 +63,38 @@ impl Generator {
     }
 }
 
+/// Fills blocks one after another.
+#[derive(Clone)]
+pub(crate) struct Generator {
+    pattern: Pattern,
+    random: Random,
+    dedupe_percentage: u8,
+    content: u64,
+}
+
+impl Generator {
+    /// `compress_percentage`: how much of every piece is zeros. `dedupe_percentage`: how many blocks repeat the one before.
+    pub(crate) fn new(seed: u64, stream: u64, compress_percentage: u8, dedupe_percentage: u8) -> Self {
+        let mut random = Random::new(seed, stream ^ 0x6461_7461);
+        let pattern = Pattern::new(Random::new(seed, stream ^ 0x706f_6f6c), compress_percentage);
+        let content = random.next();
+        Self { pattern, random, dedupe_percentage, content }
+    }
+
+    /// Fills a block.
+    #[inline]
+    pub(crate) fn fill(&mut self, block: &mut [u8]) {
+        if self.dedupe_percentage == 0 || !self.random.percent(self.dedupe_percentage) {
+            self.content = self.random.next();
+        }
+        self.pattern.fill(self.content, block);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Generator;
+    use super::{Generator, PIECE_BYTES, Pattern};
+    use crate::native::random::Random;
     use std::collections::BTreeSet;
     use std::io::Write as _;
 
@@ -157,5 +184,19 @@ mod tests {
         assert_eq!(first(1, 1), first(1, 1));
         assert_ne!(first(1, 1), first(1, 2));
         assert_ne!(first(1, 1), first(2, 1));
+    }
+
+    #[test]
+    fn any_part_of_a_block_can_be_made_again() {
+        for compress in [0, 40, 100] {
+            let pattern = Pattern::new(Random::new(6, 0), compress);
+            let mut block = vec![1; 5 * PIECE_BYTES + 300];
+            pattern.fill(77, &mut block);
+            for (first, expected) in (0..).zip(block.chunks(PIECE_BYTES)) {
+                let mut part = vec![2; expected.len()];
+                pattern.fill_from(77, first, &mut part);
+                assert_eq!(part, expected, "piece {first} at {compress} %");
+            }
+        }
     }
 }

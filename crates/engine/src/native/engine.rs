@@ -2,6 +2,7 @@
 
 use super::jobs::{self, Member, files, members};
 use super::layout;
+use super::proof::trial;
 use super::subset;
 use super::task::{ErrorSeen, Report, Side, Task};
 use crate::contract::{Engine, Job};
@@ -50,13 +51,23 @@ impl Engine for NativeEngine {
     fn prepare(&self, job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
         let members = members(job)?;
         // What can't be run isn't laid out.
-        check(job, &members)?;
-        layout::prepare(job, &members)
+        let task = check(job, &members)?;
+        trial::forget(job.scratch)?;
+        let proof = task.verifies().then(|| trial::begin(job.scratch, job.seed)).transpose()?;
+        layout::prepare(job, &members, proof)
     }
 
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
         let members = members(job)?;
-        let task = check(job, &members)?;
+        let mut task = check(job, &members)?;
+        if task.verifies() {
+            task.proof = trial::recall(job.scratch, job.seed).ok_or_else(|| EngineError::Refused {
+                workload: job.workload.name.clone(),
+                reason:
+                    "verify: the data was not laid out to be verified, so there is nothing to hold it against"
+                        .to_owned(),
+            })?;
+        }
         let regions: Vec<Region> = files(&members).into_iter().map(|(region, _)| region).collect();
         check_in_place(&regions)?;
         let input = serde_json::to_string_pretty(&task).unwrap_or_default();
@@ -94,6 +105,8 @@ fn expected(task: &Task) -> Duration {
 /// As fio is given: draining deep queues of slow devices, and flushing the page cache at 1 MB/s at least.
 fn patience(task: &Task, regions: &[Region]) -> Duration {
     let bytes: u64 = regions.iter().map(|region| region.size_bytes).sum();
+    // What is verified is also read back.
+    let bytes = if task.verifies() { bytes.saturating_mul(2) } else { bytes };
     Duration::from_secs(60).saturating_add(expected(task)).saturating_add(Duration::from_micros(bytes))
 }
 
@@ -127,10 +140,13 @@ fn conclude(
     let argv: Vec<String> = argv.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let output = output(engine, argv, input, ended.stdout, task, &report);
     let none = report.read.ios + report.write.ios + report.trim.ios == 0;
-    let ends_it = report.errors.iter().any(|error| none || !tolerated(task, error));
+    let ends_it = report.errors.iter().any(|error| none || !task.tolerates(error));
     if ends_it {
         let (errors, messages) = (output.errors.clone(), output.messages.clone());
-        let ended = "met I/O errors".to_owned();
+        let ended = match report.errors.iter().all(|error| error.content) {
+            true => "read wrong content".to_owned(),
+            false => "met I/O errors".to_owned(),
+        };
         return Err(EngineError::Failed {
             argv: quoted,
             ended,
@@ -144,10 +160,6 @@ fn conclude(
         return Err(EngineError::Output { argv: quoted, reason, messages: output.messages });
     }
     Ok(output)
-}
-
-fn tolerated(task: &Task, error: &ErrorSeen) -> bool {
-    task.jobs.get(error.job as usize).is_some_and(|job| job.continue_on_error.of(error.kind))
 }
 
 fn output(
@@ -171,7 +183,7 @@ fn output(
         read: task.reads().then(|| totals(&report.read, window)),
         write: task.writes().then(|| totals(&report.write, window)),
         trim: task.trims().then(|| totals(&report.trim, window)),
-        verified: None,
+        verified: report.verified.clone(),
         generator: None,
         errors,
         cpu_user_share: share(report.cost.user_seconds),

@@ -1,7 +1,7 @@
 //! What every lane of I/O has, however it issues.
 
 use super::clock::Clock;
-use super::hang::Watch;
+use super::proof::Proof;
 use super::tally::{Kind, Span, Tally};
 use super::task::{JobTask, Place, Task};
 use record::workload::SyncMode;
@@ -22,14 +22,19 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Takes what is to be said while the load runs.
     pub(crate) say: Sender<String>,
-    /// Knows what threads wait for.
-    pub(crate) watch: &'a Watch,
 }
 
 impl Shared<'_> {
     /// An I/O of a job failed; that ends the load unless the job is to go on.
     pub(crate) fn fail(&self, job: &JobTask, kind: Kind) {
         if !job.continue_on_error.of(kind) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A job read wrong content; that ends the load likewise.
+    pub(crate) fn wrong(&self, job: &JobTask) {
+        if !job.continue_on_error.verify {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -52,6 +57,8 @@ pub(crate) struct Finished {
     pub(crate) tally: Tally,
     /// Whether it went over its data, and once was enough.
     pub(crate) over: bool,
+    /// What `verify` found, and what is to be read back.
+    pub(crate) proof: Option<Proof>,
     /// CLOCK_MONOTONIC after its last I/O and final flush.
     pub(crate) end_ns: u64,
 }
@@ -107,47 +114,4 @@ fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
             .map_err(|error| format!("the page cache of {path} can't be dropped: {error}"))?;
     }
     Ok(file)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::open;
-    use crate::native::task::{JobTask, Place, Task};
-    use crate::native::testing::{job, task};
-    use record::workload::{Rw, SyncMode};
-    use rustix::fs::{OFlags, fcntl_getfl};
-
-    #[test]
-    fn files_are_opened_as_asked() {
-        let directory = tempfile::tempdir().unwrap();
-        let places: Vec<Place> = (0..2)
-            .map(|number| {
-                let path = directory.path().join(format!("diskproof-data.{number}"));
-                std::fs::write(&path, [7; 4096]).unwrap();
-                Place { number, path, offset_bytes: 0, size_bytes: 4096, block_device: false }
-            })
-            .collect();
-        for (sync, wanted) in [
-            (SyncMode::None, OFlags::empty()),
-            (SyncMode::Dsync, OFlags::DSYNC),
-            (SyncMode::Sync, OFlags::SYNC),
-        ] {
-            for (rw, access) in
-                [(Rw::Randread, OFlags::RDONLY), (Rw::Randwrite, OFlags::RDWR), (Rw::Trim, OFlags::RDWR)]
-            {
-                let job = JobTask { sync, direct: false, places: places.clone(), ..job(rw) };
-                let files = open(&Task { invalidate: true, ..task(rw) }, &job).unwrap();
-                assert_eq!(files.len(), 2);
-                for file in &files {
-                    let flags = fcntl_getfl(file).unwrap();
-                    // O_SYNC holds O_DSYNC's bit, too.
-                    assert_eq!(flags & OFlags::SYNC, wanted, "{sync:?}");
-                    assert_eq!(flags & OFlags::RWMODE, access, "{rw:?}");
-                }
-            }
-        }
-        let mut gone = JobTask { places, direct: false, ..job(Rw::Read) };
-        gone.places[1].path = directory.path().join("diskproof-data.missing");
-        assert!(open(&task(Rw::Read), &gone).unwrap_err().contains("diskproof-data.missing"));
-    }
 }

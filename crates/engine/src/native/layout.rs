@@ -6,6 +6,8 @@
 use super::buffer::Generator;
 use super::buffers::Buffers;
 use super::jobs::{Member, files};
+use super::proof::{Original, Spot, Stamper};
+use super::sizes::Sizes;
 use crate::contract::Job;
 use crate::data::{UNIT_BYTES, check_device, check_in_place, clear, create, io_error, whole_blocks};
 use crate::error::EngineError;
@@ -24,8 +26,12 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Keeps the layout's data different from what the trial itself writes.
 const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 
-/// Lays the data out and gives the files, or the device.
-pub(crate) fn prepare(job: &Job<'_>, members: &[Member<'_>]) -> Result<Vec<PathBuf>, EngineError> {
+/// Lays the data out and gives the files, or the device. `proof` is the trial as blocks under `verify` tell it.
+pub(crate) fn prepare(
+    job: &Job<'_>,
+    members: &[Member<'_>],
+    proof: Option<u64>,
+) -> Result<Vec<PathBuf>, EngineError> {
     if let Place::Directory(directory) = job.ground.place() {
         clear(directory)?;
     }
@@ -40,8 +46,14 @@ pub(crate) fn prepare(job: &Job<'_>, members: &[Member<'_>]) -> Result<Vec<PathB
     if block || job.workload.layout == Layout::Written {
         let total = regions.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum();
         let mut progress = Progress { job, done: 0, total };
-        for ((region, options), stream) in files.iter().zip(0..) {
-            write(&mut progress, options, region, stream)?;
+        for ((region, options), number) in files.iter().zip(0..) {
+            let proof = proof.filter(|_| options.verify.is_some());
+            let stamper = proof.map(|trial| Stamper::new(trial, options.buffer_compress_percentage));
+            let spot = Spot { file: number, offset_bytes: region.offset_bytes };
+            let original = stamper
+                .as_ref()
+                .map(|stamper| Original::new(stamper, spot, region.size_bytes, unit_bytes(options)));
+            write(&mut progress, options, region, number.into(), original)?;
         }
     }
     check_in_place(&regions)?;
@@ -49,6 +61,11 @@ pub(crate) fn prepare(job: &Job<'_>, members: &[Member<'_>]) -> Result<Vec<PathB
     paths.dedup();
     (job.progress)(1.0);
     Ok(paths)
+}
+
+/// What `verify` counts in.
+fn unit_bytes(options: &Options) -> u64 {
+    Sizes::new(options).map_or(options.bs_bytes, |sizes| sizes.smallest())
 }
 
 struct Progress<'a> {
@@ -74,6 +91,7 @@ fn write(
     options: &Options,
     region: &Region,
     stream: u64,
+    mut original: Option<Original<'_>>,
 ) -> Result<(), EngineError> {
     let path = &region.path;
     let flags = if region.block { OFlags::DIRECT } else { OFlags::empty() } | OFlags::NOFOLLOW;
@@ -92,6 +110,9 @@ fn write(
         let length = usize::try_from(end - offset).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
         let piece = buffer.block(0, u32::try_from(length).unwrap_or(0));
         piece.chunks_mut(unit).for_each(|block| generator.fill(block));
+        if let Some(original) = &mut original {
+            original.fill(offset, piece);
+        }
         file.write_all_at(piece, offset).map_err(io_error("write", path))?;
         offset += length as u64;
         progress.add(length as u64)?;

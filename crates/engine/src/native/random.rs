@@ -2,6 +2,9 @@
 //!
 //! xoshiro256++ (Blackman, Vigna 2019), seeded by splitmix64 as its authors advise.
 
+/// What splitmix64 counts by.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// splitmix64: turns any seed into well mixed words.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix(u64);
@@ -11,9 +14,15 @@ impl SplitMix {
         Self(seed)
     }
 
+    /// Goes on by `count` words at once.
+    #[inline]
+    pub(crate) fn skip(&mut self, count: u64) {
+        self.0 = self.0.wrapping_add(STEP.wrapping_mul(count));
+    }
+
     #[inline]
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(STEP);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -76,6 +85,16 @@ mod tests {
         let mut mix = SplitMix::new(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| mix.next()).collect();
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn words_can_be_skipped() {
+        let (mut one_by_one, mut at_once) = (SplitMix::new(9), SplitMix::new(9));
+        for _ in 0..1000 {
+            one_by_one.next();
+        }
+        at_once.skip(1000);
+        assert_eq!(one_by_one.next(), at_once.next());
     }
 
     #[test]

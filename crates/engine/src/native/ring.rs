@@ -4,8 +4,8 @@ use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
-use super::hang;
 use super::lane::{Finished, HUNG_NS, Shared, Start};
+use super::proof::Proof;
 use super::sources::{Next, Sources};
 use super::tally::{Failure, Kind, Tally};
 use super::task::JobTask;
@@ -132,7 +132,7 @@ impl Ring {
         &mut self,
         shared: &Shared<'_>,
         job: (u32, &JobTask),
-        (mut sources, content): (Sources, Content),
+        (sources, content): (&mut Sources, Content),
         start: Start,
     ) -> Result<Finished, String> {
         let (number, job) = job;
@@ -162,8 +162,8 @@ impl Ring {
             looked_ns: 0,
             hang_told_ns: 0,
         };
-        let ended = flight.run(&submitter, &mut sources);
-        let Flight { tally, clock, over, cannot_trim, .. } = flight;
+        let ended = flight.run(&submitter, sources);
+        let Flight { tally, clock, over, cannot_trim, content, .. } = flight;
         // The file is let go now: what a dying ring holds keeps a file system busy for a while.
         let _ = submitter.unregister_files();
         ended?;
@@ -173,7 +173,8 @@ impl Ring {
         {
             return Err(why);
         }
-        Ok(Finished { tally, over, end_ns: clock.now_ns() })
+        let proof = content.into_faults().map(|faults| Proof { job: number, faults, books: Vec::new() });
+        Ok(Finished { tally, over, proof, end_ns: clock.now_ns() })
     }
 }
 
@@ -330,8 +331,10 @@ impl Flight<'_, '_> {
                 }
             };
             let Some(slot) = self.free.pop() else { break };
+            sources.begin(&choice, self.content.noted(slot as usize));
             if choice.kind == Kind::Write {
-                self.content.fill(self.maker.buffers.block(slot as usize, choice.length_bytes), &choice);
+                let block = self.maker.buffers.block(slot as usize, choice.length_bytes);
+                self.content.fill(slot as usize, block, &choice);
             }
             let entry = self.maker.entry(slot as usize, &choice).user_data(slot.into());
             push(&mut self.sq, &entry)?;
@@ -411,7 +414,8 @@ impl Flight<'_, '_> {
             // A flush and a trim answer 0.
             let moves = matches!(choice.kind, Kind::Read | Kind::Write);
             let result = entry.result();
-            if u32::try_from(result) == Ok(if moves { choice.length_bytes } else { 0 }) {
+            let good = u32::try_from(result) == Ok(if moves { choice.length_bytes } else { 0 });
+            if good {
                 let latency_ns = self.now_ns.saturating_sub(since_ns);
                 self.tally.add(choice.kind, latency_ns, choice.length_bytes.into());
             } else {
@@ -424,6 +428,14 @@ impl Flight<'_, '_> {
             }
             if self.watches {
                 sources.completed(&choice, self.now_ns);
+                sources.end(&choice, good, self.content.newest());
+                if good && choice.kind == Kind::Read {
+                    let block = self.maker.buffers.block(slot as usize, choice.length_bytes);
+                    self.content.look(slot as usize, block, &choice, |kind, offset_bytes| {
+                        self.tally.error(self.number, choice.kind, Failure::Content(kind), offset_bytes);
+                        self.shared.wrong(self.job);
+                    });
+                }
             }
         }
         self.cq.sync();
@@ -439,9 +451,13 @@ impl Flight<'_, '_> {
         let age_ns = self.now_ns.saturating_sub(oldest.since_ns);
         if age_ns >= HUNG_NS && self.now_ns.saturating_sub(self.hang_told_ns) >= 2 * HUNG_NS {
             self.hang_told_ns = self.now_ns;
-            let choice = &oldest.choice;
-            let _ =
-                self.shared.say.send(hang::message(self.number, choice.kind, choice.offset_bytes, age_ns));
+            let _ = self.shared.say.send(format!(
+                "job{}: a {:?} at offset {} has been in flight for {} s",
+                self.number,
+                oldest.choice.kind,
+                oldest.choice.offset_bytes,
+                age_ns / 1_000_000_000
+            ));
         }
     }
 }

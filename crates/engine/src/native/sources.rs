@@ -2,6 +2,7 @@
 
 use super::arrival::Arrivals;
 use super::chooser::{Choice, Chooser};
+use super::proof::{Book, Guard, Pick};
 use super::random::Random;
 use super::syncs::Syncs;
 use super::tally::Kind;
@@ -31,6 +32,8 @@ pub(crate) struct Sources {
     trims: u32,
     /// Writes of blocks that were trimmed.
     writes: VecDeque<Choice>,
+    /// Under `verify`, what was written, and which writes wait.
+    guard: Option<Guard>,
 }
 
 impl Sources {
@@ -48,6 +51,7 @@ impl Sources {
             trims_first: job.trims_first(),
             trims: 0,
             writes: VecDeque::with_capacity(if job.trims_first() { job.iodepth as usize } else { 0 }),
+            guard: job.verify.then(|| Guard::new(job)).transpose()?,
         })
     }
 
@@ -67,13 +71,44 @@ impl Sources {
         if due_ns > horizon_ns {
             return Next::Later(due_ns);
         }
-        let choice = match self.writes.pop_front().or_else(|| self.chooser.next()) {
-            Some(choice) => choice,
-            None if self.trims > 0 => return Next::Later(u64::MAX),
-            None => return Next::Over,
+        let choice = match self.pick() {
+            Pick::Io(choice) => choice,
+            Pick::Wait => return Next::Later(u64::MAX),
+            Pick::Over if self.trims > 0 => return Next::Later(u64::MAX),
+            Pick::Over => return Next::Over,
         };
         self.took(&choice);
         Next::Io(choice, due_ns)
+    }
+
+    #[inline]
+    fn pick(&mut self) -> Pick {
+        let Self { guard, chooser, writes, .. } = self;
+        match guard {
+            None => writes.pop_front().or_else(|| chooser.next()).map_or(Pick::Over, Pick::Io),
+            Some(guard) => guard.pick(|| chooser.next()),
+        }
+    }
+
+    /// An I/O that was taken begins; under `verify` its generations are noted.
+    #[inline]
+    pub(crate) fn begin(&mut self, choice: &Choice, noted: &mut [u32]) {
+        if let Some(guard) = &mut self.guard {
+            guard.begin(choice, noted);
+        }
+    }
+
+    /// An I/O that has begun has ended, well or not; under `verify` the newest generations that it may have read are noted.
+    #[inline]
+    pub(crate) fn end(&mut self, choice: &Choice, good: bool, newest: &mut [u32]) {
+        if let Some(guard) = &mut self.guard {
+            guard.end(choice, good, newest);
+        }
+    }
+
+    /// What should be where, one for each of the job's files.
+    pub(crate) fn into_books(self) -> Vec<Book> {
+        self.guard.map_or_else(Vec::new, Guard::into_books)
     }
 
     #[inline]
@@ -93,7 +128,7 @@ impl Sources {
 
     /// Whether anything depends on completions.
     pub(crate) fn watches(&self) -> bool {
-        self.think.is_some() || self.trims_first
+        self.think.is_some() || self.trims_first || self.guard.is_some()
     }
 
     /// An I/O has ended, in whatever way.

@@ -4,12 +4,13 @@ use super::arrival::Rate;
 use super::clock::monotonic_ns;
 use super::distribution::Distribution;
 use super::jobs::{Member, files, number};
+use super::proof::asked;
 use super::sizes::Sizes;
 use super::task::{Issue, JobTask, Place, Task, Tolerance};
 use super::think::Pause;
 use super::zones::Zones;
 use crate::contract::Job;
-use record::workload::{CacheStart, Options, RateProcess};
+use record::workload::{CacheStart, Layout, Options, RateProcess};
 use std::time::Duration;
 
 /// Most kinds of I/O in one go are refused by the kernel beyond this.
@@ -35,10 +36,14 @@ pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String
         })
     });
     let own = |ms: Option<u64>, seconds| ms.map_or(nanoseconds(seconds), |ms| ms.saturating_mul(1_000_000));
+    let jobs = jobs.collect::<Result<Vec<_>, String>>()?;
+    let block = jobs.iter().flat_map(|job| &job.places).any(|place| place.block_device);
+    asked::check(&jobs, block || job.workload.layout == Layout::Written)?;
     Ok(Task {
-        jobs: jobs.collect::<Result<_, String>>()?,
+        jobs,
         invalidate: job.workload.cache == CacheStart::Cold,
         seed: job.seed,
+        proof: 0,
         ramp_ns: own(first.ramp_time_ms, job.ramp_seconds),
         trial_ns: own(first.runtime_ms, job.trial_seconds),
         asked_ns: monotonic_ns(),
@@ -60,8 +65,8 @@ fn places(members: &[Member<'_>]) -> Vec<Vec<Place>> {
 
 fn of_options(name: &str, options: &Options, places: Vec<Place>) -> Result<JobTask, String> {
     let other = other(options)?;
-    if options.verify.is_some() {
-        return Err(lacks("verify"));
+    if let Some(other) = options.verify.as_ref().filter(|verify| *verify != "crc32c") {
+        return Err(lacks(&format!("verify: {other}, only crc32c")));
     }
     if options.iodepth > MOST_DEPTH {
         return Err(format!("native's limit is an iodepth of {MOST_DEPTH}; use engine: fio"));
@@ -85,6 +90,7 @@ fn of_options(name: &str, options: &Options, places: Vec<Place>) -> Result<JobTa
         rate: rate(options)?,
         random_distribution: distribution(options)?,
         norandommap: options.norandommap,
+        verify: options.verify.is_some(),
         issue: issue(&options.ioengine)?,
         continue_on_error: other.continue_on_error,
         hipri: other.hipri,

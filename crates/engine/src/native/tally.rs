@@ -1,9 +1,10 @@
 //! What one lane of I/O counts: completions inside the measured time exactly, by interval, with their latencies.
 
 use super::histogram::{Histogram, fold};
-use super::task::{ErrorSeen, Point, Side};
+use super::task::{ErrorSeen, Point, Side, Task};
 use crate::errno;
 use record::latency::LatencyHistogram;
+use record::trial::FaultKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -134,7 +135,15 @@ impl Tally {
         let errno = error.name(kind);
         let index =
             self.errors.iter().position(|e| e.errno == errno && e.kind == kind).unwrap_or_else(|| {
-                self.errors.push(ErrorSeen { errno, kind, job, count: 0, offsets_bytes: Vec::new() });
+                let content = matches!(error, Failure::Content(_));
+                self.errors.push(ErrorSeen {
+                    errno,
+                    kind,
+                    content,
+                    job,
+                    count: 0,
+                    offsets_bytes: Vec::new(),
+                });
                 self.errors.len() - 1
             });
         if let Some(seen) = self.errors.get_mut(index) {
@@ -146,6 +155,13 @@ impl Tally {
     }
 }
 
+impl Tally {
+    /// Whether an I/O failed that ends the load; wrong content is no such failure.
+    pub(crate) fn ended_by_io(&self, task: &Task) -> bool {
+        self.errors.iter().any(|error| !error.content && !task.tolerates(error))
+    }
+}
+
 /// How an I/O failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -153,6 +169,8 @@ pub(crate) enum Failure {
     Errno(i32),
     /// It moved fewer bytes than asked.
     Short,
+    /// It read what should not be there.
+    Content(FaultKind),
 }
 
 impl Failure {
@@ -162,6 +180,11 @@ impl Failure {
             (Self::Short, Kind::Read) => "short read".to_owned(),
             (Self::Short, Kind::Trim) => "short trim".to_owned(),
             (Self::Short, _) => "short write".to_owned(),
+            (Self::Content(FaultKind::Lost), _) => "lost write".to_owned(),
+            (Self::Content(FaultKind::Stale), _) => "stale content".to_owned(),
+            (Self::Content(FaultKind::Torn), _) => "torn write".to_owned(),
+            (Self::Content(FaultKind::Misdirected), _) => "misdirected write".to_owned(),
+            (Self::Content(FaultKind::Corrupt), _) => "corrupt content".to_owned(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::sizes::Sizes;
 use super::tally::Kind;
 use super::think::Pause;
 use record::latency::LatencyHistogram;
-use record::trial::ErrorCount;
+use record::trial::{ErrorCount, Verified};
 use record::workload::{Rw, SyncMode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -56,6 +56,8 @@ pub(crate) struct JobTask {
     pub(crate) rate: Option<Rate>,
     pub(crate) random_distribution: Distribution,
     pub(crate) norandommap: bool,
+    /// Whether blocks are stamped when written and checked when read.
+    pub(crate) verify: bool,
     pub(crate) issue: Issue,
     pub(crate) continue_on_error: Tolerance,
     /// Poll for completions (IORING_SETUP_IOPOLL).
@@ -139,6 +141,8 @@ pub(crate) struct Task {
     /// Drop the data's pages from the page cache first.
     pub(crate) invalidate: bool,
     pub(crate) seed: u64,
+    /// The trial as blocks under `verify` tell it; 0 where no job verifies.
+    pub(crate) proof: u64,
     pub(crate) ramp_ns: u64,
     pub(crate) trial_ns: u64,
     /// CLOCK_MONOTONIC when the node started the worker.
@@ -146,6 +150,17 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// Whether any job verifies.
+    pub(crate) fn verifies(&self) -> bool {
+        self.jobs.iter().any(|job| job.verify)
+    }
+
+    /// Whether the load goes on, and is a good one, despite an error.
+    pub(crate) fn tolerates(&self, error: &ErrorSeen) -> bool {
+        let tolerance = self.jobs.get(error.job as usize).map(|job| job.continue_on_error);
+        tolerance.is_some_and(|t| if error.content { t.verify } else { t.of(error.kind) })
+    }
+
     /// Whether any job reads.
     pub(crate) fn reads(&self) -> bool {
         self.jobs.iter().any(|job| job.rw.reads())
@@ -200,9 +215,12 @@ pub(crate) struct Point {
 /// A kind of error and where it was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ErrorSeen {
-    /// Errno's name, `short read` or `short write`.
+    /// Errno's name, `short read`, `short write`, or what is wrong with the content.
     pub(crate) errno: String,
     pub(crate) kind: Kind,
+    /// Whether the I/O itself went well, and what it read is wrong.
+    #[serde(default)]
+    pub(crate) content: bool,
     pub(crate) job: u32,
     pub(crate) count: u64,
     /// The first few.
@@ -252,6 +270,7 @@ pub(crate) struct Report {
     /// fsync and fdatasync.
     pub(crate) sync: Side,
     pub(crate) errors: Vec<ErrorSeen>,
+    pub(crate) verified: Option<Verified>,
     pub(crate) cost: Cost,
     pub(crate) interval_ms: u64,
     pub(crate) read_series: Vec<Point>,

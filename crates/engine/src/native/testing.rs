@@ -59,6 +59,7 @@ pub(crate) fn job(rw: Rw) -> JobTask {
         rate: None,
         random_distribution: Distribution::Random,
         norandommap: false,
+        verify: false,
         issue: Issue::IoUring,
         continue_on_error: Tolerance::default(),
         hipri: false,
@@ -68,5 +69,13 @@ pub(crate) fn job(rw: Rw) -> JobTask {
 
 /// A task of one such job.
 pub(crate) fn task(rw: Rw) -> Task {
-    Task { jobs: vec![job(rw)], invalidate: false, seed: 1, ramp_ns: 0, trial_ns: 1_000_000_000, asked_ns: 0 }
+    Task {
+        jobs: vec![job(rw)],
+        invalidate: false,
+        seed: 1,
+        proof: 0,
+        ramp_ns: 0,
+        trial_ns: 1_000_000_000,
+        asked_ns: 0,
+    }
 }

@@ -5,6 +5,7 @@ use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
 use super::lane::{Finished, Shared, Start};
+use super::proof::Proof;
 use super::sources::{Next, Sources};
 use super::tally::{Failure, Kind, Tally};
 use super::task::JobTask;
@@ -43,13 +44,12 @@ impl Thread<'_> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);
         let watches = self.lock(|sources| sources.watches());
-        let waiting = self.shared.watch.thread(self.number);
         let end_ns = start.span.end_ns;
         let mut now_ns = clock.now_ns();
         let mut over = false;
         while now_ns < end_ns && !self.shared.stopped() {
             // An I/O is taken before it is due, and waited for.
-            let (choice, due_ns) = match self.lock(|sources| sources.next(now_ns, u64::MAX)) {
+            let (choice, due_ns) = match self.next(now_ns) {
                 Next::Io(choice, due_ns) => (choice, due_ns),
                 Next::Later(wake_ns) => {
                     self.sleep_until(wake_ns.min(now_ns + OTHERS_NS), end_ns, &clock);
@@ -65,12 +65,10 @@ impl Thread<'_> {
                 break;
             }
             if choice.kind == Kind::Write {
-                self.content.fill(self.buffers.block(0, choice.length_bytes), &choice);
+                self.content.fill(0, self.buffers.block(0, choice.length_bytes), &choice);
             }
             let since_ns = if due_ns > 0 { due_ns } else { clock.now_ns() };
-            waiting.begin(choice.kind, choice.offset_bytes, clock.now_ns());
             let done = self.perform(choice);
-            waiting.end();
             now_ns = clock.now_ns();
             if tally.is_over(now_ns) {
                 tally.roll(now_ns);
@@ -85,10 +83,36 @@ impl Thread<'_> {
                 }
             }
             if watches {
-                self.lock(|sources| sources.completed(&choice, now_ns));
+                self.ended(&choice, done.is_ok(), now_ns, &mut tally);
             }
         }
-        Ok(Finished { tally, over, end_ns: clock.now_ns() })
+        let faults = std::mem::replace(&mut self.content, Content::Plain(None)).into_faults();
+        let proof = faults.map(|faults| Proof { job: self.number, faults, books: Vec::new() });
+        Ok(Finished { tally, over, proof, end_ns: clock.now_ns() })
+    }
+
+    fn next(&mut self, now_ns: u64) -> Next {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = sources.next(now_ns, u64::MAX);
+        if let Next::Io(choice, _) = &next {
+            sources.begin(choice, self.content.noted(0));
+        }
+        next
+    }
+
+    /// Gives an I/O back, and looks at what it read.
+    fn ended(&mut self, choice: &Choice, good: bool, now_ns: u64, tally: &mut Tally) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.completed(choice, now_ns);
+        sources.end(choice, good, self.content.newest());
+        drop(sources);
+        if good && choice.kind == Kind::Read {
+            let block = self.buffers.block(0, choice.length_bytes);
+            self.content.look(0, block, choice, |kind, offset_bytes| {
+                tally.error(self.number, choice.kind, Failure::Content(kind), offset_bytes);
+                self.shared.wrong(self.job);
+            });
+        }
     }
 
     fn lock<T>(&self, act: impl FnOnce(&mut Sources) -> T) -> T {

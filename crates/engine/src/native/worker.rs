@@ -3,8 +3,8 @@
 use super::buffers::Buffers;
 use super::clock::{Clock, monotonic_ns};
 use super::content::Content;
-use super::hang::Watch;
 use super::lane::{Finished, Shared, Start, open};
+use super::proof::read_back;
 use super::ring::{NoRing, Ring, probe};
 use super::sources::Sources;
 use super::tally::{Kind, Span, Tally, sum};
@@ -12,12 +12,13 @@ use super::task::{Cost, Issue, JobTask, Report, Side, Task};
 use super::threads::{self, Thread};
 use super::usage::Usage;
 use crate::data::is_ours;
+use record::trial::Verified;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 use thiserror::Error;
@@ -27,9 +28,6 @@ const STACK_BYTES: usize = 256 << 10;
 
 /// A clock is tied to the kernel's over at least this long.
 const BASELINE: Duration = Duration::from_millis(4);
-
-/// How often it is looked whether a thread hangs.
-const LOOK_NS: u64 = 1_000_000_000;
 
 /// More threads than this would measure the scheduler.
 const MOST_THREADS: u64 = 4096;
@@ -118,8 +116,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
     }
     let stop = AtomicBool::new(false);
     let (say, said) = channel();
-    let hung = Watch::default();
-    let shared = Shared { task, stop: &stop, say, watch: &hung };
+    let shared = Shared { task, stop: &stop, say };
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
         let mut starts = Vec::new();
@@ -141,10 +138,20 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
         };
         let start = begin(task, clock);
         starts.iter().for_each(|gate| drop(gate.send(start.clone())));
-        let watched = watch(&start, (&said, &hung), &mut messages, err);
-        let finished = join(handles)?;
+        let watched = watch(&start, &said, &mut messages, err);
+        let mut finished = join(handles)?;
+        let verified = read_back(task, &mut finished, &mut |message| {
+            let _ = writeln!(err, "{message}");
+            messages.push(message);
+        })?;
         let cost = Cost { buffer_bytes, ..watched };
-        Ok(report(task, &start, finished, stop.load(Ordering::Relaxed), Made { issued_by, messages, cost }))
+        Ok(report(
+            task,
+            &start,
+            finished,
+            stop.load(Ordering::Relaxed),
+            Made { issued_by, messages, cost, verified },
+        ))
     })
 }
 
@@ -153,6 +160,7 @@ struct Made {
     issued_by: String,
     messages: Vec<String>,
     cost: Cost,
+    verified: Option<Verified>,
 }
 
 /// Why there is no io_uring here; `None`: all rings that are asked for can be had.
@@ -237,14 +245,17 @@ fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Fin
         }
     };
     let readiness = Ok((ring.description.clone(), ring.buffer_bytes() as u64));
-    let content = Content::new(task, asked, (u64::from(number) << 8) | 4);
+    let content = Content::new(task, asked, (u64::from(number) << 8) | 4, asked.iodepth as usize);
     let Some(start) = gate.pass(readiness) else { return Ok(Vec::new()) };
-    let sources = Sources::new(task, number, asked, start.begin_ns);
-    let ended = sources.and_then(|sources| ring.run(shared, job, (sources, content), start));
+    let ended = Sources::new(task, number, asked, start.begin_ns).and_then(|mut sources| {
+        let finished = ring.run(shared, job, (&mut sources, content), start)?;
+        Ok((finished, sources))
+    });
     if ended.is_err() {
         shared.stop.store(true, Ordering::Relaxed);
     }
-    Ok(vec![flush(shared, job, &files, ended?)])
+    let (finished, sources) = ended?;
+    Ok(vec![with_books(flush(shared, job, &files, finished), sources, files)])
 }
 
 fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, String> {
@@ -272,7 +283,7 @@ fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<
     let mut finished = std::thread::scope(|scope| {
         let mut lanes = Vec::new();
         for (lane, buffers) in (0_u64..).zip(buffers) {
-            let content = Content::new(task, asked, (u64::from(number) << 32) | (lane << 8) | 5);
+            let content = Content::new(task, asked, (u64::from(number) << 32) | (lane << 8) | 5, 1);
             let mut thread =
                 Thread { shared, number, job: asked, files: &files, sources: &sources, content, buffers };
             let start = &start;
@@ -290,21 +301,27 @@ fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<
             .collect::<Result<Vec<_>, _>>()
     })?;
     if let Some(last) = finished.pop() {
-        finished.push(flush(shared, job, &files, last));
+        let last = flush(shared, job, &files, last);
+        let sources = sources.into_inner().unwrap_or_else(PoisonError::into_inner);
+        finished.push(with_books(last, sources, files));
     }
     Ok(finished)
+}
+
+/// What is to be read back goes along with one of the job's lanes.
+fn with_books(mut finished: Finished, sources: Sources, files: Vec<File>) -> Finished {
+    if let Some(proof) = &mut finished.proof {
+        proof.books = sources.into_books().into_iter().zip(files).collect();
+    }
+    finished
 }
 
 /// The flush at the end belongs to the measured time.
 fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: Finished) -> Finished {
     let (number, asked) = job;
     if asked.end_fsync && asked.rw.writes() && !shared.stopped() {
-        let waiting = shared.watch.thread(number);
         for file in files {
-            waiting.begin(Kind::Sync, 0, monotonic_ns());
-            let flushed = file.sync_all();
-            waiting.end();
-            if let Err(error) = flushed {
+            if let Err(error) = file.sync_all() {
                 finished.tally.error(number, Kind::Sync, threads::failure(&error), 0);
                 shared.fail(asked, Kind::Sync);
             }
@@ -345,17 +362,7 @@ fn begin(task: &Task, mut clock: Clock) -> Start {
 }
 
 /// Passes on what the lanes say until all have ended, and takes the process's CPU time over the measured time.
-fn watch(
-    start: &Start,
-    (said, hung): (&Receiver<String>, &Watch),
-    messages: &mut Vec<String>,
-    err: &mut dyn Write,
-) -> Cost {
-    // The node reads this if it has to give up on us; losing it loses nothing else.
-    let mut tell = |message: String| {
-        let _ = writeln!(err, "{message}");
-        messages.push(message);
-    };
+fn watch(start: &Start, said: &Receiver<String>, messages: &mut Vec<String>, err: &mut dyn Write) -> Cost {
     let mut first: Option<Usage> = None;
     let mut last: Option<Usage> = None;
     loop {
@@ -371,12 +378,14 @@ fn watch(
         } else if last.is_none() {
             start.span.end_ns
         } else {
-            now_ns + LOOK_NS
+            now_ns + 1_000_000_000
         };
-        hung.hangs(now_ns).into_iter().for_each(&mut tell);
-        let patience_ns = next_ns.saturating_sub(now_ns).min(LOOK_NS);
-        match said.recv_timeout(Duration::from_nanos(patience_ns)) {
-            Ok(message) => tell(message),
+        match said.recv_timeout(Duration::from_nanos(next_ns.saturating_sub(now_ns))) {
+            Ok(message) => {
+                // The node reads this if it has to give up on us; losing it loses nothing else.
+                let _ = writeln!(err, "{message}");
+                messages.push(message);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -416,7 +425,7 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     let sum = sum(tallies);
     let [read, write, trim, sync]: [Side; 4] = sum.sides;
     let [read_series, write_series, trim_series, _] = sum.series;
-    let Made { issued_by, messages, mut cost } = made;
+    let Made { issued_by, messages, mut cost, verified } = made;
     let ios = read.ios + write.ios + trim.ios;
     cost.cpu_ns_per_io = (ios > 0).then(|| (cost.user_seconds + cost.system_seconds) * 1e9 / ios as f64);
     Report {
@@ -431,6 +440,7 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
         trim,
         sync,
         errors: sum.errors,
+        verified,
         cost,
         interval_ms: task.interval_ns() / 1_000_000,
         read_series,

@@ -1,0 +1,28 @@
+//! `verify`: every block says what it is, every write is remembered, every read is held against what was written.
+
+pub(crate) mod asked;
+mod books;
+mod check;
+mod diagnose;
+mod faults;
+mod guard;
+mod held;
+mod ledger;
+mod lens;
+mod original;
+mod readback;
+mod stamp;
+mod sweep;
+#[cfg(test)]
+mod testing;
+pub(crate) mod trial;
+
+pub(crate) use books::Book;
+pub(crate) use check::check;
+pub(crate) use faults::Faults;
+pub(crate) use guard::{Guard, Pick};
+pub(crate) use ledger::Expected;
+pub(crate) use lens::Lens;
+pub(crate) use original::Original;
+pub(crate) use readback::{Proof, read_back};
+pub(crate) use stamp::{Spot, Stamper};

@@ -1,0 +1,95 @@
+//! A job's ledgers, one for each of its files, and which of its I/Os may begin.
+
+use super::ledger::Ledger;
+use super::stamp::Spot;
+use crate::native::chooser::Choice;
+use crate::native::tally::Kind;
+use crate::native::task::JobTask;
+use std::ops::Range;
+
+/// One file's ledger and its number over all jobs.
+#[derive(Debug)]
+pub(crate) struct Book {
+    pub(crate) number: u32,
+    pub(crate) ledger: Ledger,
+}
+
+impl Book {
+    /// Where a unit belongs.
+    #[inline]
+    pub(crate) fn spot(&self, unit: usize) -> Spot {
+        Spot { file: self.number, offset_bytes: self.ledger.offset_bytes(unit) }
+    }
+}
+
+/// The ledgers of a job.
+#[derive(Debug)]
+pub(crate) struct Books {
+    books: Vec<Book>,
+}
+
+impl Books {
+    /// # Errors
+    /// When there is more to remember than an address space holds.
+    pub(crate) fn new(job: &JobTask) -> Result<Self, String> {
+        let unit_bytes = job.sizes.smallest();
+        let books = job.places.iter().map(|place| {
+            let ledger = Ledger::new(place.offset_bytes, place.size_bytes, unit_bytes)?;
+            Ok(Book { number: place.number, ledger })
+        });
+        Ok(Self { books: books.collect::<Result<_, String>>()? })
+    }
+
+    pub(crate) fn into_books(self) -> Vec<Book> {
+        self.books
+    }
+
+    /// Whether an I/O may begin: no write meets another in flight.
+    #[inline]
+    pub(crate) fn may_begin(&self, choice: &Choice) -> bool {
+        choice.kind != Kind::Write || self.of(choice).is_none_or(|(book, units)| !book.ledger.overlaps(units))
+    }
+
+    /// Begins an I/O that may begin, and notes for each of its units: of a write the generation, of a read the oldest that it
+    /// may see.
+    #[inline]
+    pub(crate) fn begin(&mut self, choice: &Choice, noted: &mut [u32]) {
+        let Some((book, units)) = self.of_mut(choice) else { return };
+        match choice.kind {
+            Kind::Write => {
+                book.ledger.begin(units.clone());
+                book.ledger.note_newest(units, noted);
+            }
+            _ => book.ledger.note_oldest(units, noted),
+        }
+    }
+
+    /// Ends an I/O that has begun, and notes of a read the newest generation that each unit may have.
+    #[inline]
+    pub(crate) fn end(&mut self, choice: &Choice, good: bool, newest: &mut [u32]) {
+        let Some((book, units)) = self.of_mut(choice) else { return };
+        match (choice.kind, good) {
+            (Kind::Write, true) => book.ledger.acknowledge(units),
+            (Kind::Write, false) => book.ledger.fail(units),
+            _ => book.ledger.note_newest(units, newest),
+        }
+    }
+
+    #[inline]
+    fn of(&self, choice: &Choice) -> Option<(&Book, Range<usize>)> {
+        let book = self.books.get(choice.file as usize).filter(|_| has_content(choice))?;
+        Some((book, book.ledger.units(choice.offset_bytes, choice.length_bytes.into())))
+    }
+
+    #[inline]
+    fn of_mut(&mut self, choice: &Choice) -> Option<(&mut Book, Range<usize>)> {
+        let book = self.books.get_mut(choice.file as usize).filter(|_| has_content(choice))?;
+        let units = book.ledger.units(choice.offset_bytes, choice.length_bytes.into());
+        Some((book, units))
+    }
+}
+
+#[inline]
+fn has_content(choice: &Choice) -> bool {
+    matches!(choice.kind, Kind::Read | Kind::Write)
+}

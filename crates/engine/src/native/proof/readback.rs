@@ -1,0 +1,146 @@
+//! Reading all jobs' data back after the load, each job's files by a thread of its own.
+
+use super::books::Book;
+use super::faults::Faults;
+use super::stamp::Stamper;
+use super::sweep::{Action, Told, sweep};
+use crate::native::clock::monotonic_ns;
+use crate::native::lane::{Finished, HUNG_NS};
+use crate::native::tally::{Failure, Kind, Tally};
+use crate::native::task::{JobTask, Task};
+use record::trial::{FaultKind, Verified};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// What a lane leaves under `verify`.
+pub(crate) struct Proof {
+    /// Of which job.
+    pub(crate) job: u32,
+    /// What it found while the load ran.
+    pub(crate) faults: Faults,
+    /// What should be where, and the files; one lane of a job has them.
+    pub(crate) books: Vec<(Book, File)>,
+}
+
+/// Reads all back that was not found to be unreadable, and tells all that was checked. Faults become errors of their jobs.
+///
+/// # Errors
+/// In words, when there is no memory for it.
+pub(crate) fn read_back(
+    task: &Task,
+    finished: &mut [Finished],
+    say: &mut dyn FnMut(String),
+) -> Result<Option<Verified>, String> {
+    if !task.verifies() {
+        return Ok(None);
+    }
+    if finished.iter().any(|lane| lane.tally.ended_by_io(task)) {
+        say("verify: what was written is not read back, since an I/O error ended the load".to_owned());
+    } else {
+        all(task, finished, say)?;
+    }
+    let mut faults = Faults::default();
+    finished.iter_mut().filter_map(|lane| lane.proof.take()).for_each(|proof| faults.merge(proof.faults));
+    Ok(Some(faults.record(|number| path(task, number))))
+}
+
+fn path(task: &Task, number: u32) -> &Path {
+    let mut places = task.jobs.iter().flat_map(|job| &job.places);
+    places.find(|place| place.number == number).map_or(Path::new(""), |place| &place.path)
+}
+
+fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> Result<(), String> {
+    let mut known = BTreeSet::new();
+    let mut readers = Vec::new();
+    for Finished { proof, tally, .. } in finished {
+        let Some(Proof { job, faults, books }) = proof else { continue };
+        // A file that jobs share is read once.
+        let books: Vec<_> = books.drain(..).filter(|(book, _)| known.insert(book.number)).collect();
+        if let Some(asked) = task.jobs.get(*job as usize).filter(|_| !books.is_empty()) {
+            readers.push((Reader { job: *job, asked, tally, at: At::default() }, faults, books));
+        }
+    }
+    let places: Vec<(u32, At)> = readers.iter().map(|(reader, ..)| (reader.job, reader.at.clone())).collect();
+    std::thread::scope(|scope| {
+        let (ended, ends) = channel::<()>();
+        let mut handles = Vec::new();
+        for (mut reader, faults, books) in readers {
+            let ended = ended.clone();
+            handles.push(scope.spawn(move || {
+                let _ended = ended;
+                let stamper = Stamper::new(task.proof, reader.asked.buffer_compress_percentage);
+                books.iter().try_for_each(|(book, file)| sweep(file, book, &stamper, faults, &mut reader))
+            }));
+        }
+        drop(ended);
+        while ends.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+            places.iter().for_each(|(job, at)| at.look(*job, say));
+        }
+        handles.into_iter().try_for_each(|handle| {
+            handle.join().unwrap_or_else(|_| Err("a thread that reads back panicked".to_owned()))
+        })
+    })
+}
+
+/// Where a thread reads, and since when.
+#[derive(Clone, Default)]
+struct At(std::sync::Arc<(AtomicU64, AtomicU64)>);
+
+impl At {
+    fn set(&self, offset_bytes: u64, since_ns: u64) {
+        self.0.1.store(offset_bytes, Ordering::Relaxed);
+        self.0.0.store(since_ns, Ordering::Release);
+    }
+
+    /// Says that a read hangs, once every while.
+    fn look(&self, job: u32, say: &mut dyn FnMut(String)) {
+        let since_ns = self.0.0.load(Ordering::Acquire);
+        let age_ns = monotonic_ns().saturating_sub(since_ns);
+        if since_ns > 0 && age_ns >= HUNG_NS && (age_ns / 1_000_000_000).is_multiple_of(10) {
+            let (offset_bytes, seconds) = (self.0.1.load(Ordering::Relaxed), age_ns / 1_000_000_000);
+            say(format!("job{job}: reading back at offset {offset_bytes} has taken {seconds} s so far"));
+        }
+    }
+}
+
+/// A thread's notes of what it comes across.
+struct Reader<'a> {
+    job: u32,
+    asked: &'a JobTask,
+    tally: &'a mut Tally,
+    at: At,
+}
+
+impl Told for Reader<'_> {
+    fn reading(&mut self, offset_bytes: u64) -> bool {
+        self.at.set(offset_bytes, monotonic_ns());
+        true
+    }
+
+    fn read(&mut self) {
+        self.at.set(0, 0);
+    }
+
+    fn wrong(&mut self, kind: FaultKind, offset_bytes: u64) -> bool {
+        self.tally.error(self.job, Kind::Read, Failure::Content(kind), offset_bytes);
+        true
+    }
+
+    fn failed(&mut self, action: Action, error: &io::Error, offset_bytes: u64) -> bool {
+        let kind = match action {
+            Action::Flush => Kind::Sync,
+            Action::Read => Kind::Read,
+        };
+        let failure = match error.kind() {
+            io::ErrorKind::UnexpectedEof => Failure::Short,
+            _ => Failure::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
+        };
+        self.tally.error(self.job, kind, failure, offset_bytes);
+        self.asked.continue_on_error.of(kind)
+    }
+}
