@@ -8,6 +8,7 @@ mod clock;
 mod content;
 mod distribution;
 mod engine;
+mod hang;
 mod histogram;
 mod jobs;
 mod lane;

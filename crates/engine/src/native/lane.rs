@@ -1,6 +1,7 @@
 //! What every lane of I/O has, however it issues.
 
 use super::clock::Clock;
+use super::hang::Watch;
 use super::proof::Proof;
 use super::tally::{Kind, Span, Tally};
 use super::task::{JobTask, Place, Task};
@@ -22,6 +23,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Takes what is to be said while the load runs.
     pub(crate) say: Sender<String>,
+    /// Knows what threads wait for.
+    pub(crate) watch: &'a Watch,
 }
 
 impl Shared<'_> {
@@ -114,4 +117,47 @@ fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
             .map_err(|error| format!("the page cache of {path} can't be dropped: {error}"))?;
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::open;
+    use crate::native::task::{JobTask, Place, Task};
+    use crate::native::testing::{job, task};
+    use record::workload::{Rw, SyncMode};
+    use rustix::fs::{OFlags, fcntl_getfl};
+
+    #[test]
+    fn files_are_opened_as_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let places: Vec<Place> = (0..2)
+            .map(|number| {
+                let path = directory.path().join(format!("diskproof-data.{number}"));
+                std::fs::write(&path, [7; 4096]).unwrap();
+                Place { number, path, offset_bytes: 0, size_bytes: 4096, block_device: false }
+            })
+            .collect();
+        for (sync, wanted) in [
+            (SyncMode::None, OFlags::empty()),
+            (SyncMode::Dsync, OFlags::DSYNC),
+            (SyncMode::Sync, OFlags::SYNC),
+        ] {
+            for (rw, access) in
+                [(Rw::Randread, OFlags::RDONLY), (Rw::Randwrite, OFlags::RDWR), (Rw::Trim, OFlags::RDWR)]
+            {
+                let job = JobTask { sync, direct: false, places: places.clone(), ..job(rw) };
+                let files = open(&Task { invalidate: true, ..task(rw) }, &job).unwrap();
+                assert_eq!(files.len(), 2);
+                for file in &files {
+                    let flags = fcntl_getfl(file).unwrap();
+                    // O_SYNC holds O_DSYNC's bit, too.
+                    assert_eq!(flags & OFlags::SYNC, wanted, "{sync:?}");
+                    assert_eq!(flags & OFlags::RWMODE, access, "{rw:?}");
+                }
+            }
+        }
+        let mut gone = JobTask { places, direct: false, ..job(Rw::Read) };
+        gone.places[1].path = directory.path().join("diskproof-data.missing");
+        assert!(open(&task(Rw::Read), &gone).unwrap_err().contains("diskproof-data.missing"));
+    }
 }

@@ -4,6 +4,7 @@ use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
+use super::hang;
 use super::lane::{Finished, HUNG_NS, Shared, Start};
 use super::proof::Proof;
 use super::sources::{Next, Sources};
@@ -451,13 +452,9 @@ impl Flight<'_, '_> {
         let age_ns = self.now_ns.saturating_sub(oldest.since_ns);
         if age_ns >= HUNG_NS && self.now_ns.saturating_sub(self.hang_told_ns) >= 2 * HUNG_NS {
             self.hang_told_ns = self.now_ns;
-            let _ = self.shared.say.send(format!(
-                "job{}: a {:?} at offset {} has been in flight for {} s",
-                self.number,
-                oldest.choice.kind,
-                oldest.choice.offset_bytes,
-                age_ns / 1_000_000_000
-            ));
+            let choice = &oldest.choice;
+            let _ =
+                self.shared.say.send(hang::message(self.number, choice.kind, choice.offset_bytes, age_ns));
         }
     }
 }

@@ -44,6 +44,7 @@ impl Thread<'_> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);
         let watches = self.lock(|sources| sources.watches());
+        let waiting = self.shared.watch.thread(self.number);
         let end_ns = start.span.end_ns;
         let mut now_ns = clock.now_ns();
         let mut over = false;
@@ -68,7 +69,9 @@ impl Thread<'_> {
                 self.content.fill(0, self.buffers.block(0, choice.length_bytes), &choice);
             }
             let since_ns = if due_ns > 0 { due_ns } else { clock.now_ns() };
+            waiting.begin(choice.kind, choice.offset_bytes, clock.now_ns());
             let done = self.perform(choice);
+            waiting.end();
             now_ns = clock.now_ns();
             if tally.is_over(now_ns) {
                 tally.roll(now_ns);

@@ -3,6 +3,7 @@
 use super::buffers::Buffers;
 use super::clock::{Clock, monotonic_ns};
 use super::content::Content;
+use super::hang::Watch;
 use super::lane::{Finished, Shared, Start, open};
 use super::proof::read_back;
 use super::ring::{NoRing, Ring, probe};
@@ -28,6 +29,9 @@ const STACK_BYTES: usize = 256 << 10;
 
 /// A clock is tied to the kernel's over at least this long.
 const BASELINE: Duration = Duration::from_millis(4);
+
+/// How often it is looked whether a thread hangs.
+const LOOK_NS: u64 = 1_000_000_000;
 
 /// More threads than this would measure the scheduler.
 const MOST_THREADS: u64 = 4096;
@@ -116,7 +120,8 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
     }
     let stop = AtomicBool::new(false);
     let (say, said) = channel();
-    let shared = Shared { task, stop: &stop, say };
+    let hung = Watch::default();
+    let shared = Shared { task, stop: &stop, say, watch: &hung };
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
         let mut starts = Vec::new();
@@ -138,7 +143,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
         };
         let start = begin(task, clock);
         starts.iter().for_each(|gate| drop(gate.send(start.clone())));
-        let watched = watch(&start, &said, &mut messages, err);
+        let watched = watch(&start, (&said, &hung), &mut messages, err);
         let mut finished = join(handles)?;
         let verified = read_back(task, &mut finished, &mut |message| {
             let _ = writeln!(err, "{message}");
@@ -320,8 +325,12 @@ fn with_books(mut finished: Finished, sources: Sources, files: Vec<File>) -> Fin
 fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: Finished) -> Finished {
     let (number, asked) = job;
     if asked.end_fsync && asked.rw.writes() && !shared.stopped() {
+        let waiting = shared.watch.thread(number);
         for file in files {
-            if let Err(error) = file.sync_all() {
+            waiting.begin(Kind::Sync, 0, monotonic_ns());
+            let flushed = file.sync_all();
+            waiting.end();
+            if let Err(error) = flushed {
                 finished.tally.error(number, Kind::Sync, threads::failure(&error), 0);
                 shared.fail(asked, Kind::Sync);
             }
@@ -362,7 +371,17 @@ fn begin(task: &Task, mut clock: Clock) -> Start {
 }
 
 /// Passes on what the lanes say until all have ended, and takes the process's CPU time over the measured time.
-fn watch(start: &Start, said: &Receiver<String>, messages: &mut Vec<String>, err: &mut dyn Write) -> Cost {
+fn watch(
+    start: &Start,
+    (said, hung): (&Receiver<String>, &Watch),
+    messages: &mut Vec<String>,
+    err: &mut dyn Write,
+) -> Cost {
+    // The node reads this if it has to give up on us; losing it loses nothing else.
+    let mut tell = |message: String| {
+        let _ = writeln!(err, "{message}");
+        messages.push(message);
+    };
     let mut first: Option<Usage> = None;
     let mut last: Option<Usage> = None;
     loop {
@@ -378,14 +397,12 @@ fn watch(start: &Start, said: &Receiver<String>, messages: &mut Vec<String>, err
         } else if last.is_none() {
             start.span.end_ns
         } else {
-            now_ns + 1_000_000_000
+            now_ns + LOOK_NS
         };
-        match said.recv_timeout(Duration::from_nanos(next_ns.saturating_sub(now_ns))) {
-            Ok(message) => {
-                // The node reads this if it has to give up on us; losing it loses nothing else.
-                let _ = writeln!(err, "{message}");
-                messages.push(message);
-            }
+        hung.hangs(now_ns).into_iter().for_each(&mut tell);
+        let patience_ns = next_ns.saturating_sub(now_ns).min(LOOK_NS);
+        match said.recv_timeout(Duration::from_nanos(patience_ns)) {
+            Ok(message) => tell(message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }

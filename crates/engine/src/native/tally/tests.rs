@@ -1,4 +1,4 @@
-use super::{Failure, Kind, Span, Tally, sum};
+use super::{Failure, KINDS, Kind, Span, Tally, sum};
 use proptest::prelude::{prop, proptest};
 
 const SPAN: Span = Span { start_ns: 1000, end_ns: 2000, interval_ns: 300, open_end: false };
@@ -64,6 +64,32 @@ fn kinds() -> [Kind; 2] {
 }
 
 proptest! {
+    /// However lanes are grouped and whatever their order, the sum is the same, to the last bin.
+    #[test]
+    fn adding_lanes_up_is_associative_and_commutative(
+        completions in prop::collection::vec((0_u64..3000, 0_usize..4, 0_u64..1 << 40), 0..200),
+        owners in prop::collection::vec(0_usize..6, 200), turn in 0_usize..6,
+    ) {
+        let mut completions: Vec<_> = completions.into_iter().map(|(t, k, l)| (t, KINDS[k], l)).collect();
+        completions.sort_by_key(|c| c.0);
+        // Lane by lane as `owners` says; with `fold`, the later three go into the first three.
+        let lanes = |fold: usize| {
+            (0..6).map(move |lane| (lane, fold)).collect::<Vec<_>>().into_iter().map(|(lane, fold)| {
+                let mine = completions.iter().zip(&owners).filter(|(_, o)| **o % fold == lane);
+                tally(SPAN, &mine.map(|(c, _)| *c).collect::<Vec<_>>())
+            }).collect::<Vec<_>>()
+        };
+        let apart = sum(lanes(6));
+        let grouped = sum(lanes(3));
+        let mut turned = lanes(6);
+        turned.rotate_left(turn);
+        let turned = sum(turned);
+        for other in [&grouped, &turned] {
+            assert_eq!(apart.sides, other.sides);
+            assert_eq!(apart.series, other.series);
+        }
+    }
+
     /// However completions are spread over lanes, the sum is the same.
     #[test]
     fn sums_do_not_depend_on_the_lanes(
