@@ -13,9 +13,6 @@ else
     say "Neither root nor sudo: the demo runs in a lent directory, $PWD/.out/demo."
     say "Left out: emulated volumes with IOPS limits, file systems made and mounted, btrfs raid0 over 1 to 4 volumes,"
     say "and the page cache of the whole machine (only the demo's own files are dropped from it)."
-    if ! command -v fio >/dev/null; then
-        die "fio is not on this machine and can't be installed without root. Please ask for it: apt-get install fio"
-    fi
     mkdir -p .out/demo
     say "== $binary run experiments/lent-directory.yaml --set dir=$PWD/.out/demo"
     status=0

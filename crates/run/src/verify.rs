@@ -10,6 +10,9 @@ use record::volume::{Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use stack::{Built, Journal, Machine, Volumes};
 
+/// What probes: it is always there, whatever the trials will be performed by.
+const ENGINE: EngineKind = EngineKind::Native;
+
 /// How long each probe measures, and how long it loads the volume before.
 const PROBE_SECONDS: f64 = 2.0;
 const PROBE_RAMP_SECONDS: f64 = 1.0;
@@ -104,11 +107,10 @@ fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
 fn workload(probe: &Probe, bs_bytes: u64, size_bytes: u64) -> Workload {
     Workload {
         name: format!("probe-{}", probe.limit),
-        engine: EngineKind::Fio,
+        engine: ENGINE,
         ask: Ask::Options(Options {
             iodepth: 16,
             direct: true,
-            ioengine: "libaio".into(),
             ..Options::new(probe.rw, bs_bytes, size_bytes)
         }),
         layout: Layout::Written,
@@ -137,7 +139,7 @@ fn run_probe(
                 let handle = scope.spawn(move || {
                     std::fs::create_dir_all(&scratch)
                         .map_err(|e| format!("can't make {}: {e}", scratch.display()))?;
-                    engine_for(EngineKind::Fio)
+                    engine_for(ENGINE)
                         .run(&Job {
                             ground: &raw.built.ground,
                             workload: &workload,
@@ -216,7 +218,7 @@ mod tests {
     fn output(read_iops: f64, write_iops: f64) -> EngineOutput {
         let totals = |iops| Some(Totals { iops, ..Totals::default() });
         EngineOutput {
-            engine: "fio-3.33".into(),
+            engine: "native-0.1.0".into(),
             argv: Vec::new(),
             input: String::new(),
             raw: String::new(),

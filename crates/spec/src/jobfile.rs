@@ -1,5 +1,7 @@
 //! A user's own fio job file: a plain ini, read beside the experiment, checked option by option.
 
+use self::jobs::Outside;
+use self::section::{Given, Section, effective};
 use crate::diagnostic::printable;
 use crate::fio_option::check_in_job_file;
 use crate::limits::MAX_JOB_FILE_BYTES;
@@ -7,9 +9,14 @@ use crate::problems::Problems;
 use crate::quantity::amount;
 use crate::source::{Source, Span};
 use crate::tree::Node;
+use record::workload::{EngineKind, Layout, NamedJob};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+
+mod jobs;
+mod section;
+mod value;
 
 /// A job file that was checked.
 pub(crate) struct JobFile {
@@ -17,16 +24,21 @@ pub(crate) struct JobFile {
     /// What its jobs lay out, where the file says it.
     pub(crate) size_bytes: Option<u64>,
     pub(crate) sets_time: bool,
+    /// Which engine performs it.
+    pub(crate) engine: EngineKind,
+    /// Its jobs, where native knows all that they ask for.
+    pub(crate) jobs: Vec<NamedJob>,
 }
 
-struct Section {
-    name: String,
-    span: Span,
-    options: BTreeMap<String, String>,
-}
-
-/// Reads and checks a job file.
-pub(crate) fn read(node: &Node, path: &str, base_dir: &Path, problems: &mut Problems<'_>) -> Option<JobFile> {
+/// Reads and checks a job file. `engine`: what the experiment says; `None`: native where it can.
+pub(crate) fn read(
+    node: &Node,
+    path: &str,
+    base_dir: &Path,
+    engine: Option<EngineKind>,
+    layout: Layout,
+    problems: &mut Problems<'_>,
+) -> Option<JobFile> {
     let text = match load(&base_dir.join(path)) {
         Ok(text) => text,
         Err(why) => {
@@ -38,40 +50,99 @@ pub(crate) fn read(node: &Node, path: &str, base_dir: &Path, problems: &mut Prob
     };
     let source = Source::new(&base_dir.join(path).display().to_string(), &text);
     let sections = sections(&source, problems)?;
-    let (globals, jobs): (Vec<&Section>, Vec<&Section>) =
-        sections.iter().partition(|section| section.name == "global");
-    if jobs.is_empty() {
+    if sections.iter().all(|section| section.name == "global") {
         let span = Span { start: 0, end: 0 };
         problems
             .add_in(&source, span, "the job file has no job")
             .expected("at least one section beside [global]");
         return None;
     }
-    let mut total = Some(0_u64);
-    for job in &jobs {
-        // fio: [global] sections count for the jobs below them.
-        let inherited =
-            globals.iter().filter(|global| global.span.start < job.span.start).map(|global| &global.options);
-        let mut options = BTreeMap::new();
-        for given in inherited.chain([&job.options]) {
-            options.extend(given.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let (engine, jobs) = match jobs::jobs(&sections, layout) {
+        Ok(jobs) => (engine.unwrap_or(EngineKind::Native), jobs),
+        Err(outside) if engine == Some(EngineKind::Native) => {
+            refuse(&source, &sections, &outside, problems);
+            return None;
         }
-        let bytes = laid_out(&options);
-        total = total.zip(bytes).and_then(|(sum, bytes)| sum.checked_add(bytes));
+        Err(outside) => {
+            if engine.is_none() {
+                problems.note(node.span, why_fio(path, &source, &outside));
+            }
+            (EngineKind::Fio, Vec::new())
+        }
+    };
+    if engine == EngineKind::Native && sections.iter().any(by_libaio) {
+        let shown = printable(path, 80);
+        let note = format!("`{shown}` asks for libaio: the native engine issues its I/O by io_uring");
+        problems.note(node.span, note);
     }
-    let sets_time = sections.iter().any(|section| {
-        ["runtime", "ramp_time", "time_based", "timeout"]
-            .iter()
-            .any(|name| section.options.contains_key(*name))
-    });
-    Some(JobFile { text, size_bytes: total, sets_time })
+    let size_bytes = if jobs.is_empty() { laid_out_by_all(&sections) } else { Some(data_bytes(&jobs)) };
+    let sets_time = sections
+        .iter()
+        .flat_map(|section| &section.options)
+        .any(|given| ["runtime", "ramp_time", "time_based"].contains(&given.name.as_str()));
+    Some(JobFile { size_bytes, sets_time, engine, jobs, text })
+}
+
+fn by_libaio(section: &Section) -> bool {
+    section.options.iter().any(|given| given.name == "ioengine" && given.value.as_deref() == Some("libaio"))
+}
+
+/// `engine: native` was asked for, and can't be.
+fn refuse(source: &Source, sections: &[Section], outside: &Outside<'_>, problems: &mut Problems<'_>) {
+    let of_section = sections.iter().find(|section| section.name == outside.section);
+    let span = outside.given.map(|given| given.span).or(of_section.map(|section| section.span));
+    problems
+        .add_in(
+            source,
+            span.unwrap_or_default(),
+            format!("the native engine does not know {} (in [{}])", outside.what, outside.section),
+        )
+        .help("leave `engine` out or use `engine: fio`");
+}
+
+/// Which option made fio the engine.
+fn why_fio(path: &str, source: &Source, outside: &Outside<'_>) -> String {
+    let line = outside.given.map(|given| format!(", line {}", source.line(given.span.start)));
+    format!(
+        "`{}` is performed by fio: the native engine does not know {} ([{}]{})",
+        printable(path, 80),
+        outside.what,
+        outside.section,
+        line.unwrap_or_default()
+    )
+}
+
+/// Bytes that jobs lay out; a file of several jobs once, as long as the longest wants it.
+fn data_bytes(jobs: &[NamedJob]) -> u64 {
+    let mut shared: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut own = 0_u64;
+    for NamedJob { options, .. } in jobs {
+        let each = options.size_bytes.saturating_add(options.offset_bytes);
+        match &options.filename {
+            Some(name) => {
+                let longest = shared.entry(name).or_default();
+                *longest = each.max(*longest);
+            }
+            None => own = own.saturating_add(each.saturating_mul(options.numjobs.into())),
+        }
+    }
+    shared.values().fold(own, |sum, bytes| sum.saturating_add(*bytes))
+}
+
+/// Bytes that all jobs lay out, where every one says it.
+fn laid_out_by_all(sections: &[Section]) -> Option<u64> {
+    let mut total = 0_u64;
+    for (_, options) in effective(sections) {
+        total = total.checked_add(laid_out(&options)?)?;
+    }
+    Some(total)
 }
 
 /// Bytes that one job with these options lays out.
-fn laid_out(options: &BTreeMap<&str, &str>) -> Option<u64> {
-    let size = options.get("filesize").or_else(|| options.get("size"))?;
-    let bytes = amount(size)?.ok()?.whole()?;
-    let jobs = match options.get("numjobs") {
+fn laid_out(options: &BTreeMap<&str, &Given>) -> Option<u64> {
+    let value = |name: &str| options.get(name).and_then(|given| given.value.as_deref());
+    let bytes = amount(value("filesize").or_else(|| value("size"))?)?.ok()?.whole()?;
+    let jobs = match value("numjobs") {
         Some(jobs) => amount(jobs)?.ok()?.whole()?,
         None => 1,
     };
@@ -124,7 +195,7 @@ fn take(
             problems.add_in(source, span, "this is no section").expected("[name], or [global]");
             return None;
         }
-        sections.push(Section { name: name.to_owned(), span, options: BTreeMap::new() });
+        sections.push(Section { name: name.to_owned(), span, options: Vec::new() });
         return Some(());
     }
     if line == "include" || line.starts_with("include ") || line.starts_with("include\t") {
@@ -134,8 +205,8 @@ fn take(
         return None;
     }
     let (name, value) = match line.split_once('=') {
-        Some((name, value)) => (name.trim(), value.trim()),
-        None => (line, "1"),
+        Some((name, value)) => (name.trim(), Some(value.trim())),
+        None => (line, None),
     };
     let Some(section) = sections.last_mut() else {
         problems
@@ -143,12 +214,12 @@ fn take(
             .expected("[global] or [name] first");
         return None;
     };
-    if let Err(refused) = check_in_job_file(name, value) {
+    if let Err(refused) = check_in_job_file(name, value.unwrap_or("1")) {
         let diagnostic = problems.add_in(source, span, refused.message);
         diagnostic.help = Some(refused.help);
         diagnostic.did_you_mean = refused.near;
         return None;
     }
-    section.options.insert(name.to_owned(), value.to_owned());
+    section.options.push(Given::new(name, value, span));
     Some(())
 }

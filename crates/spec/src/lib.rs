@@ -17,6 +17,7 @@ mod expression;
 mod factor;
 mod fields;
 mod filter;
+mod fio_lacks;
 mod fio_option;
 pub mod forecast;
 mod jobfile;

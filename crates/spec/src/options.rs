@@ -142,9 +142,10 @@ pub(crate) fn read(
     if !reader.sound {
         return None;
     }
-    together::check(&options, engine, fields, scope, problems)?;
-    if engine == EngineKind::Native {
-        crate::native::check(&options, layout, fields, problems)?;
+    together::check(&options, engine, layout, fields, scope, problems)?;
+    match engine {
+        EngineKind::Native => crate::native::check(&options, layout, fields, problems)?,
+        EngineKind::Fio => crate::fio_lacks::check(&options, fields, problems)?,
     }
     Some(options)
 }

@@ -4,135 +4,134 @@ use crate::block_sizes;
 use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::scope::Scope;
-use crate::source::Span;
 use crate::tree::{Node, Value};
 use crate::vocabulary::RW;
 use record::quantity::Bytes;
-use record::workload::{EngineKind, Options, Rw, SyncMode};
+use record::workload::{EngineKind, Layout, Options, Rw, SyncMode};
 
-/// Where to complain about options.
-struct Places<'f, 'n, 'a> {
-    fields: &'f Fields<'n>,
-    scope: &'f Scope<'a>,
+/// Options that no engine can perform together.
+pub(crate) struct Clash {
+    /// The options to blame: the first one that is given.
+    pub(crate) options: &'static [&'static str],
+    pub(crate) message: String,
+    expected: Option<String>,
+    help: Option<&'static str>,
 }
 
-impl Places<'_, '_, '_> {
-    /// The value of the first of some keys that is there.
-    fn value(&self, names: &[&str]) -> Span {
-        let node = names.iter().find_map(|name| self.fields.get(name));
-        node.map_or_else(|| self.key(names.first().copied().unwrap_or_default()), |node| node.span)
+impl Clash {
+    fn new(options: &'static [&'static str], message: String) -> Self {
+        Self { options, message, expected: None, help: None }
     }
 
-    fn key(&self, name: &str) -> Span {
-        self.fields.key(name).map(|key| key.span).unwrap_or_default()
+    fn expected(self, expected: impl Into<String>) -> Self {
+        Self { expected: Some(expected.into()), ..self }
+    }
+
+    fn help(self, help: &'static str) -> Self {
+        Self { help: Some(help), ..self }
     }
 }
 
-/// The keys that say the block size.
+/// The options that say the block size.
 const SIZES: &[&str] = &["bs", "bsrange", "bssplit"];
 
-/// Refuses what can't be performed by any engine.
+/// Refuses what can't be performed by any engine; notes what was probably not meant.
 pub(crate) fn check(
     options: &Options,
     engine: EngineKind,
+    layout: Option<Layout>,
     fields: &Fields<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<()> {
-    let places = Places { fields, scope };
-    sectors(options, &places, problems)?;
-    room(options, &places, problems)?;
-    files(options, &places, problems)?;
+    let Err(clash) = clash(options, layout.unwrap_or(Layout::Written)) else {
+        remark(options, engine, fields, problems);
+        return Some(());
+    };
+    let node = clash.options.iter().find_map(|name| fields.get(name));
+    let span = node.map(|node| node.span).unwrap_or_default();
+    let diagnostic = problems.add(span, format!("{}{}", clash.message, scope.levels()));
+    diagnostic.expected = clash.expected;
+    diagnostic.help = clash.help.map(str::to_owned);
+    None
+}
+
+/// Whether the options go together.
+pub(crate) fn clash(options: &Options, layout: Layout) -> Result<(), Clash> {
+    sectors(options)?;
+    room(options)?;
+    files(options)?;
     if options.rate_iops.is_some() && options.rate_bytes_per_second.is_some() {
-        problems
-            .add(places.key("rate"), format!("`rate` and `rate_iops` cannot both be given{}", scope.levels()))
-            .help("with blocks of one size they say the same: keep one of them");
-        return None;
+        return Err(Clash::new(&["rate"], "`rate` and `rate_iops` cannot both be given".to_owned())
+            .help("with blocks of one size they say the same: keep one of them"));
     }
-    verify(options, &places, problems)?;
-    remark(options, engine, fields, problems);
-    Some(())
+    verify(options, layout)
 }
 
 /// O_DIRECT needs whole sectors.
-fn sectors(options: &Options, places: &Places<'_, '_, '_>, problems: &mut Problems<'_>) -> Option<()> {
+fn sectors(options: &Options) -> Result<(), Clash> {
     const EXPECTED: &str = "a multiple of 512: O_DIRECT needs whole sectors";
-    if !options.direct {
-        return Some(());
+    let odd = block_sizes::all(options).into_iter().find(|size| !size.is_multiple_of(512));
+    if let (true, Some(odd)) = (options.direct, odd) {
+        return Err(Clash::new(SIZES, format!("`direct: 1` with blocks of {odd} bytes")).expected(EXPECTED));
     }
-    let levels = places.scope.levels();
-    if let Some(odd) = block_sizes::all(options).into_iter().find(|size| !size.is_multiple_of(512)) {
-        problems
-            .add(places.value(SIZES), format!("`direct: 1` with blocks of {odd} bytes{levels}"))
-            .expected(EXPECTED);
-        return None;
+    if options.direct && !options.offset_bytes.is_multiple_of(512) {
+        let message = format!("`direct: 1` with `offset` {}", options.offset_bytes);
+        return Err(Clash::new(&["offset"], message).expected(EXPECTED));
     }
-    if !options.offset_bytes.is_multiple_of(512) {
-        let message = format!("`direct: 1` with `offset` {}{levels}", options.offset_bytes);
-        problems.add(places.value(&["offset"]), message).expected(EXPECTED);
-        return None;
-    }
-    Some(())
+    Ok(())
 }
 
-fn room(options: &Options, places: &Places<'_, '_, '_>, problems: &mut Problems<'_>) -> Option<()> {
-    let levels = places.scope.levels();
+fn room(options: &Options) -> Result<(), Clash> {
+    if let Some(range) =
+        options.bsrange.filter(|range| !range.high_bytes.is_multiple_of(range.low_bytes.max(1)))
+    {
+        let step = Bytes(range.low_bytes);
+        return Err(Clash::new(&["bsrange"], "the range's end is no multiple of its begin".to_owned())
+            .expected(format!("an end that is a multiple of {step}: sizes are drawn in steps of {step}")));
+    }
     let largest = block_sizes::largest(options);
     if options.size_bytes < largest {
         let (size, bs) = (Bytes(options.size_bytes), Bytes(largest));
-        problems
-            .add(places.value(&["size"]), format!("`size` ({size}) is less than one block ({bs}){levels}"))
-            .expected("at least one block, and much more to say anything");
-        return None;
+        return Err(Clash::new(&["size"], format!("`size` ({size}) is less than one block ({bs})"))
+            .expected("at least one block, and much more to say anything"));
     }
     let each = options.size_bytes.checked_add(options.offset_bytes);
     let all = each.and_then(|bytes| bytes.checked_mul(u64::from(options.numjobs)));
     if all.is_none_or(|bytes| bytes > 1 << 60) {
-        let message = format!("`size` times `numjobs` is too large{levels}");
-        problems.add(places.value(&["numjobs", "offset", "size"]), message);
-        return None;
+        let message = "`size` times `numjobs` is too large".to_owned();
+        return Err(Clash::new(&["numjobs", "offset", "size"], message));
     }
-    Some(())
+    Ok(())
 }
 
-fn files(options: &Options, places: &Places<'_, '_, '_>, problems: &mut Problems<'_>) -> Option<()> {
-    if options.nrfiles == 1 {
-        return Some(());
+fn files(options: &Options) -> Result<(), Clash> {
+    let files = options.nrfiles;
+    if files == 1 {
+        return Ok(());
     }
-    let levels = places.scope.levels();
-    let each = options.size_bytes / u64::from(options.nrfiles);
+    let each = options.size_bytes / u64::from(files.max(1));
     let largest = block_sizes::largest(options);
     if each < largest {
         let (each, largest) = (Bytes(each), Bytes(largest));
-        problems
-            .add(
-                places.value(&["nrfiles"]),
-                format!(
-                    "each of {} files would have {each}, less than one block ({largest}){levels}",
-                    options.nrfiles
-                ),
-            )
-            .help("fewer files, or a larger `size`");
-        return None;
+        let message = format!("each of {files} files would have {each}, less than one block ({largest})");
+        return Err(Clash::new(&["nrfiles"], message).help("fewer files, or a larger `size`"));
     }
-    for (name, given) in [("filename", options.filename.is_some()), ("offset", options.offset_bytes > 0)] {
-        if given {
-            problems
-                .add(places.key("nrfiles"), format!("`nrfiles` and `{name}` cannot both be given{levels}"))
-                .help(match name {
-                    "filename" => "`filename` means one file that all jobs share",
-                    _ => "each file would begin with its own gap: leave one of them out",
-                });
-            return None;
-        }
+    if options.filename.is_some() {
+        return Err(Clash::new(&["nrfiles"], "`nrfiles` and `filename` cannot both be given".to_owned())
+            .help("`filename` means one file that all jobs share"));
     }
-    Some(())
+    if options.offset_bytes > 0 {
+        return Err(Clash::new(&["nrfiles"], "`nrfiles` and `offset` cannot both be given".to_owned())
+            .help("each file would begin with its own gap: leave one of them out"));
+    }
+    Ok(())
 }
 
 /// Blocks can be checked only where it is known what they must hold.
-fn verify(options: &Options, places: &Places<'_, '_, '_>, problems: &mut Problems<'_>) -> Option<()> {
+fn verify(options: &Options, layout: Layout) -> Result<(), Clash> {
     if options.verify.is_none() {
-        return Some(());
+        return Ok(());
     }
     let shared = options.filename.is_some() && options.numjobs > 1 && options.rw.writes();
     let (with, help) = if options.dedupe_percentage > 0 {
@@ -144,12 +143,15 @@ fn verify(options: &Options, places: &Places<'_, '_, '_>, problems: &mut Problem
             "a `filename` that several jobs write",
             "nobody knows which job wrote last: give each job its own file, or `numjobs: 1`",
         )
+    } else if layout != Layout::Written {
+        (
+            "data that is not laid out",
+            "zeros carry no checksum: leave `layout` out, or write `layout: written`",
+        )
     } else {
-        return Some(());
+        return Ok(());
     };
-    let message = format!("`verify` does not go with {with}{}", places.scope.levels());
-    problems.add(places.key("verify"), message).help(help);
-    None
+    Err(Clash::new(&["verify"], format!("`verify` does not go with {with}")).help(help))
 }
 
 /// Notes: allowed, but probably not what was meant.
@@ -182,7 +184,7 @@ fn idle(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
             problems.note(key.span, format!("`{name}` has no effect{why}"));
         }
     };
-    if options.thinktime_us == 0 && fields.get("thinktime").is_none() {
+    if fields.get("thinktime").is_none() {
         note("thinktime_blocks", " without `thinktime`");
     }
     if fields.get("rate").is_none() && fields.get("rate_iops").is_none() {

@@ -59,21 +59,21 @@ pub(crate) fn instance(
         "keep" => CacheStart::Keep,
         _ => CacheStart::Cold,
     });
-    let engine = match pick(fields, "engine", ENGINES, &scope, problems)? {
-        "native" => EngineKind::Native,
-        _ => EngineKind::Fio,
+    let engine = match fields.get("engine") {
+        Some(node) if value::choice(node, ENGINES, &scope, problems)? == "fio" => Some(EngineKind::Fio),
+        Some(_) => Some(EngineKind::Native),
+        None => None,
     };
-    let ask = match fields.get("fio") {
-        Some(node) if engine == EngineKind::Native => {
-            problems
-                .add(node.span, "the native engine does not read job files")
-                .help("use `engine: fio`, or write the options here");
-            None
+    let (engine, ask) = match fields.get("fio") {
+        Some(node) => {
+            job_file(node, fields, base_dir, engine, layout.unwrap_or(Layout::Written), &scope, problems)?
         }
-        Some(node) => job_file(node, fields, base_dir, &scope, problems),
-        None => crate::options::read(template, engine, layout, &scope, problems).map(Ask::Options),
+        None => {
+            let engine = engine.unwrap_or(EngineKind::Native);
+            (engine, Ask::Options(crate::options::read(template, engine, layout, &scope, problems)?))
+        }
     };
-    let workload = Workload { name: name?, engine, ask: ask?, layout: layout?, cache: cache? };
+    let workload = Workload { name: name?, engine, ask, layout: layout?, cache: cache? };
     Some(Instance { levels: scope.names, workload })
 }
 
@@ -95,9 +95,11 @@ fn job_file(
     node: &Node,
     fields: &Fields<'_>,
     base_dir: &Path,
+    engine: Option<EngineKind>,
+    layout: Layout,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Ask> {
+) -> Option<(EngineKind, Ask)> {
     const BESIDE: &[&str] = &["fio", "with", "size", "layout", "cache", "engine"];
     for (key, _) in fields.entries() {
         if !BESIDE.contains(&key.text.as_str()) {
@@ -108,8 +110,9 @@ fn job_file(
         }
     }
     let path = value::text(node, "path of a fio job file", scope, problems)?;
-    let JobFile { text, size_bytes, sets_time } = crate::jobfile::read(node, &path, base_dir, problems)?;
-    if sets_time {
+    let file = crate::jobfile::read(node, &path, base_dir, engine, layout, problems)?;
+    let JobFile { text, size_bytes, sets_time, engine, jobs } = file;
+    if sets_time && jobs.is_empty() {
         problems.note(
             node.span,
             "the job file's own times count where it has them; the forecast knows only `measure`",
@@ -127,5 +130,5 @@ fn job_file(
             return None;
         }
     };
-    Some(Ask::JobFile { path, text, size_bytes, jobs: Vec::new() })
+    Some((engine, Ask::JobFile { path, text, size_bytes, jobs }))
 }

@@ -1,0 +1,45 @@
+//! What fio 3.33 was seen to do differently from what it is asked, without a word: refused, each with its way out. Measured;
+//! see docs/engine.md.
+
+use crate::block_sizes;
+use crate::fields::Fields;
+use crate::problems::Problems;
+use record::workload::{Options, RateProcess, Rw};
+
+/// Refuses by name what fio gets wrong.
+pub(crate) fn check(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<()> {
+    let Some((name, what)) = lack(options) else { return Some(()) };
+    let span = fields.key(name).map(|key| key.span).unwrap_or_default();
+    problems.add(span, what).help("use `engine: native`");
+    None
+}
+
+fn lack(options: &Options) -> Option<(&'static str, &'static str)> {
+    let mixed = options.bsrange.is_some() || options.bssplit.len() > 1;
+    let poisson = options.rate_process == RateProcess::Poisson;
+    if options.rw == Rw::Randtrimwrite {
+        return Some(("rw", "fio does not write with `rw: randtrimwrite`: it only trims"));
+    }
+    if mixed && options.rate_iops.is_some() && !poisson {
+        return Some((
+            "rate_iops",
+            "fio does not hold `rate_iops` with blocks of several sizes: it counts bytes",
+        ));
+    }
+    if mixed && options.rate_bytes_per_second.is_some() && poisson {
+        let what = "fio does not hold `rate` with `rate_process: poisson` and blocks of several sizes";
+        return Some(("rate", what));
+    }
+    let uneven = |size: &u64| !size.is_multiple_of(options.bs_bytes.max(1));
+    if block_sizes::all(options).iter().any(uneven) {
+        return Some((
+            "bssplit",
+            "fio does not place blocks whose sizes are no multiples of the smallest one",
+        ));
+    }
+    if options.verify.is_some() && [options.size_bytes, options.offset_bytes].iter().any(uneven) {
+        let what = "fio does not verify a `size` or `offset` that is no multiple of the block size";
+        return Some(("verify", what));
+    }
+    None
+}

@@ -1,0 +1,291 @@
+//! The jobs of a job file as options, where the native engine knows all that they ask for.
+
+use super::section::{Given, Section, effective};
+use super::value::{count, parse, size, switch};
+use crate::native::native_lacks;
+use crate::vocabulary::RW;
+use crate::{block_sizes, distribution, options, together};
+use record::workload::{Layout, NamedJob, Options, RateProcess, Rw};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Options that change how fio reports, lays out or makes its data, not the load; with the values for which that is so. No
+/// value: whatever it is.
+const HARMLESS: &[(&str, &[&str])] = &[
+    ("allrandrepeat", &["0"]),
+    ("buffer_compress_chunk", &["512"]),
+    ("clat_percentiles", &[]),
+    ("create_fsync", &[]),
+    ("create_serialize", &[]),
+    ("description", &[]),
+    ("disk_util", &[]),
+    ("exitall_on_error", &["1"]),
+    ("fallocate", &[]),
+    ("file_service_type", &["roundrobin"]),
+    ("group_reporting", &[]),
+    ("invalidate", &["1"]),
+    ("iodepth_batch", &["1"]),
+    ("iodepth_batch_complete_min", &["1"]),
+    ("iodepth_batch_submit", &["1"]),
+    ("lat_percentiles", &[]),
+    ("loops", &["1"]),
+    ("name", &[]),
+    ("new_group", &[]),
+    ("overwrite", &[]),
+    ("percentile_list", &[]),
+    ("randrepeat", &["0"]),
+    ("refill_buffers", &[]),
+    ("scramble_buffers", &["1"]),
+    ("significant_figures", &[]),
+    ("slat_percentiles", &[]),
+    ("startdelay", &["0"]),
+    ("stats", &[]),
+    ("thread", &[]),
+    ("unified_rw_reporting", &["0", "none"]),
+];
+
+/// Options of fio's `io_uring` that native knows.
+const OF_IO_URING: &[&str] = &["fixedbufs", "hipri", "registerfiles", "sqthread_poll"];
+
+/// The option for which a job file isn't native's.
+#[derive(Debug)]
+pub(crate) struct Outside<'s> {
+    /// The section in force.
+    pub(crate) section: &'s str,
+    /// Where the option stands; `None`: the section lacks it.
+    pub(crate) given: Option<&'s Given>,
+    /// What it is, for a sentence that begins with "the native engine does not know".
+    pub(crate) what: String,
+}
+
+/// All jobs, or the first thing that native doesn't know.
+pub(crate) fn jobs(sections: &[Section], layout: Layout) -> Result<Vec<NamedJob>, Outside<'_>> {
+    let sections: Vec<(&Section, BTreeMap<&str, &Given>)> = effective(sections).collect();
+    let alone = sections.len() == 1;
+    let mut jobs: Vec<NamedJob> = Vec::with_capacity(sections.len());
+    let mut names = BTreeSet::new();
+    for (section, given) in &sections {
+        let options = job(section, given, alone, layout)?;
+        let mut name = section.name.clone();
+        for count in 2.. {
+            if names.insert(name.clone()) {
+                break;
+            }
+            name = format!("{}-{count}", section.name);
+        }
+        if let Some(first) = jobs.first() {
+            same_times(&first.options, &options, section, given)?;
+        }
+        jobs.push(NamedJob { name, options });
+    }
+    shared(&sections, &jobs)?;
+    Ok(jobs)
+}
+
+/// Native ends all jobs of a trial together.
+fn same_times<'s>(
+    first: &Options,
+    options: &Options,
+    section: &'s Section,
+    given: &BTreeMap<&str, &'s Given>,
+) -> Result<(), Outside<'s>> {
+    let times = |o: &Options| (o.runtime_ms, o.ramp_time_ms, o.time_based);
+    if times(first) == times(options) {
+        return Ok(());
+    }
+    let name = ["runtime", "ramp_time", "time_based"].into_iter().find(|name| given.contains_key(name));
+    let what = "jobs with different times".to_owned();
+    Err(Outside { section: &section.name, given: name.and_then(|name| given.get(name).copied()), what })
+}
+
+/// What jobs that share a file must have in common.
+fn shared<'s>(
+    sections: &[(&'s Section, BTreeMap<&str, &'s Given>)],
+    jobs: &[NamedJob],
+) -> Result<(), Outside<'s>> {
+    for ((section, given), job) in sections.iter().zip(jobs) {
+        let Some(filename) = &job.options.filename else { continue };
+        let sharers: Vec<&Options> = jobs
+            .iter()
+            .map(|other| &other.options)
+            .filter(|other| other.filename.as_ref() == Some(filename))
+            .collect();
+        let writers = sharers.iter().filter(|other| other.rw.writes() || other.rw.trims()).count();
+        let verified = sharers.iter().filter(|other| other.verify.is_some()).count();
+        let extent = |options: &Options| (options.offset_bytes, options.size_bytes);
+        let what = if sharers.iter().any(|other| extent(other) != extent(&job.options)) {
+            "jobs that share a file but have different sizes or offsets"
+        } else if verified > 0 && (verified < sharers.len() || writers > 1) {
+            "`verify` of a file that other jobs write, or read without it"
+        } else if jobs.iter().any(|other| owns(other, filename)) {
+            "a file named as another job's own"
+        } else {
+            continue;
+        };
+        let given = given.get("filename").copied();
+        return Err(Outside { section: &section.name, given, what: what.to_owned() });
+    }
+    Ok(())
+}
+
+/// Whether a job without `filename` has a file of this name.
+fn owns(job: &NamedJob, filename: &str) -> bool {
+    let rest = filename.strip_prefix(job.name.as_str());
+    job.options.filename.is_none() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn job<'s>(
+    section: &'s Section,
+    given: &BTreeMap<&str, &'s Given>,
+    alone: bool,
+    layout: Layout,
+) -> Result<Options, Outside<'s>> {
+    let outside = |given: Option<&'s Given>, what: String| Outside { section: &section.name, given, what };
+    // fio's defaults where they differ from ours: psync, no time beyond the data, no ramp but its own.
+    let mut read = Options { time_based: false, ramp_time_ms: Some(0), ..Options::new(Rw::Read, 4096, 0) };
+    "psync".clone_into(&mut read.ioengine);
+    for (name, value) in given {
+        if !take(&mut read, name, value, alone) {
+            return Err(outside(Some(value), format!("`{}`", value.shown())));
+        }
+    }
+    let sizes: Vec<&&Given> =
+        ["bs", "bsrange", "bssplit"].iter().filter_map(|name| given.get(name)).collect();
+    if let [_, second, ..] = sizes.as_slice() {
+        return Err(outside(Some(second), format!("`{}` beside another block size", second.shown())));
+    }
+    if read.size_bytes == 0 {
+        return Err(outside(None, "a job without `size`".to_owned()));
+    }
+    issue(&mut read, given).map_err(|(odd, what)| outside(Some(odd), what))?;
+    if read.runtime_ms.is_none() {
+        // The trial's time, as fio is given it.
+        read.time_based = true;
+    }
+    if let Err(clash) = together::clash(&read, layout) {
+        let at = clash.options.iter().find_map(|name| given.get(name).copied());
+        return Err(outside(at, clash.message));
+    }
+    if let Some(lack) = native_lacks(&read, layout).into_iter().next() {
+        return Err(outside(given.get(lack.option.as_str()).copied(), lack.what));
+    }
+    Ok(read)
+}
+
+/// How fio's I/O engine issues, as native does it; or the option that doesn't fit it.
+fn issue<'s>(read: &mut Options, given: &BTreeMap<&str, &'s Given>) -> Result<(), (&'s Given, String)> {
+    let ioengine = given.get("ioengine").copied();
+    match (read.ioengine.as_str(), ioengine) {
+        ("io_uring", _) => return Ok(()),
+        ("libaio", Some(ioengine)) if !read.direct && read.iodepth > 1 => {
+            let what = format!("`{}` with buffered I/O: libaio does it one at a time", ioengine.shown());
+            return Err((ioengine, what));
+        }
+        ("libaio", _) => "io_uring".clone_into(&mut read.ioengine),
+        // One I/O at a time, whatever iodepth says.
+        _ => {
+            "psync".clone_into(&mut read.ioengine);
+            read.iodepth = 1;
+        }
+    }
+    match OF_IO_URING.iter().find_map(|name| given.get(name).copied()) {
+        Some(odd) => Err((odd, format!("`{}` without `ioengine=io_uring`", odd.shown()))),
+        None => Ok(()),
+    }
+}
+
+/// Takes one option. False: its name or value isn't in the subset.
+fn take(read: &mut Options, name: &str, given: &Given, alone: bool) -> bool {
+    if let Some((_, values)) = HARMLESS.iter().find(|(harmless, _)| *harmless == name) {
+        return values.is_empty() || values.contains(&given.value_or_set());
+    }
+    if name == "stonewall" {
+        // There is nothing before it to wait for.
+        return alone;
+    }
+    data(read, name, given)
+        .or_else(|| pace(read, name, given))
+        .or_else(|| issued(read, name, given))
+        .is_some()
+}
+
+/// What is read and written, and where.
+fn data(read: &mut Options, name: &str, given: &Given) -> Option<()> {
+    let value = given.value.as_deref();
+    match name {
+        "rw" => read.rw = options::pattern(RW.iter().find(|word| Some(**word) == value)?),
+        "rwmixread" => read.rwmixread = count(value?, 0..=100)?,
+        "bs" => read.bs_bytes = size(value?).filter(|bytes| *bytes > 0)?,
+        "bsrange" => {
+            let range = block_sizes::range(value?).ok()?;
+            read.bs_bytes = range.low_bytes;
+            read.bsrange = Some(range);
+        }
+        "bssplit" => {
+            read.bssplit = block_sizes::split(value?).ok()?;
+            read.bs_bytes = read.bssplit.iter().map(|share| share.bs_bytes).min()?;
+        }
+        "size" => read.size_bytes = size(value?)?,
+        "offset" => read.offset_bytes = size(value?)?,
+        "nrfiles" => read.nrfiles = count(value?, 1..=65_536)?,
+        "filename" => read.filename = Some(options::plain_name(value?).ok()?),
+        "random_distribution" => read.random_distribution = distribution::check(value?).ok()?,
+        "norandommap" => read.norandommap = given.is_set()?,
+        "buffer_compress_percentage" => read.buffer_compress_percentage = count(value?, 0..=100)?,
+        "dedupe_percentage" => read.dedupe_percentage = count(value?, 0..=100)?,
+        "verify" => read.verify = Some(value?.to_owned()).filter(|word| word != "none" && word != "0"),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// When I/O is issued, and how long.
+fn pace(read: &mut Options, name: &str, given: &Given) -> Option<()> {
+    let value = given.value.as_deref();
+    match name {
+        "rate_iops" => read.rate_iops = Some(size(value?)?).filter(|rate| *rate > 0),
+        "rate" => read.rate_bytes_per_second = Some(size(value?)?).filter(|rate| *rate > 0),
+        "rate_process" => {
+            read.rate_process = match value? {
+                "linear" => RateProcess::Linear,
+                "poisson" => RateProcess::Poisson,
+                _ => return None,
+            }
+        }
+        "thinktime" => read.thinktime_us = parse(value?, "us", 1_000_000)?,
+        "thinktime_blocks" => read.thinktime_blocks = count(value?, 1..=u64::from(u32::MAX))?,
+        // 0: none, as if it were not said.
+        "runtime" => read.runtime_ms = Some(parse(value?, "s", 1000)?).filter(|ms| *ms > 0),
+        "ramp_time" => read.ramp_time_ms = Some(parse(value?, "s", 1000)?),
+        "time_based" => read.time_based = given.is_set()?,
+        _ => return None,
+    }
+    Some(())
+}
+
+/// How I/O is issued and made durable.
+fn issued(read: &mut Options, name: &str, given: &Given) -> Option<()> {
+    let value = given.value.as_deref();
+    match name {
+        "iodepth" => read.iodepth = count(value?, 1..=65_536)?,
+        "numjobs" => read.numjobs = count(value?, 1..=1024)?,
+        "direct" => read.direct = switch(value?)?,
+        "ioengine" => {
+            const KNOWN: &[&str] = &["io_uring", "libaio", "psync", "sync", "pvsync", "pvsync2"];
+            read.ioengine = KNOWN.iter().find(|word| Some(**word) == value).map(|word| (*word).to_owned())?;
+        }
+        "fsync" => read.fsync = count(value?, 0..=1_000_000_000)?,
+        "fdatasync" => read.fdatasync = count(value?, 0..=1_000_000_000)?,
+        "end_fsync" => read.end_fsync = switch(value?)?,
+        "sync" if ["none", "0", "dsync", "sync", "1"].contains(&value?) => {
+            read.sync = options::sync_mode(value?)
+        }
+        "continue_on_error" => {
+            read.other.insert(name.to_owned(), value?.to_owned());
+        }
+        _ if OF_IO_URING.contains(&name) => {
+            read.other.insert(name.to_owned(), given.value_or_set().to_owned());
+        }
+        _ => return None,
+    }
+    Some(())
+}

@@ -1,0 +1,197 @@
+//! Job files: which are native's, as which options, and which option makes fio the engine.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use diskproof_spec::{LoadError, Loaded, native_lacks, parse};
+use record::workload::{
+    Ask, EngineKind, Layout, NamedJob, Options, RateProcess, Rw, SizeRange, SizeShare, SyncMode,
+};
+use std::collections::BTreeMap;
+
+/// An experiment with this job file; `more` stands in the workload.
+fn load(job_file: &str, more: &str) -> Result<Loaded, LoadError> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("mine.fio"), job_file).unwrap();
+    let text = format!(
+        "experiment: demo\nvolumes: {{ d: {{ directory: /tmp }} }}\nstacks: {{ d: {{}} }}\n\
+         workloads: {{ w: {{ fio: mine.fio{more} }} }}\n"
+    );
+    parse(&text, "demo.yaml", dir.path(), &BTreeMap::new())
+}
+
+/// Engine, jobs and notes of a job file that is taken.
+fn taken(job_file: &str, more: &str) -> (EngineKind, Vec<NamedJob>, Vec<String>) {
+    let loaded = load(job_file, more).unwrap_or_else(|error| panic!("{job_file}\n{error}"));
+    let workload = loaded.plan.cells.into_iter().next().unwrap().workload;
+    let Ask::JobFile { jobs, .. } = workload.ask else { panic!("no job file") };
+    (workload.engine, jobs, loaded.notes)
+}
+
+/// What fio does of a job that says only this much.
+fn plain(rw: Rw, size_bytes: u64) -> Options {
+    Options { ioengine: "psync".to_owned(), ramp_time_ms: Some(0), ..Options::new(rw, 4096, size_bytes) }
+}
+
+#[test]
+fn each_option_of_the_subset_is_read_as_fio_reads_it() {
+    let base = || plain(Rw::Randwrite, 64 << 20);
+    let uring = || Options { ioengine: "io_uring".to_owned(), ..base() };
+    for (text, expected) in [
+        ("", base()),
+        ("readwrite=readwrite\nrwmixwrite=30", Options { rw: Rw::Rw, rwmixread: 70, ..base() }),
+        ("blocksize=16K\nbuffered=0", Options { bs_bytes: 16_384, direct: true, ..base() }),
+        (
+            "blocksize_range=4k-64k",
+            Options { bsrange: Some(SizeRange { low_bytes: 4096, high_bytes: 65_536 }), ..base() },
+        ),
+        (
+            "bssplit=4k/60:1k",
+            Options {
+                bs_bytes: 1024,
+                bssplit: vec![
+                    SizeShare { bs_bytes: 4096, percent: 60 },
+                    SizeShare { bs_bytes: 1024, percent: 40 },
+                ],
+                ..base()
+            },
+        ),
+        ("fileoffset=1m", Options { offset_bytes: 1 << 20, ..base() }),
+        ("nr_files=4", Options { nrfiles: 4, ..base() }),
+        (
+            "filename=data.one\nnumjobs=3",
+            Options { filename: Some("data.one".to_owned()), numjobs: 3, ..base() },
+        ),
+        ("ioengine=io_uring\niodepth=32", Options { iodepth: 32, ..uring() }),
+        ("ioengine=libaio\niodepth=32\ndirect=1", Options { iodepth: 32, direct: true, ..uring() }),
+        ("ioengine=pvsync2\niodepth=32", base()),
+        ("fsync=8\nfdatasync=4\nend_fsync=1", Options { fsync: 8, fdatasync: 4, end_fsync: true, ..base() }),
+        ("sync=1", Options { sync: SyncMode::Sync, ..base() }),
+        ("sync=dsync", Options { sync: SyncMode::Dsync, ..base() }),
+        ("thinktime=250\nthinktime_blocks=4", Options { thinktime_us: 250, thinktime_blocks: 4, ..base() }),
+        ("thinktime=2ms", Options { thinktime_us: 2000, ..base() }),
+        ("runtime=30", Options { runtime_ms: Some(30_000), time_based: false, ..base() }),
+        (
+            "timeout=1m\nramp_time=500ms\ntime_based",
+            Options { runtime_ms: Some(60_000), ramp_time_ms: Some(500), ..base() },
+        ),
+        (
+            "rate=10m\nrate_process=poisson",
+            Options { rate_bytes_per_second: Some(10 << 20), rate_process: RateProcess::Poisson, ..base() },
+        ),
+        ("rate_iops=500", Options { rate_iops: Some(500), ..base() }),
+        ("verify=crc32c", Options { verify: Some("crc32c".to_owned()), ..base() }),
+        (
+            "norandommap\nrandom_distribution=zipf:1.2",
+            Options { norandommap: true, random_distribution: "zipf:1.2".to_owned(), ..base() },
+        ),
+        ("norandommap=0", base()),
+        (
+            "buffer_compress_percentage=50\ndedupe_percentage=10",
+            Options { buffer_compress_percentage: 50, dedupe_percentage: 10, ..base() },
+        ),
+        (
+            "name=x\ndescription=why not\ngroup_reporting\nthread\nrandrepeat=0\nstonewall\nloops=1\ninvalidate=1",
+            base(),
+        ),
+        ("percentile_list=50:99\nfallocate=none\nrefill_buffers\noverwrite=1", base()),
+        (
+            "ioengine=io_uring\ndirect=1\nhipri\nregisterfiles=1\ncontinue_on_error=all",
+            Options {
+                direct: true,
+                other: [("hipri", "1"), ("registerfiles", "1"), ("continue_on_error", "all")]
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .into(),
+                ..uring()
+            },
+        ),
+    ] {
+        let (engine, jobs, notes) = taken(&format!("[a]\nrw=randwrite\nsize=64m\n{text}\n"), "");
+        assert_eq!(engine, EngineKind::Native, "{text}: {notes:?}");
+        let [job] = jobs.as_slice() else { panic!("{jobs:?}") };
+        assert_eq!((job.name.as_str(), &job.options), ("a", &expected), "{text}");
+        assert_eq!(native_lacks(&job.options, Layout::Written), [], "{text}");
+    }
+}
+
+#[test]
+fn what_makes_fio_the_engine_is_named() {
+    for (text, option) in [
+        ("startdelay=5", "`startdelay=5` ([a], line 4)"),
+        ("bs=4k,8k", "`bs=4k,8k` ([a], line 4)"),
+        ("bs=4kB", "`bs=4kB` ([a], line 4)"),
+        ("blocksize=4096.5", "`blocksize=4096.5` ([a], line 4)"),
+        ("direct", "`direct` ([a], line 4)"),
+        ("rw=randread:8", "`rw=randread:8` ([a], line 4)"),
+        ("size=50%", "`size=50%` ([a], line 4)"),
+        ("filesize=1m", "`filesize=1m` ([a], line 4)"),
+        ("filename=One", "`filename=One` ([a], line 4)"),
+        ("filename=a:b", "`filename=a:b` ([a], line 4)"),
+        ("ioengine=mmap", "`ioengine=mmap` ([a], line 4)"),
+        (
+            "ioengine=libaio\niodepth=4",
+            "`ioengine=libaio` with buffered I/O: libaio does it one at a time ([a], line 4)",
+        ),
+        ("hipri", "`hipri` without `ioengine=io_uring` ([a], line 4)"),
+        ("randrepeat=1", "`randrepeat=1` ([a], line 4)"),
+        ("randseed=7", "`randseed=7` ([a], line 4)"),
+        ("invalidate=0", "`invalidate=0` ([a], line 4)"),
+        ("loops=2", "`loops=2` ([a], line 4)"),
+        ("iodepth_batch_submit=16", "`iodepth_batch_submit=16` ([a], line 4)"),
+        ("bs=4k\nbssplit=4k/50:8k/50", "`bssplit=4k/50:8k/50` beside another block size ([a], line 5)"),
+        ("rate=1m,500k", "`rate=1m,500k` ([a], line 4)"),
+        ("rw=randrw\nrate=1m", "`rate` with `rw: randrw`: fio holds each direction to it ([a], line 5)"),
+        ("verify=md5", "`verify: md5`, only crc32c ([a], line 4)"),
+        ("rwmixwrite=130", "`rwmixwrite=130` ([a], line 4)"),
+        ("runtime=25h", "`runtime=25h` ([a], line 4)"),
+        ("direct=1\nbs=1000", "`direct: 1` with blocks of 1000 bytes ([a], line 5)"),
+        ("\n[b]\nrw=read\nsize=1m\nstonewall", "`stonewall` ([b], line 8)"),
+        ("\n[b]\nrw=read\nsize=1m\nruntime=3", "jobs with different times ([b], line 8)"),
+        (
+            "filename=x\n[b]\nfilename=x\nsize=1m",
+            "jobs that share a file but have different sizes or offsets ([a], line 4)",
+        ),
+        ("filename=b.0\n[b]\nsize=1m", "a file named as another job's own ([a], line 4)"),
+        (
+            "filename=x\nverify=crc32c\n[b]\nfilename=x\nsize=64m",
+            "`verify` of a file that other jobs write, or read without it ([a], line 4)",
+        ),
+    ] {
+        let text = format!("[a]\nrw=randwrite\nsize=64m\n{text}\n");
+        let (engine, jobs, notes) = taken(&text, ", size: 64m");
+        assert_eq!((engine, jobs.len()), (EngineKind::Fio, 0), "{text}");
+        let why = format!("`mine.fio` is performed by fio: the native engine does not know {option}");
+        assert!(notes.iter().any(|note| note.ends_with(&why)), "{text}: {notes:?}, not {why}");
+        let refused = load(&text, ", size: 64m, engine: native").unwrap_err().to_string();
+        assert!(refused.contains("the native engine does not know"), "{refused}");
+    }
+}
+
+#[test]
+fn global_sections_count_for_the_jobs_below_them() {
+    let text = "[global]\nbs=8k\nsize=1m\ndirect=1\n[one]\nrw=write\nblocksize=16k\n\
+                [global]\nbuffered=1\nrw=randread\n[two]\n[two]\nsize=2m\n";
+    let (engine, jobs, _) = taken(text, "");
+    assert_eq!(engine, EngineKind::Native);
+    let seen: Vec<(&str, Rw, u64, u64, bool)> = jobs
+        .iter()
+        .map(|job| {
+            let o = &job.options;
+            (job.name.as_str(), o.rw, o.bs_bytes, o.size_bytes >> 20, o.direct)
+        })
+        .collect();
+    let expected = [
+        ("one", Rw::Write, 16_384, 1, true),
+        ("two", Rw::Randread, 8192, 1, false),
+        ("two-2", Rw::Randread, 8192, 2, false),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn the_experiment_may_choose_the_engine() {
+    let text = "[a]\nrw=read\nsize=1m\nioengine=libaio\n";
+    let (engine, jobs, notes) = taken(text, ", engine: fio");
+    assert_eq!((engine, jobs.len(), notes.len()), (EngineKind::Fio, 1, 0), "{notes:?}");
+    let (engine, _, notes) = taken(text, "");
+    assert_eq!(engine, EngineKind::Native);
+    assert!(notes[0].ends_with("asks for libaio: the native engine issues its I/O by io_uring"), "{notes:?}");
+}
