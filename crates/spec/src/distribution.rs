@@ -1,7 +1,7 @@
 //! fio's `random_distribution`.
 
 use crate::diagnostic::{nearest, printable};
-use crate::quantity::Wrong;
+use crate::quantity::{Wrong, amount};
 
 const KINDS: [&str; 6] = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
 
@@ -18,7 +18,8 @@ pub(crate) fn check(text: &str) -> Result<String, Wrong> {
         });
     }
     match (kind, text.split_once(':')) {
-        ("zoned", Some((_, zones))) if !zones.contains(',') => zoned(zones)?,
+        ("zoned", Some((_, rest))) if !rest.contains(',') => zones(rest, false).map(|_| ())?,
+        ("zoned_abs", Some((_, rest))) if !rest.contains(',') => zones(rest, true).map(|_| ())?,
         ("zoned" | "zoned_abs", None) => {
             return Err(Wrong::with(
                 format!("`{kind}` without its zones"),
@@ -30,22 +31,23 @@ pub(crate) fn check(text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-/// `60/10:40/90`: shares of the I/Os and of the data.
-fn zoned(zones: &str) -> Result<(), Wrong> {
-    let (mut accesses, mut sizes) = (0_u32, 0_u32);
-    for zone in zones.split(':') {
-        let whole = |text: &str| text.parse::<u32>().ok().filter(|percent| *percent <= 100);
-        let parts = zone.split_once('/').and_then(|(access, size)| whole(access).zip(whole(size)));
-        let (access, size) = parts.ok_or_else(|| {
-            Wrong::with(
-                format!("`{}` is no zone", printable(zone, 20)),
-                "a zone is ACCESSES/SIZE in whole percentages, e.g. `60/10`",
-            )
-        })?;
-        accesses += access;
-        sizes += size;
+/// `60/10:40/90`, or with sizes `60/1g:40/2g`: shares of the I/Os, and percentages or bytes of the data.
+fn zones(text: &str, absolute: bool) -> Result<Vec<u64>, Wrong> {
+    let (mut accesses, mut extents) = (0_u32, Vec::new());
+    for zone in text.split(':') {
+        let (share, extent) =
+            zone.split_once('/').and_then(|parts| parsed(parts, absolute)).ok_or_else(|| {
+                let help = match absolute {
+                    false => "a zone is ACCESSES/SIZE in whole percentages, e.g. `60/10`",
+                    true => "a zone is ACCESSES/SIZE, a whole percentage and a size, e.g. `60/1g`",
+                };
+                Wrong::with(format!("`{}` is no zone", printable(zone, 20)), help)
+            })?;
+        accesses += share;
+        extents.push(extent);
     }
-    for (what, sum) in [("accesses", accesses), ("sizes", sizes)] {
+    let sizes = (!absolute).then(|| ("sizes", extents.iter().sum::<u64>()));
+    for (what, sum) in [("accesses", u64::from(accesses))].into_iter().chain(sizes) {
         if sum != 100 {
             return Err(Wrong::with(
                 format!("the zones' {what} add up to {sum} %, not 100 %"),
@@ -53,12 +55,42 @@ fn zoned(zones: &str) -> Result<(), Wrong> {
             ));
         }
     }
-    Ok(())
+    Ok(extents)
+}
+
+fn parsed((share, extent): (&str, &str), absolute: bool) -> Option<(u32, u64)> {
+    let percent = |text: &str| text.parse::<u32>().ok().filter(|percent| *percent <= 100);
+    let extent = match absolute {
+        false => percent(extent).map(u64::from),
+        true => u64::try_from(amount(extent)?.ok()?.whole()?).ok().filter(|bytes| *bytes <= 1 << 60),
+    };
+    percent(share).zip(extent)
+}
+
+/// Whether every zone holds a block of a region of `blocks`, and no zone lies beyond its end. True where there are no zones.
+pub(crate) fn zones_fit(text: &str, blocks: u64, block_bytes: u64) -> bool {
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    let absolute = kind == "zoned_abs";
+    if !absolute && kind != "zoned" {
+        return true;
+    }
+    let Ok(extents) = zones(rest, absolute) else { return false };
+    let (mut sum, mut first) = (0_u64, 0_u64);
+    extents.iter().all(|extent| {
+        sum = sum.saturating_add(*extent);
+        let end = match absolute {
+            true => sum / block_bytes.max(1),
+            false => u64::try_from(u128::from(blocks) * u128::from(sum) / 100).unwrap_or(u64::MAX),
+        };
+        let holds = end > first && end <= blocks;
+        first = end;
+        holds
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{check, zones_fit};
 
     #[test]
     fn zones_add_up_to_100() {
@@ -80,6 +112,20 @@ mod tests {
             ("uniform", "`uniform` is no distribution of fio"),
         ] {
             assert_eq!(check(text).unwrap_err().message, wrong, "{text}");
+        }
+    }
+    #[test]
+    fn zones_lie_inside_the_data_and_hold_a_block_each() {
+        for (text, blocks, fit) in [
+            ("random", 1, true),
+            ("zoned:50/50:50/50", 2, true),
+            ("zoned:50/50:50/50", 1, false),
+            ("zoned:50/0:50/100", 100, false),
+            ("zoned_abs:50/1m:50/1m", 512, true),
+            ("zoned_abs:50/1m:50/1m", 511, false),
+            ("zoned_abs:50/1k:50/1m", 512, false),
+        ] {
+            assert_eq!(zones_fit(text, blocks, 4096), fit, "{text} of {blocks}");
         }
     }
 }

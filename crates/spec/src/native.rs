@@ -1,16 +1,16 @@
 //! What the native engine performs of fio's options. The engine asks the same function at the moment of use.
 
-use crate::block_sizes;
 use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::tree::{Key, Value};
+use crate::{block_sizes, distribution};
 use record::workload::{Layout, Options};
 use std::ops::Range;
 
 /// Entries of `fio_options` that it knows, with their values; `0` and `1` may also be left empty or be a switch's words.
 const KNOWN: &[(&str, &[&str])] = &[
-    ("continue_on_error", &["none", "all", "io", "0", "1"]),
+    ("continue_on_error", &["none", "read", "write", "io", "verify", "all", "0", "1", ""]),
     ("fixedbufs", &["1", ""]),
     ("hipri", &["0", "1", ""]),
     ("registerfiles", &["1", ""]),
@@ -40,7 +40,9 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     other(options, &mut lack);
     issue(options, &mut lack);
     sizes(options, &mut lack);
-    if let Err(what) = distribution(&options.random_distribution) {
+    if options.rw.is_random()
+        && let Err(what) = distribution(options)
+    {
         lack("random_distribution", what);
     }
     let one_direction = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
@@ -126,11 +128,12 @@ fn other(options: &Options, lack: &mut impl FnMut(&str, String)) {
 }
 
 /// The parameters it takes are those of `native/distribution.rs` in `engine`.
-fn distribution(text: &str) -> Result<(), String> {
+fn distribution(options: &Options) -> Result<(), String> {
+    let text = options.random_distribution.as_str();
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let unknown = || format!("the distribution `{}`", printable(text, 40));
     let number = |range: Range<f64>| match rest.parse::<f64>() {
-        _ if rest.contains(':') => Err(format!("the distribution `{}` with a centre", printable(text, 40))),
+        _ if rest.contains(':') => Err(format!("{} with a centre", unknown())),
         Ok(value) if value > range.start && value < range.end => Ok(()),
         _ => Err(unknown()),
     };
@@ -140,15 +143,14 @@ fn distribution(text: &str) -> Result<(), String> {
         "zipf" => number(0.0..100.0),
         "pareto" => number(0.0..1.0),
         "normal" => number(0.0..100.1),
-        "zoned" if rest.contains(',') => Err(format!("{} for several directions", unknown())),
-        "zoned"
-            if rest.split(':').any(|zone| {
-                zone.split_once('/').is_some_and(|(_, size)| size.trim_matches('0').is_empty())
-            }) =>
-        {
-            Err(format!("{} with a zone of 0 %", unknown()))
+        "zoned" | "zoned_abs" if rest.contains(',') => Err(format!("{} for several directions", unknown())),
+        "zoned" | "zoned_abs" => {
+            let block = options.bs_bytes.max(1);
+            let blocks = options.size_bytes / u64::from(options.nrfiles.max(1)) / block;
+            let fit = distribution::zones_fit(text, blocks, block);
+            fit.then_some(())
+                .ok_or_else(|| format!("{}: a zone without a block, or beyond `size`", unknown()))
         }
-        "zoned" => Ok(()),
         _ => Err(unknown()),
     }
 }

@@ -149,10 +149,13 @@ fn what_makes_fio_the_engine_is_named() {
             "filename=x\n[b]\nfilename=x\nsize=1m",
             "jobs that share a file but have different sizes or offsets ([a], line 4)",
         ),
-        ("filename=b.0\n[b]\nsize=1m", "a file named as another job's own ([a], line 4)"),
+        (
+            "filename=1.b\n[b]\nsize=1m",
+            "a file whose name begins with a number and a dot, as native's own do ([a], line 4)",
+        ),
         (
             "filename=x\nverify=crc32c\n[b]\nfilename=x\nsize=64m",
-            "`verify` of a file that other jobs write, or read without it ([a], line 4)",
+            "`verify` of a file that several jobs use and one of them writes ([a], line 4)",
         ),
     ] {
         let text = format!("[a]\nrw=randwrite\nsize=64m\n{text}\n");

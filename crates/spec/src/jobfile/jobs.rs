@@ -114,10 +114,12 @@ fn shared<'s>(
         let extent = |options: &Options| (options.offset_bytes, options.size_bytes);
         let what = if sharers.iter().any(|other| extent(other) != extent(&job.options)) {
             "jobs that share a file but have different sizes or offsets"
-        } else if verified > 0 && (verified < sharers.len() || writers > 1) {
-            "`verify` of a file that other jobs write, or read without it"
-        } else if jobs.iter().any(|other| owns(other, filename)) {
-            "a file named as another job's own"
+        } else if verified > 0 && writers > 0 && sharers.len() > 1 {
+            "`verify` of a file that several jobs use and one of them writes"
+        } else if verified > 1 && sharers.iter().any(|other| other.bs_bytes != job.options.bs_bytes) {
+            "`verify` of one file in blocks of different sizes"
+        } else if numbered(filename) && jobs.iter().any(|other| other.options.filename.is_none()) {
+            "a file whose name begins with a number and a dot, as native's own do"
         } else {
             continue;
         };
@@ -127,10 +129,9 @@ fn shared<'s>(
     Ok(())
 }
 
-/// Whether a job without `filename` has a file of this name.
-fn owns(job: &NamedJob, filename: &str) -> bool {
-    let rest = filename.strip_prefix(job.name.as_str());
-    job.options.filename.is_none() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+/// Whether a file of this name could be the one of a job that names none: those are called `NUMBER.SECTION`.
+fn numbered(filename: &str) -> bool {
+    filename.split_once('.').is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn job<'s>(
