@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{Bench, asked, gzip_share, job_file, options};
 
@@ -80,7 +80,8 @@ fn counts_agree_with_each_other() {
         assert!(points.iter().all(|p| p["start_ms"].as_u64().unwrap() % 100 == 0));
         assert!(points.iter().all(|p| p["p50_ns"].as_u64() <= p["max_ns"].as_u64()));
     }
-    assert!(out.errors.is_empty() && out.messages.is_empty() && !out.shared_files);
+    let unsaid = out.messages.iter().all(|m| m.contains("instructions per I/O are not counted"));
+    assert!(out.errors.is_empty() && unsaid && !out.shared_files, "{:?}", out.messages);
     assert!(raw["cost"]["cpu_ns_per_io"].as_f64().unwrap() > 0.0);
     assert!(out.cpu_user_share.is_some() && out.cpu_system_share.is_some());
 }
@@ -280,4 +281,52 @@ fn blocks_are_written_where_they_are_due() {
     }
     file.read_exact_at(&mut block, (ios + 1) * 4096).unwrap();
     assert!(block.iter().all(|b| *b == 0), "something was written beyond block {ios}");
+}
+
+/// Whatever the machine is busy with: a thread never runs longer than the time there is, and the parts add up.
+#[test]
+fn the_generator_tells_what_it_cost() {
+    let bench = Bench::lent();
+    for (ioengine, jobs) in [("io_uring", 2), ("psync", 1)] {
+        let mut o = native(Rw::Randread);
+        (o.ioengine, o.numjobs) = (ioengine.into(), jobs);
+        let out = run(&bench, &asked(o), 5, 0.4).unwrap();
+        let cost = out.generator.unwrap();
+        let (all, window) = (cost.user_seconds + cost.system_seconds, out.window.seconds());
+        let busiest = cost.busiest_thread_seconds.unwrap();
+        // Looks are taken when completions are seen; a thread that isn't scheduled may look late.
+        assert!(busiest > 0.0 && busiest <= all + 1e-6, "{ioengine}: {cost:?}");
+        assert!(all > 0.0 && window > 0.0);
+        let ios = out.read.as_ref().unwrap().ios as f64;
+        assert!((cost.cpu_ns_per_io.unwrap() - all * 1e9 / ios).abs() < 1.0, "{ioengine}: {cost:?}");
+        assert!(cost.peak_memory_bytes.unwrap() > cost.buffer_bytes.unwrap() && cost.startup_ns.unwrap() > 0);
+        let said = out.messages.iter().filter(|m| m.contains("instructions per I/O are not counted")).count();
+        assert_eq!(
+            said,
+            usize::from(cost.user_instructions_per_io.is_none()),
+            "said once: {:?}",
+            out.messages
+        );
+        assert!(cost.user_instructions_per_io.is_none_or(|n| n > 10.0), "{cost:?}");
+    }
+}
+
+#[test]
+fn the_ceiling_is_measured_on_holes_and_nothing_is_left() {
+    let state = tempfile::tempdir().unwrap();
+    let cancel = AtomicBool::new(false);
+    let each = Duration::from_millis(150);
+    let measured = engine().measure_ceiling(state.path(), 2, each, &cancel).unwrap();
+    assert_eq!((measured.repetitions.len(), measured.bs_bytes, measured.iodepth), (2, 4096, 128));
+    for repetition in &measured.repetitions {
+        assert!(repetition.iops > 0.0, "{measured:?}");
+        assert!(repetition.busiest_thread_share.is_some_and(|s| s > 0.0 && s <= 1.0), "{measured:?}");
+        assert!(repetition.cpu_ns_per_io.is_some_and(|ns| ns > 1.0), "{measured:?}");
+    }
+    assert!(!measured.issued_by.is_empty());
+    assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0, "its file is gone, and its folder");
+    cancel.store(true, Ordering::Relaxed);
+    let error = engine().measure_ceiling(state.path(), 1, each, &cancel).unwrap_err();
+    assert!(matches!(error, EngineError::Cancelled), "{error}");
+    assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
 }

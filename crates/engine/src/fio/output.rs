@@ -2,7 +2,7 @@
 
 use super::json::{Direction, JobReport, Report};
 use crate::errno;
-use record::trial::{ErrorCount, Totals};
+use record::trial::{ErrorCount, GeneratorCost, Totals, Window};
 use std::collections::BTreeMap;
 
 /// What was asked of one job, as far as it decides what its counts mean.
@@ -130,6 +130,19 @@ pub(super) fn errors(report: &Report) -> Vec<ErrorCount> {
 pub(super) fn cpu_share(report: &Report, of: impl Fn(&JobReport) -> Option<f64>) -> Option<f64> {
     let told: Vec<f64> = report.jobs.iter().filter_map(of).collect();
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / 100.0)
+}
+
+/// What generating the load cost, by the shares that fio tells: over its whole run, the ramp included, here taken as even.
+/// `None` where it tells none, and where groups of jobs ran one after the other, so that their shares are of different times.
+pub(super) fn generator(report: &Report, window: Window, ios: u64) -> Option<GeneratorCost> {
+    let first = report.jobs.first()?.group;
+    if report.jobs.iter().any(|job| job.group != first) {
+        return None;
+    }
+    let user_seconds = cpu_share(report, |j| j.user_cpu_percent)? * window.seconds();
+    let system_seconds = cpu_share(report, |j| j.system_cpu_percent)? * window.seconds();
+    let cpu_ns_per_io = (ios > 0).then(|| (user_seconds + system_seconds) * 1e9 / float(ios));
+    Some(GeneratorCost { user_seconds, system_seconds, cpu_ns_per_io, ..GeneratorCost::default() })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts, bytes and milliseconds are far below 2^52")]

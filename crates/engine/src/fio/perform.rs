@@ -89,6 +89,7 @@ impl Engine for FioEngine {
             messages.extend(mixed::bytes_note(options, report, totals));
         }
         let tolerated = options.is_some_and(|o| verify::is_tolerated(o, &errors));
+        let ios = [&counted.read, &counted.write, &counted.trim].into_iter().flatten().map(|t| t.ios).sum();
         let output = EngineOutput {
             engine,
             argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
@@ -100,7 +101,7 @@ impl Engine for FioEngine {
             write: counted.write,
             trim: counted.trim,
             verified,
-            generator: None,
+            generator: output::generator(report, counted.window, ios),
             errors,
             cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
             cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),

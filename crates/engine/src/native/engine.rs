@@ -10,7 +10,7 @@ use crate::data::check_in_place;
 use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::Region;
-use record::trial::{EngineOutput, ErrorCount, Totals, Window};
+use record::trial::{EngineOutput, ErrorCount, GeneratorCost, Totals, Window};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +35,11 @@ impl Default for NativeEngine {
 impl NativeEngine {
     /// The hidden verb that the program answers with [`super::serve`].
     pub const VERB: &str = "engine-native";
+
+    /// Program and arguments.
+    pub(crate) fn worker(&self) -> &[OsString] {
+        &self.worker
+    }
 
     /// With another program that calls [`super::serve`] with its last argument.
     #[must_use]
@@ -184,11 +189,26 @@ fn output(
         write: task.writes().then(|| totals(&report.write, window)),
         trim: task.trims().then(|| totals(&report.trim, window)),
         verified: report.verified.clone(),
-        generator: None,
+        generator: Some(generator(report)),
         errors,
         cpu_user_share: share(report.cost.user_seconds),
         cpu_system_share: share(report.cost.system_seconds),
         shared_files: false,
+    }
+}
+
+/// What the worker itself cost.
+fn generator(report: &Report) -> GeneratorCost {
+    let cost = &report.cost;
+    GeneratorCost {
+        user_seconds: cost.user_seconds,
+        system_seconds: cost.system_seconds,
+        busiest_thread_seconds: cost.busiest_thread_seconds,
+        cpu_ns_per_io: cost.cpu_ns_per_io,
+        user_instructions_per_io: cost.user_instructions_per_io,
+        peak_memory_bytes: Some(cost.peak_memory_bytes),
+        buffer_bytes: Some(cost.buffer_bytes),
+        startup_ns: Some(report.startup_ns),
     }
 }
 

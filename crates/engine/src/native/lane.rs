@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::hang::Watch;
+use super::meter::Used;
 use super::proof::Proof;
 use super::tally::{Kind, Span, Tally};
 use super::task::{JobTask, Place, Task};
@@ -58,6 +59,8 @@ pub(crate) struct Start {
 /// What a lane ends with.
 pub(crate) struct Finished {
     pub(crate) tally: Tally,
+    /// What it cost.
+    pub(crate) used: Used,
     /// Whether it went over its data, and once was enough.
     pub(crate) over: bool,
     /// What `verify` found, and what is to be read back.

@@ -6,6 +6,7 @@ use super::clock::Clock;
 use super::content::Content;
 use super::hang;
 use super::lane::{Finished, HUNG_NS, Shared, Start};
+use super::meter::{Helpers, Meter};
 use super::proof::Proof;
 use super::sources::{Next, Sources};
 use super::tally::{Failure, Kind, Tally};
@@ -139,6 +140,7 @@ impl Ring {
         let (number, job) = job;
         let depth = job.iodepth.max(1);
         let tally = Tally::new(start.span);
+        let meter = Meter::new(start.span, Helpers::OfTheProcess);
         let (mut submitter, sq, cq) = self.ring.split();
         // Only saves the kernel a look-up per call.
         let _ = submitter.register_ring_fd();
@@ -150,6 +152,7 @@ impl Ring {
             now_ns: start.clock.now_ns(),
             clock: start.clock,
             tally,
+            meter,
             sq,
             cq,
             maker: Maker { buffers: &mut self.buffers, slots_per_piece: self.slots_per_piece },
@@ -164,7 +167,9 @@ impl Ring {
             hang_told_ns: 0,
         };
         let ended = flight.run(&submitter, sources);
-        let Flight { tally, clock, over, cannot_trim, content, .. } = flight;
+        let Flight { tally, meter, clock, over, cannot_trim, content, .. } = flight;
+        let end_ns = clock.now_ns();
+        let used = meter.close(end_ns);
         // The file is let go now: what a dying ring holds keeps a file system busy for a while.
         let _ = submitter.unregister_files();
         ended?;
@@ -175,7 +180,7 @@ impl Ring {
             return Err(why);
         }
         let proof = content.into_faults().map(|faults| Proof { job: number, faults, books: Vec::new() });
-        Ok(Finished { tally, over, proof, end_ns: clock.now_ns() })
+        Ok(Finished { tally, used, over, proof, end_ns })
     }
 }
 
@@ -275,6 +280,7 @@ struct Flight<'r, 's> {
     now_ns: u64,
     clock: Clock,
     tally: Tally,
+    meter: Meter,
     sq: SubmissionQueue<'r>,
     cq: CompletionQueue<'r>,
     maker: Maker<'r>,
@@ -400,6 +406,7 @@ impl Flight<'_, '_> {
         self.now_ns = self.clock.now_ns();
         if self.tally.is_over(self.now_ns) {
             self.tally.roll(self.now_ns);
+            self.meter.look(self.now_ns);
             self.clock.adjust();
             if self.now_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
                 self.look_for_hangs();

@@ -63,7 +63,7 @@ fn places(members: &[Member<'_>]) -> Vec<Vec<Place>> {
     members.iter().map(|member| member.regions.iter().map(place).collect()).collect()
 }
 
-fn of_options(name: &str, options: &Options, places: Vec<Place>) -> Result<JobTask, String> {
+pub(crate) fn of_options(name: &str, options: &Options, places: Vec<Place>) -> Result<JobTask, String> {
     let other = other(options)?;
     if let Some(other) = options.verify.as_ref().filter(|verify| *verify != "crc32c") {
         return Err(lacks(&format!("verify: {other}, only crc32c")));

@@ -243,6 +243,12 @@ impl ErrorSeen {
 pub(crate) struct Cost {
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
+    /// Of these, the busiest lane's own thread.
+    #[serde(default)]
+    pub(crate) busiest_thread_seconds: Option<f64>,
+    /// In user mode, by completed I/O.
+    #[serde(default)]
+    pub(crate) user_instructions_per_io: Option<f64>,
     /// CPU time of the whole worker, system included, by completed I/O.
     pub(crate) cpu_ns_per_io: Option<f64>,
     /// Resident memory at its highest, I/O buffers included.

@@ -5,6 +5,7 @@ use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
 use super::lane::{Finished, Shared, Start};
+use super::meter::{Helpers, Meter};
 use super::proof::Proof;
 use super::sources::{Next, Sources};
 use super::tally::{Failure, Kind, Tally};
@@ -43,6 +44,7 @@ impl Thread<'_> {
     pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, String> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);
+        let mut meter = Meter::new(start.span, Helpers::None);
         let watches = self.lock(|sources| sources.watches());
         let waiting = self.shared.watch.thread(self.number);
         let end_ns = start.span.end_ns;
@@ -75,6 +77,7 @@ impl Thread<'_> {
             now_ns = clock.now_ns();
             if tally.is_over(now_ns) {
                 tally.roll(now_ns);
+                meter.look(now_ns);
                 clock.adjust();
             }
             match done {
@@ -91,7 +94,8 @@ impl Thread<'_> {
         }
         let faults = std::mem::replace(&mut self.content, Content::Plain(None)).into_faults();
         let proof = faults.map(|faults| Proof { job: self.number, faults, books: Vec::new() });
-        Ok(Finished { tally, over, proof, end_ns: clock.now_ns() })
+        let end_ns = clock.now_ns();
+        Ok(Finished { tally, used: meter.close(end_ns), over, proof, end_ns })
     }
 
     fn next(&mut self, now_ns: u64) -> Next {

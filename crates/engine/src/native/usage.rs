@@ -1,26 +1,67 @@
-//! What this process has used.
+//! What this process, or one of its threads, has used.
 
-/// CPU time of all its threads, the kernel's helpers included, and memory.
+use std::ops::Sub;
+
+/// CPU time, and memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
+    /// Of the whole process.
     pub(crate) peak_memory_bytes: u64,
 }
 
 impl Usage {
-    /// Until now.
+    /// All threads until now, ended ones too, and the kernel's helpers: io_uring's workers and its submitting thread are
+    /// threads of the process (Linux 5.12 and newer).
+    pub(crate) fn of_process() -> Self {
+        Self::of(libc::RUSAGE_SELF)
+    }
+
+    /// The calling thread alone, until now.
+    pub(crate) fn of_thread() -> Self {
+        Self::of(libc::RUSAGE_THREAD)
+    }
+
     #[expect(unsafe_code, reason = "getrusage isn't to be had otherwise")]
-    pub(crate) fn now() -> Self {
+    fn of(whom: libc::c_int) -> Self {
         // SAFETY: a struct of integers, for which all zeros are a value.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: the pointer is to a live struct of the type the call fills.
-        unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+        unsafe { libc::getrusage(whom, &raw mut usage) };
         Self {
             user_seconds: seconds(usage.ru_utime),
             system_seconds: seconds(usage.ru_stime),
             // In KiB on Linux.
             peak_memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+        }
+    }
+
+    /// User and system.
+    pub(crate) fn cpu_seconds(self) -> f64 {
+        self.user_seconds + self.system_seconds
+    }
+
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            user_seconds: self.user_seconds + other.user_seconds,
+            system_seconds: self.system_seconds + other.system_seconds,
+            peak_memory_bytes: self.peak_memory_bytes.max(other.peak_memory_bytes),
+        }
+    }
+}
+
+impl Sub for Usage {
+    type Output = Self;
+
+    /// What was used since an earlier look. The kernel splits time into user and system anew at each look, so that one of them
+    /// may seem to have gone back a little.
+    fn sub(self, first: Self) -> Self {
+        Self {
+            user_seconds: (self.user_seconds - first.user_seconds).max(0.0),
+            system_seconds: (self.system_seconds - first.system_seconds).max(0.0),
+            peak_memory_bytes: self.peak_memory_bytes,
         }
     }
 }
@@ -36,13 +77,28 @@ mod tests {
 
     #[test]
     fn work_takes_time_and_memory() {
-        let before = Usage::now();
+        let (process, thread) = (Usage::of_process(), Usage::of_thread());
         let mut x = 1_u64;
-        while Usage::now().user_seconds + Usage::now().system_seconds
-            <= before.user_seconds + before.system_seconds
-        {
+        while (Usage::of_thread() - thread).cpu_seconds() <= 0.001 {
             (0..1000).for_each(|i| x = std::hint::black_box(x.wrapping_mul(3) + i));
         }
-        assert!(Usage::now().peak_memory_bytes > 1 << 20);
+        let used = Usage::of_process() - process;
+        assert!(used.cpu_seconds() > 0.0 && used.peak_memory_bytes > 1 << 20, "{used:?}");
+    }
+
+    #[test]
+    fn a_thread_is_told_from_its_process() {
+        let alone = std::thread::spawn(|| {
+            let first = Usage::of_thread();
+            let mut x = 1_u64;
+            while (Usage::of_thread() - first).cpu_seconds() <= 0.02 {
+                (0..1000).for_each(|i| x = std::hint::black_box(x.wrapping_mul(3) + i));
+            }
+        });
+        let before = Usage::of_thread();
+        alone.join().unwrap();
+        // This one only waited.
+        assert!((Usage::of_thread() - before).cpu_seconds() < 0.02);
+        assert!(Usage::of_process().cpu_seconds() >= 0.02);
     }
 }

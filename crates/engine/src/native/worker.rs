@@ -5,6 +5,7 @@ use super::clock::{Clock, monotonic_ns};
 use super::content::Content;
 use super::hang::Watch;
 use super::lane::{Finished, Shared, Start, open};
+use super::meter::{self, Helpers, Meter, Used};
 use super::proof::read_back;
 use super::ring::{NoRing, Ring, probe};
 use super::sources::Sources;
@@ -143,20 +144,14 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
         };
         let start = begin(task, clock);
         starts.iter().for_each(|gate| drop(gate.send(start.clone())));
-        let watched = watch(&start, (&said, &hung), &mut messages, err);
+        watch((&said, &hung), &mut messages, err);
         let mut finished = join(handles)?;
         let verified = read_back(task, &mut finished, &mut |message| {
             let _ = writeln!(err, "{message}");
             messages.push(message);
         })?;
-        let cost = Cost { buffer_bytes, ..watched };
-        Ok(report(
-            task,
-            &start,
-            finished,
-            stop.load(Ordering::Relaxed),
-            Made { issued_by, messages, cost, verified },
-        ))
+        let made = Made { issued_by, messages, buffer_bytes, verified };
+        Ok(report(task, &start, finished, stop.load(Ordering::Relaxed), made))
     })
 }
 
@@ -164,7 +159,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
 struct Made {
     issued_by: String,
     messages: Vec<String>,
-    cost: Cost,
+    buffer_bytes: u64,
     verified: Option<Verified>,
 }
 
@@ -326,6 +321,8 @@ fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: F
     let (number, asked) = job;
     if asked.end_fsync && asked.rw.writes() && !shared.stopped() {
         let waiting = shared.watch.thread(number);
+        let helpers = if finished.used.process.is_some() { Helpers::OfTheProcess } else { Helpers::None };
+        let meter = Meter::at_once(helpers);
         for file in files {
             waiting.begin(Kind::Sync, 0, monotonic_ns());
             let flushed = file.sync_all();
@@ -336,6 +333,7 @@ fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: F
             }
         }
         finished.end_ns = monotonic_ns();
+        finished.used = finished.used.and_then(meter.close(finished.end_ns));
     }
     finished
 }
@@ -370,51 +368,20 @@ fn begin(task: &Task, mut clock: Clock) -> Start {
     Start { begin_ns, span, clock }
 }
 
-/// Passes on what the lanes say until all have ended, and takes the process's CPU time over the measured time.
-fn watch(
-    start: &Start,
-    (said, hung): (&Receiver<String>, &Watch),
-    messages: &mut Vec<String>,
-    err: &mut dyn Write,
-) -> Cost {
+/// Passes on what the lanes say, and what hangs, until all have ended.
+fn watch((said, hung): (&Receiver<String>, &Watch), messages: &mut Vec<String>, err: &mut dyn Write) {
     // The node reads this if it has to give up on us; losing it loses nothing else.
     let mut tell = |message: String| {
         let _ = writeln!(err, "{message}");
         messages.push(message);
     };
-    let mut first: Option<Usage> = None;
-    let mut last: Option<Usage> = None;
     loop {
-        let now_ns = monotonic_ns();
-        if first.is_none() && now_ns >= start.span.start_ns {
-            first = Some(Usage::now());
-        }
-        if last.is_none() && now_ns >= start.span.end_ns {
-            last = Some(Usage::now());
-        }
-        let next_ns = if first.is_none() {
-            start.span.start_ns
-        } else if last.is_none() {
-            start.span.end_ns
-        } else {
-            now_ns + LOOK_NS
-        };
-        hung.hangs(now_ns).into_iter().for_each(&mut tell);
-        let patience_ns = next_ns.saturating_sub(now_ns).min(LOOK_NS);
-        match said.recv_timeout(Duration::from_nanos(patience_ns)) {
+        hung.hangs(monotonic_ns()).into_iter().for_each(&mut tell);
+        match said.recv_timeout(Duration::from_nanos(LOOK_NS)) {
             Ok(message) => tell(message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-    }
-    let ended = Usage::now();
-    let (first, last) =
-        (first.unwrap_or(ended), if start.span.open_end { ended } else { last.unwrap_or(ended) });
-    Cost {
-        user_seconds: last.user_seconds - first.user_seconds,
-        system_seconds: last.system_seconds - first.system_seconds,
-        peak_memory_bytes: ended.peak_memory_bytes,
-        ..Cost::default()
     }
 }
 
@@ -426,7 +393,29 @@ fn join(handles: Vec<Lane<'_>>) -> Result<Vec<Finished>, String> {
     Ok(finished)
 }
 
+/// What the lanes used, by I/O; why something wasn't counted goes to `messages`.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn cost(used: &meter::Sum, ios: u64, buffer_bytes: u64, messages: &mut Vec<String>) -> Cost {
+    let per_io = |value: f64| (ios > 0).then(|| value / ios as f64);
+    let instructions = match &used.instructions {
+        Some(Ok(counted)) => Some(*counted),
+        Some(Err(why)) => {
+            messages.push(format!("the generator's instructions per I/O are not counted: {why}"));
+            None
+        }
+        None => None,
+    };
+    Cost {
+        user_seconds: used.user_seconds,
+        system_seconds: used.system_seconds,
+        busiest_thread_seconds: used.busiest_thread_seconds,
+        cpu_ns_per_io: per_io((used.user_seconds + used.system_seconds) * 1e9),
+        user_instructions_per_io: instructions.and_then(per_io),
+        peak_memory_bytes: Usage::of_process().peak_memory_bytes,
+        buffer_bytes,
+    }
+}
+
 fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, made: Made) -> Report {
     let last_ns = finished.iter().map(|f| f.end_ns).max().unwrap_or(start.begin_ns);
     // A load that an error or the end of its data ended was measured only until then.
@@ -438,13 +427,12 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     } else {
         start.span.end_ns
     };
-    let tallies: Vec<Tally> = finished.into_iter().map(|f| f.tally).collect();
+    let (tallies, used): (Vec<Tally>, Vec<Used>) = finished.into_iter().map(|f| (f.tally, f.used)).unzip();
     let sum = sum(tallies);
     let [read, write, trim, sync]: [Side; 4] = sum.sides;
     let [read_series, write_series, trim_series, _] = sum.series;
-    let Made { issued_by, messages, mut cost, verified } = made;
-    let ios = read.ios + write.ios + trim.ios;
-    cost.cpu_ns_per_io = (ios > 0).then(|| (cost.user_seconds + cost.system_seconds) * 1e9 / ios as f64);
+    let Made { issued_by, mut messages, buffer_bytes, verified } = made;
+    let cost = cost(&meter::sum(&used), read.ios + write.ios + trim.ios, buffer_bytes, &mut messages);
     Report {
         issued_by,
         clock: start.clock.name().to_owned(),

@@ -1,6 +1,7 @@
-use super::{Asked, Span, cpu_share, errors, span, totals};
+use super::{Asked, Span, cpu_share, errors, generator, span, totals};
 use crate::fio::json::{Direction, JobReport, Report};
 use record::latency::LatencyHistogram;
+use record::trial::Window;
 
 const FREE: fn(&JobReport) -> Asked = |_| Asked { seconds: None, ramp: false, final_flush: false };
 
@@ -107,4 +108,21 @@ fn cpu_is_summed() {
     let share = cpu_share(&report(vec![job(Some(50.0)), job(Some(75.0)), job(None)]), |j| j.user_cpu_percent);
     assert!(near(share.unwrap(), 1.25));
     assert_eq!(cpu_share(&report(vec![job(None)]), |j| j.user_cpu_percent), None);
+}
+
+#[test]
+fn the_cost_is_what_fio_tells_over_the_measured_time() {
+    let job = |group| JobReport {
+        user_cpu_percent: Some(10.0),
+        system_cpu_percent: Some(40.0),
+        group: Some(group),
+        ..JobReport::default()
+    };
+    let window = Window { start_ns: 5_000_000_000, end_ns: 25_000_000_000 };
+    let cost = generator(&report(vec![job(0), job(0)]), window, 2_000_000).unwrap();
+    assert!(near(cost.user_seconds, 4.0) && near(cost.system_seconds, 16.0));
+    assert!(near(cost.cpu_ns_per_io.unwrap(), 10_000.0));
+    assert_eq!((cost.busiest_thread_seconds, cost.peak_memory_bytes), (None, None), "fio doesn't tell");
+    assert_eq!(generator(&report(vec![job(0), job(1)]), window, 1), None, "one after the other");
+    assert_eq!(generator(&report(vec![JobReport::default()]), window, 1), None);
 }

@@ -1,0 +1,386 @@
+//! The most that the engine makes on this machine: reads of holes, where no device is asked. It is kept, so that a trial near
+//! it can be told from a slow storage.
+
+use super::engine::NativeEngine;
+use super::subset;
+use super::task::{Place, Report, Task};
+use crate::error::EngineError;
+use crate::process::{self, GRACE, Order, Why};
+use crate::regions::DATA_PREFIX;
+use record::environment::{Ceiling, Environment};
+use record::version::FormatVersion;
+use record::workload::{Options, Rw};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Version of the file that keeps it.
+///
+/// * 1.0: first.
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Its name in the state folder.
+const FILE: &str = "native-ceiling.json";
+
+/// What is read: small blocks of a hole, with a queue that is never empty.
+const BLOCK_BYTES: u64 = 4096;
+const DEPTH: u32 = 128;
+/// Large enough that a page cache of it would be seen, small enough for any file system.
+const FILE_BYTES: u64 = 256 << 20;
+
+/// Before each repetition.
+const RAMP: Duration = Duration::from_millis(200);
+
+/// One measurement of the ceiling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repetition {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Share of the time that the job's thread ran.
+    pub busiest_thread_share: Option<f64>,
+    /// CPU time per I/O.
+    pub cpu_ns_per_io: Option<f64>,
+    /// Instructions in user mode per I/O.
+    pub user_instructions_per_io: Option<f64>,
+}
+
+/// All of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// In the order they were made.
+    pub repetitions: Vec<Repetition>,
+    /// How I/O was issued.
+    pub issued_by: String,
+    /// O_DIRECT: where the file system takes it.
+    pub direct: bool,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// I/Os in flight.
+    pub iodepth: u32,
+}
+
+/// What is kept of an earlier measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// Nothing, or nothing that can be read.
+    Nothing,
+    /// Of this machine as it is now.
+    Current(Ceiling),
+    /// Of another kernel, CPU model or version of diskproof: which.
+    Stale(String),
+}
+
+/// A ceiling can't be kept.
+#[derive(Debug, Error)]
+#[error("can't keep the ceiling in {}", .path.display())]
+pub struct KeepError {
+    path: PathBuf,
+    source: std::io::Error,
+}
+
+/// The file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Document {
+    format: FormatVersion,
+    /// It is of these; another one makes it stale.
+    kernel: Option<String>,
+    cpu_model: Option<String>,
+    diskproof: String,
+    ceiling: Ceiling,
+}
+
+/// A file of holes in a folder of its own, removed at the end.
+struct Hole {
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Hole {
+    fn make(state: &Path) -> Result<Self, EngineError> {
+        let folder = state.join("scratch").join(format!("ceiling-{}", std::process::id()));
+        let io = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| EngineError::Io { action, path, source }
+        };
+        fs::create_dir_all(&folder).map_err(io("make", &folder))?;
+        let file = folder.join(format!("{DATA_PREFIX}ceiling"));
+        let hole = Self { folder, file };
+        let made = File::create(&hole.file).map_err(io("make", &hole.file))?;
+        made.set_len(FILE_BYTES).map_err(io("make", &hole.file))?;
+        Ok(hole)
+    }
+
+    fn takes_direct(&self) -> bool {
+        let flags = i32::try_from(OFlags::DIRECT.bits()).unwrap_or(0);
+        OpenOptions::new().read(true).custom_flags(flags).open(&self.file).is_ok()
+    }
+}
+
+impl Drop for Hole {
+    fn drop(&mut self) {
+        // Only text and holes of ours: what can't be removed costs no space.
+        let _ = fs::remove_dir_all(&self.folder);
+        let _ = self.folder.parent().map(fs::remove_dir);
+    }
+}
+
+impl NativeEngine {
+    /// Measures how many I/Os one job makes where there is no storage: random reads of a hole in a file in the state folder,
+    /// several times, each by a process of its own.
+    ///
+    /// # Errors
+    /// The folder can't be written, or the worker failed.
+    pub fn measure_ceiling(
+        &self,
+        state: &Path,
+        repetitions: u32,
+        each: Duration,
+        cancel: &AtomicBool,
+    ) -> Result<Measured, EngineError> {
+        let hole = Hole::make(state)?;
+        let direct = hole.takes_direct();
+        let mut measured = Measured {
+            repetitions: Vec::new(),
+            issued_by: String::new(),
+            direct,
+            bs_bytes: BLOCK_BYTES,
+            iodepth: DEPTH,
+        };
+        for seed in 0..repetitions {
+            let report = self.once(&hole, task(&hole, direct, each, seed)?, cancel)?;
+            measured.repetitions.push(repetition(&report));
+            measured.issued_by = report.issued_by;
+        }
+        Ok(measured)
+    }
+
+    fn once(&self, hole: &Hole, task: Task, cancel: &AtomicBool) -> Result<Report, EngineError> {
+        let path = hole.folder.join("task.json");
+        let text = serde_json::to_string(&task).unwrap_or_default();
+        fs::write(&path, text).map_err(|source| EngineError::Io {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+        let argv: Vec<OsString> = self.worker().iter().cloned().chain([path.into_os_string()]).collect();
+        let expected = Duration::from_nanos(task.ramp_ns.saturating_add(task.trial_ns));
+        let ended = process::run(&Order {
+            argv: argv.clone(),
+            scratch: &hole.folder,
+            cgroup_procs: None,
+            cancel,
+            expected,
+            patience: Duration::from_secs(30),
+            grace: GRACE,
+            started: &|_| {},
+            tick: &|_| {},
+        })?;
+        if ended.why == Why::Cancelled {
+            return Err(EngineError::Cancelled);
+        }
+        let report: Option<Report> = serde_json::from_str(&ended.stdout).ok();
+        report.filter(|r| r.errors.is_empty() && r.read.ios > 0).ok_or_else(|| EngineError::Failed {
+            argv: process::quoted(&argv),
+            ended: process::describe(ended.status),
+            errors: Vec::new(),
+            messages: ended.stderr.lines().map(str::to_owned).collect(),
+            output: None,
+        })
+    }
+}
+
+fn task(hole: &Hole, direct: bool, each: Duration, seed: u32) -> Result<Task, EngineError> {
+    let options = Options {
+        iodepth: DEPTH,
+        direct,
+        ioengine: "io_uring".to_owned(),
+        ..Options::new(Rw::Randread, BLOCK_BYTES, FILE_BYTES)
+    };
+    let place = Place {
+        number: 0,
+        path: hole.file.clone(),
+        offset_bytes: 0,
+        size_bytes: FILE_BYTES,
+        block_device: false,
+    };
+    let refused = |reason| EngineError::Refused { workload: "ceiling".to_owned(), reason };
+    Ok(Task {
+        jobs: vec![subset::of_options("ceiling", &options, vec![place]).map_err(refused)?],
+        invalidate: false,
+        seed: seed.into(),
+        proof: 0,
+        ramp_ns: u64::try_from(RAMP.as_nanos()).unwrap_or(0),
+        trial_ns: u64::try_from(each.as_nanos()).unwrap_or(u64::MAX),
+        asked_ns: super::clock::monotonic_ns(),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds are far below 2^52")]
+fn repetition(report: &Report) -> Repetition {
+    let seconds = report.end_ns.saturating_sub(report.start_ns) as f64 / 1e9;
+    let busiest = report.cost.busiest_thread_seconds;
+    Repetition {
+        iops: if seconds > 0.0 { report.read.ios as f64 / seconds } else { 0.0 },
+        busiest_thread_share: busiest.filter(|_| seconds > 0.0).map(|busy| (busy / seconds).min(1.0)),
+        cpu_ns_per_io: report.cost.cpu_ns_per_io,
+        user_instructions_per_io: report.cost.user_instructions_per_io,
+    }
+}
+
+/// Where it is kept.
+#[must_use]
+pub fn path(state: &Path) -> PathBuf {
+    state.join(FILE)
+}
+
+/// Keeps a ceiling for later runs on this machine, instead of an earlier one.
+///
+/// # Errors
+/// The state folder can't be written.
+pub fn keep(state: &Path, machine: &Environment, ceiling: &Ceiling) -> Result<(), KeepError> {
+    let path = path(state);
+    let document = Document {
+        format: FORMAT,
+        kernel: machine.kernel.clone(),
+        cpu_model: machine.cpu_model.clone(),
+        diskproof: env!("CARGO_PKG_VERSION").to_owned(),
+        ceiling: ceiling.clone(),
+    };
+    write(state, &path, &document).map_err(|source| KeepError { path, source })
+}
+
+/// Whole or not at all: a reader never sees half of it.
+fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> {
+    fs::create_dir_all(state)?;
+    let beside = path.with_extension(format!("json.{}", std::process::id()));
+    let text = serde_json::to_vec_pretty(document)?;
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// What is kept, and whether it is still of this machine.
+#[must_use]
+pub fn kept(state: &Path, machine: &Environment) -> Kept {
+    let document = fs::read(path(state)).ok().and_then(|text| serde_json::from_slice::<Document>(&text).ok());
+    let Some(document) = document.filter(|d| FORMAT.reads(d.format)) else { return Kept::Nothing };
+    let was = |what: &str, then: Option<&str>, now: Option<&str>| {
+        (then != now).then(|| {
+            format!(
+                "it was measured with {what} {}, now it is {}",
+                then.unwrap_or("unknown"),
+                now.unwrap_or("unknown")
+            )
+        })
+    };
+    let own = env!("CARGO_PKG_VERSION");
+    let differs = was("kernel", document.kernel.as_deref(), machine.kernel.as_deref())
+        .or_else(|| was("CPU", document.cpu_model.as_deref(), machine.cpu_model.as_deref()))
+        .or_else(|| was("diskproof", Some(&document.diskproof), Some(own)));
+    match differs {
+        Some(why) => Kept::Stale(why),
+        None => Kept::Current(document.ceiling),
+    }
+}
+
+/// What is kept and still of this machine.
+#[must_use]
+pub fn current(state: &Path, machine: &Environment) -> Option<Ceiling> {
+    match kept(state, machine) {
+        Kept::Current(ceiling) => Some(ceiling),
+        Kept::Nothing | Kept::Stale(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, current, keep, kept, path};
+    use record::environment::{Ceiling, Environment};
+
+    fn machine() -> Environment {
+        let text = |s: &str| Some(s.to_owned());
+        Environment { kernel: text("6.1.0"), cpu_model: text("Example CPU"), ..Environment::default() }
+    }
+
+    fn ceiling(iops: f64) -> Ceiling {
+        Ceiling {
+            measured_unix_ms: 1_795_000_000_000,
+            rw: "randread".to_owned(),
+            bs_bytes: 4096,
+            iodepth: 128,
+            direct: true,
+            issued_by: "io_uring".to_owned(),
+            fs_type: Some("ext4".to_owned()),
+            iops,
+            low: None,
+            high: None,
+            confidence: 0.95,
+            repetitions: vec![iops],
+            busiest_thread_share: Some(0.98),
+            cpu_ns_per_io: Some(1000.0),
+            user_instructions_per_io: None,
+        }
+    }
+
+    #[test]
+    fn the_latest_is_kept_and_read_back() {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(kept(state.path(), &machine()), Kept::Nothing);
+        keep(state.path(), &machine(), &ceiling(1e5)).unwrap();
+        keep(state.path(), &machine(), &ceiling(2e5)).unwrap();
+        assert_eq!(kept(state.path(), &machine()), Kept::Current(ceiling(2e5)));
+        assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn another_kernel_cpu_or_version_makes_it_stale() {
+        let state = tempfile::tempdir().unwrap();
+        keep(state.path(), &machine(), &ceiling(1e5)).unwrap();
+        let newer = Environment { kernel: Some("6.2.0".to_owned()), ..machine() };
+        let why = "it was measured with kernel 6.1.0, now it is 6.2.0".to_owned();
+        assert_eq!(kept(state.path(), &newer), Kept::Stale(why));
+        let moved = Environment { cpu_model: None, ..machine() };
+        assert!(matches!(kept(state.path(), &moved), Kept::Stale(why) if why.contains("now it is unknown")));
+        assert_eq!(current(state.path(), &moved), None);
+        let text = std::fs::read_to_string(path(state.path())).unwrap();
+        let version = format!("\"diskproof\": \"{}\"", env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&version), "{text}");
+        std::fs::write(path(state.path()), text.replace(&version, "\"diskproof\": \"0.0.1\"")).unwrap();
+        assert!(
+            matches!(kept(state.path(), &machine()), Kept::Stale(why) if why.contains("diskproof 0.0.1"))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_nothing() {
+        let state = tempfile::tempdir().unwrap();
+        std::fs::write(path(state.path()), "{").unwrap();
+        assert_eq!(kept(state.path(), &machine()), Kept::Nothing);
+        keep(state.path(), &machine(), &ceiling(1e5)).unwrap();
+        let text = std::fs::read_to_string(path(state.path())).unwrap();
+        std::fs::write(path(state.path()), text.replace("\"major\": 1", "\"major\": 2")).unwrap();
+        assert_eq!(kept(state.path(), &machine()), Kept::Nothing, "of a newer format");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = keep(&file, &machine(), &ceiling(1e5)).unwrap_err();
+        assert!(error.to_string().contains("file/native-ceiling.json"), "{error}");
+    }
+}
