@@ -34,6 +34,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -s q -l quiet -d 'The 
 complete -c diskproof -n "__fish_diskproof_needs_command" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_needs_command" -s V -l version -d 'Print version'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "quick" -d 'What does this directory\'s storage really do? About a minute, no root, no file'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "calibrate" -d 'Does the native engine say what fio says? Both measure the same ground in turn'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "new" -d 'Write a commented experiment to start from'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment, and answer its question'
@@ -62,6 +63,27 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l iops -d 'Limit of the emulated volume, reads and writes each' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l workload -d 'Only these workloads; repeatable' -r -f -a "randread-d1\t'Random reads of 4k, one at a time'
+randread\t'Random reads of 4k, 16 in flight'
+randwrite\t'Random writes of 4k, 16 in flight'
+read\t'Sequential reads of 128k, 4 in flight'
+mix\t'70 % reads, 30 % writes of 4k, random, 16 in flight'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l seconds -d 'Measured seconds per trial' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l rounds -d 'Rounds: each measures everything once by each engine' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l size -d 'Bytes of data, e.g. 512m; default: 128m on an emulated volume, 1g on a disk, from free space in a directory' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l rate-margin -d 'Difference in percent that still counts as the same, of IOPS and bandwidth' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l latency-margin -d 'Difference in percent that still counts as the same, of latencies' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l run -d 'Measure nothing: judge the trials of this run (its name, how it begins, or `latest`)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l json -d 'Print the judgement as one JSON document, format diskproof.agreement/1.0 (docs/calibrate.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l kind -d 'What it starts from' -r -f -a "emulated\t'Emulated volumes with IOPS limits (needs root)'
 directory\t'A lent directory (needs no root)'
 disks\t'Real disks, claimed beforehand (needs root, overwrites them)'"

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod calibrate;
 pub(crate) mod claim;
 pub(crate) mod completions;
 pub(crate) mod devices;

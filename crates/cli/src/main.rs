@@ -45,6 +45,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Generate(generate) => commands::generate::generate(&generate.folder),
         Verb::Plan(plan) => commands::plan::plan(&plan, &settings?),
         Verb::Quick(quick) => commands::quick::quick(&quick, &settings?),
+        Verb::Calibrate(calibrate) => commands::calibrate::calibrate(&calibrate, &settings?),
         Verb::Run(run) => commands::run::run(&run, &settings?),
         Verb::Resume(resume) => commands::resume::resume(&resume, &settings?),
         Verb::Show(show) => commands::show::show(&show, &settings?),

@@ -57,8 +57,9 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "quick",
+    "calibrate",
     "new",
     "plan",
     "run",
@@ -89,7 +90,19 @@ fn every_verb_has_help() {
         assert_eq!(answer.code, 0, "{verb}: {}", answer.err);
         assert!(answer.out.contains(&format!("Usage: diskproof {verb}")), "{verb}: {}", answer.out);
     }
-    for verb in ["quick", "new", "plan", "run", "resume", "show", "export", "undo", "claim", "completions"] {
+    for verb in [
+        "quick",
+        "calibrate",
+        "new",
+        "plan",
+        "run",
+        "resume",
+        "show",
+        "export",
+        "undo",
+        "claim",
+        "completions",
+    ] {
         assert!(Home::new().diskproof(&[verb, "--help"]).out.contains("Examples:"), "{verb} has no examples");
     }
 }
@@ -350,6 +363,76 @@ fn quick_refuses_what_is_no_directory() {
     }
     let nothing = home.diskproof(&["quick", "/proc"]);
     assert_eq!(nothing.code, 3, "{}", nothing.err);
+}
+
+#[test]
+fn calibrate_refuses_what_it_can_not_measure_or_judge() {
+    let home = Home::new();
+    for (args, code, said) in [
+        (&["nvme-nobody"][..], 2, "neither a directory nor the name of a disk"),
+        (&["/proc"], 3, "no file can be made in /proc"),
+        (&["--run", "latest"], 2, "no run is kept yet"),
+        (&[".", "--iops", "80"], 2, "cannot be used with"),
+        (&[".", "--run", "latest"], 2, "cannot be used with"),
+        (&[".", "--workload", "copy"], 2, "possible values"),
+        (&[".", "--rate-margin", "0"], 2, "more than 0"),
+        (&[".", "--size", "1MB"], 2, "1MB"),
+    ] {
+        let answer = home.diskproof(&[&["calibrate"], args].concat());
+        assert_eq!(answer.code, code, "{args:?}: {}", answer.err);
+        assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
+    }
+    if !testkit::is_root() {
+        let answer = home.diskproof(&["calibrate", "--sudo", "never"]);
+        assert_eq!(answer.code, 3, "{}", answer.err);
+    }
+    assert!(!home.path().join(".local").exists(), "what is refused leaves no store");
+}
+
+/// Really, on a lent directory, for as short as can be: what it says is complete; whether they agree depends on the machine.
+#[test]
+fn calibrate_measures_a_lent_directory_by_both_engines() {
+    if host::resolve(host::Tool::Fio).is_err() {
+        eprintln!("SKIPPED: there is no fio");
+        return;
+    }
+    let home = Home::new();
+    let lent = home.path().join("lent");
+    std::fs::create_dir(&lent).unwrap();
+    let short =
+        ["--seconds", "1", "--rounds", "2", "--size", "16m", "--workload", "randread", "--workload", "mix"];
+    let answer = home.diskproof(&[&["calibrate", "lent"], &short[..]].concat());
+    assert!([0, 1].contains(&answer.code), "{}\n{}", answer.out, answer.err);
+    assert!(answer.err.contains("2 workloads by native and by fio, 2 rounds: about"), "{}", answer.err);
+    for word in ["randread-4k-d16", "mix70-4k-d16", "read iops", "write lat p99", "comparisons agree"] {
+        assert!(answer.out.contains(word), "{word}: {}", answer.out);
+    }
+    assert_eq!(std::fs::read_dir(&lent).unwrap().count(), 0, "nothing is left");
+
+    let again = home.diskproof(&["calibrate", "--run", "latest", "--json"]);
+    assert_eq!(again.code, answer.code, "the same trials, the same verdict: {}", again.err);
+    let document: serde_json::Value = serde_json::from_str(&again.out).unwrap();
+    assert_eq!(document["format"], "diskproof.agreement/1.0");
+    let lines = document["lines"].as_array().unwrap();
+    let metrics: Vec<&str> = lines.iter().map(|l| l["metric"].as_str().unwrap()).collect();
+    let side = |side: &str| ["iops", "lat_mean", "lat_p50", "lat_p99"].map(|m| format!("{side}_{m}"));
+    assert_eq!(metrics, [side("read"), side("read"), side("write")].concat());
+    for line in lines {
+        assert_eq!(line["rounds"], 2);
+        let [low, ratio, high] = ["low", "ratio", "high"].map(|n| line[n].as_f64().unwrap());
+        assert!(low <= ratio && ratio <= high, "{line}");
+        let both = [line["native"].as_f64().unwrap(), line["fio"].as_f64().unwrap()];
+        assert!(both.iter().all(|x| *x > 0.0), "{line}");
+    }
+    for evidence in document["evidence"].as_array().unwrap() {
+        assert!(evidence["fio"]["submission_us"].as_f64().unwrap() > 0.0, "{evidence}");
+        assert!(evidence["native"]["issued_by"].as_str().is_some(), "{evidence}");
+    }
+
+    let list = home.diskproof(&["list", "--json"]);
+    let runs: serde_json::Value = serde_json::from_str(&list.out).unwrap();
+    assert_eq!((runs.as_array().unwrap().len(), runs[0]["trials"]["done"].as_u64()), (1, Some(8)));
+    assert_eq!(home.diskproof(&["show"]).code, 0);
 }
 
 #[test]

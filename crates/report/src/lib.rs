@@ -1,5 +1,6 @@
 //! Judged runs to text: a table for people, JSON and CSV for programs. Reports say what was judged; they can't judge.
 
+mod agreement;
 mod caveats;
 mod csv;
 mod footer;
@@ -15,6 +16,7 @@ mod terminal;
 mod testing;
 mod wrap;
 
+pub use agreement::agreement;
 pub use csv::csv;
 pub use json::{json, schema};
 pub use plan::{Forecast, PlanCell, PlanView, plan};

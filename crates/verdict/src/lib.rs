@@ -5,6 +5,7 @@
 
 pub mod attribute;
 
+mod agreement;
 mod answer;
 mod cell;
 mod detect;
@@ -26,4 +27,5 @@ mod testing;
 #[cfg(test)]
 mod truth;
 
+pub use agreement::{agreement, is_calibration};
 pub use judge::{Input, JUDGE, judge};

@@ -75,7 +75,7 @@ pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], confidence: f64) -> 
     first.keys().filter_map(metric).collect()
 }
 
-fn unit(name: &str) -> &'static str {
+pub(crate) fn unit(name: &str) -> &'static str {
     match name {
         n if n.contains("_lat_") => "us",
         n if n.ends_with("bw") => "B/s",

@@ -46,7 +46,10 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
 }
 
 /// Whether files here can be opened past the page cache. Tried with a file of our own that has no name.
-fn takes_direct(dir: &Path) -> Result<bool, Failure> {
+///
+/// # Errors
+/// No file can be made there.
+pub(super) fn takes_direct(dir: &Path) -> Result<bool, Failure> {
     let refuses =
         |e: rustix::io::Errno| Failure::machine(format!("no file can be made in {}: {e}", dir.display()));
     let open = |flags: OFlags| -> Result<(), rustix::io::Errno> {
@@ -77,14 +80,21 @@ fn open_named(dir: &Path, flags: OFlags) -> Result<(), rustix::io::Errno> {
     opened.map(drop)
 }
 
-fn free_bytes(dir: &Path) -> Result<u64, Failure> {
+/// Room for files in a directory.
+///
+/// # Errors
+/// Nobody can tell.
+pub(super) fn free_bytes(dir: &Path) -> Result<u64, Failure> {
     let stat = statvfs(dir)
         .map_err(|e| Failure::machine(format!("can't tell the free space of {}: {e}", dir.display())))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 /// How much data a trial may use; whole MiB, so that every block size divides it.
-fn size_for(free_bytes: u64) -> Result<u64, Failure> {
+///
+/// # Errors
+/// There is too little room.
+pub(super) fn size_for(free_bytes: u64) -> Result<u64, Failure> {
     let size = (free_bytes / SHARE_OF_FREE).min(SIZE_BYTES) >> 20 << 20;
     if size < MIN_SIZE_BYTES {
         return Err(Failure::machine(format!(

@@ -31,11 +31,30 @@ pub(crate) struct Sitting<'a> {
     pub(crate) settings: &'a Settings,
 }
 
+/// A sitting that came to its end, or was ended by a signal.
+pub(crate) struct Ended {
+    /// Where its trials are.
+    pub(crate) store: Store,
+    /// Why it ended.
+    pub(crate) stopped: Stopped,
+    /// The signal that ended it.
+    pub(crate) interrupted: Option<u8>,
+}
+
 /// Carries a sitting out and answers the question.
 ///
 /// # Errors
 /// The machine refuses, the node or the store fails. What was measured before is kept.
 pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
+    let ended = measure(&sitting)?;
+    conclude(&sitting, &ended)
+}
+
+/// Carries a sitting out, and leaves the answer to the caller.
+///
+/// # Errors
+/// As of [`sit`].
+pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
     let settings = sitting.settings;
     let forecast = spec::forecast(sitting.plan);
     tools::check(&forecast.needs_tools)?;
@@ -44,15 +63,16 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
-    let mut keeper = Keeper { store: &store, sitting: &sitting, is_ours: false, environment: None };
-    let outcome = carry_out(&sitting, node_argv, &wish, &mut keeper);
+    let mut keeper = Keeper { store: &store, sitting, is_ours: false, environment: None };
+    let outcome = carry_out(sitting, node_argv, &wish, &mut keeper);
+    let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
-        Ok(stopped) => conclude(&sitting, &store, &stopped, interrupted),
+        Ok(stopped) => Ok(Ended { store, stopped, interrupted }),
         Err(error) => {
             let exit = Exit::from(error.blame());
             let stopped = Stopped::Failed { error: run::blame::chain(&error) };
-            if keeper.is_ours {
+            if is_ours {
                 // The store itself may be what failed; then the run stays unfinished, which is true as well.
                 let _ = store.finish_run(&sitting.run, &stopped);
             }
@@ -124,14 +144,9 @@ impl Keeper<'_> {
 }
 
 /// Shows the answer and how the sitting ended.
-fn conclude(
-    sitting: &Sitting<'_>,
-    store: &Store,
-    stopped: &Stopped,
-    interrupted: Option<u8>,
-) -> Result<Exit, Failure> {
+fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
     let run = &sitting.run;
-    let view = judged::view(store, run)?;
+    let view = judged::view(&ended.store, run)?;
     if sitting.settings.progress.value != Progress::Json {
         if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
             output::answer(&judged::terminal(&view, sitting.settings))?;
@@ -141,9 +156,19 @@ fn conclude(
             sitting.settings.store.value.display()
         ));
     }
-    if *stopped == Stopped::Interrupted {
-        output::aside(&format!("interrupted; everything was undone. Go on with: diskproof resume {run}"));
-        return Ok(Exit::Signal(interrupted.unwrap_or(2)));
+    if let Some(exit) = ended.by_signal(run) {
+        return Ok(exit);
     }
     judged::exit_of(&view)
+}
+
+impl Ended {
+    /// The exit of a sitting that was interrupted; says how to go on.
+    pub(crate) fn by_signal(&self, run: &RunId) -> Option<Exit> {
+        if self.stopped != Stopped::Interrupted {
+            return None;
+        }
+        output::aside(&format!("interrupted; everything was undone. Go on with: diskproof resume {run}"));
+        Some(Exit::Signal(self.interrupted.unwrap_or(2)))
+    }
 }

@@ -238,6 +238,8 @@ pub(super) fn reporting(section: &mut Section) {
     section.flag("group_reporting", false);
     section.set("unified_rw_reporting", "none");
     section.flag("clat_percentiles", true);
+    // Beside them, for whoever compares with an engine that counts the submission in.
+    section.flag("lat_percentiles", true);
     section.flag("exitall_on_error", true);
 }
 

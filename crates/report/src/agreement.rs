@@ -1,0 +1,324 @@
+//! Whether two engines agree, for people.
+
+use crate::number;
+use crate::paint::{Paint, Tone};
+use crate::table::STYLE;
+use crate::wrap::fill;
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
+use record::agreement::{Agreement, Conduct, Definition, Evidence, Line, Standing};
+use record::quantity::Bytes;
+use std::collections::BTreeSet;
+
+/// The narrowest page that is laid out; a narrower terminal wraps by itself.
+const NARROWEST: usize = 60;
+
+/// The comparison as a page of text: the table, the verdict, what differs and why, what it rests on.
+#[must_use]
+pub fn agreement(view: &Agreement, width: usize, colour: bool) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint { colour };
+    let name =
+        |engine: &Option<String>, otherwise: &str| engine.clone().unwrap_or_else(|| otherwise.to_owned());
+    let heading = format!("{} against {}", name(&view.native, "native"), name(&view.fio, "fio"));
+    let mut out = paint.text(Tone::Heading, &heading) + "\n\n";
+    out.push_str(&table(view, width, colour));
+    out.push('\n');
+    out.push_str(&verdict(view, width, paint));
+    out.push_str(&differences(view, width, paint));
+    for text in &view.missing {
+        out.push_str(&fill("not compared: ", text, width));
+    }
+    out.push('\n');
+    for line in footer(view) {
+        for wrapped in fill("", &line, width).lines() {
+            out.push_str(&paint.text(Tone::Faint, wrapped));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn table(view: &Agreement, width: usize, colour: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    if colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    let names = ["workload", "metric", "native", "fio", "native - fio", "n", ""];
+    table.set_header(names.map(|n| Cell::new(n).add_attribute(Attribute::Bold)));
+    let mut last = None;
+    for line in &view.lines {
+        let fresh = last != Some(&line.workload);
+        last = Some(&line.workload);
+        table.add_row(row(line, fresh));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, u16::from(index + 1 < names.len()) * 2));
+        let right = matches!(index, 2 | 3 | 5);
+        column.set_cell_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn row(line: &Line, name_workload: bool) -> Vec<Cell> {
+    let (word, tone) = standing(line);
+    let verdict = match tone {
+        Tone::Good => Cell::new(word).fg(Color::Green),
+        Tone::Bad => Cell::new(word).fg(Color::Red),
+        _ => Cell::new(word).fg(Color::Yellow),
+    };
+    vec![
+        Cell::new(if name_workload { line.workload.as_str() } else { "" }),
+        Cell::new(line.metric.replace('_', " ")),
+        Cell::new(number::expected(line.native, &line.unit)),
+        Cell::new(number::expected(line.fio, &line.unit)),
+        Cell::new(difference(line)),
+        Cell::new(line.rounds),
+        verdict,
+    ]
+}
+
+/// `+0.31 % (-0.2 to +0.8)`.
+fn difference(line: &Line) -> String {
+    let ends = match (line.low, line.high) {
+        (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+        _ => "?".to_owned(),
+    };
+    format!("{} % ({ends})", signed(line.ratio))
+}
+
+/// A ratio as a signed difference in percent: one decimal, none from ten on.
+fn signed(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let places = if percent.abs() < 0.95 { 2 } else { usize::from(percent.abs() < 9.95) };
+    format!("{percent:+.places$}")
+}
+
+fn standing(line: &Line) -> (String, Tone) {
+    match line.standing {
+        Standing::Agree => ("agree".to_owned(), Tone::Good),
+        Standing::Within => ("differ within the margin".to_owned(), Tone::Good),
+        Standing::Beyond => ("DIFFER".to_owned(), Tone::Bad),
+        Standing::Undecided => {
+            let what = if line.differ { "undecided (they differ)" } else { "undecided" };
+            let more = match line.rounds_needed {
+                Some(rounds) => format!("{what}, about {rounds} rounds"),
+                None if line.rounds < 2 => format!("{what}, one round"),
+                None => format!("{what}, too near the margin"),
+            };
+            (more, Tone::Warn)
+        }
+    }
+}
+
+fn verdict(view: &Agreement, width: usize, paint: Paint) -> String {
+    let count = |s| view.count(s);
+    let (beyond, open) = (count(Standing::Beyond), count(Standing::Undecided));
+    let (agree, within) = (count(Standing::Agree), count(Standing::Within));
+    let mut words = vec![format!("{agree} of {} comparisons agree", view.lines.len())];
+    let more = [
+        (within, "differ within the margin"),
+        (open, "undecided"),
+        (beyond, "differ by more than the margin"),
+    ];
+    words.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+    let (answer, tone) = if view.lines.is_empty() {
+        ("Nothing could be compared.", Tone::Warn)
+    } else if beyond > 0 {
+        ("They don't agree:", Tone::Bad)
+    } else if open > 0 {
+        ("No disagreement shown, and no agreement in all:", Tone::Warn)
+    } else {
+        ("They agree:", Tone::Good)
+    };
+    let rest = if view.lines.is_empty() { String::new() } else { format!("{}.", words.join(", ")) };
+    let mut out = String::new();
+    for (index, line) in fill("", &format!("{answer} {rest}"), width).lines().enumerate() {
+        let painted = line.strip_prefix(answer).filter(|_| index == 0);
+        match painted {
+            Some(after) => out.push_str(&(paint.text(tone, answer) + after)),
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn differences(view: &Agreement, width: usize, paint: Paint) -> String {
+    if view.explanations.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What differs besides") + "\n";
+    for explanation in &view.explanations {
+        let metrics = explanation.metrics.join(", ").replace('_', " ");
+        out.push_str(&fill(
+            "  ",
+            &format!("{}, {metrics}: {}.", explanation.workload, explanation.text),
+            width,
+        ));
+    }
+    let named: BTreeSet<&str> = view.explanations.iter().map(|e| e.workload.as_str()).collect();
+    for evidence in view.evidence.iter().filter(|e| named.contains(e.workload.as_str())) {
+        out.push_str(&fill("  ", &format!("{}: {}.", evidence.workload, counters(evidence)), width));
+    }
+    out
+}
+
+/// A counter of an engine in words; `None` where it wasn't counted.
+type Counter = fn(&Conduct) -> Option<String>;
+
+/// Both engines' counters in words, those that both have.
+fn counters(evidence: &Evidence) -> String {
+    let show: [(&str, Counter); 6] = [
+        ("device I/Os per I/O", |c| Some(format!("{:.3}", c.device_ios_per_io?))),
+        ("size on the device", |c| Some(size(c.device_io_bytes?))),
+        ("in flight on the device", |c| Some(format!("{:.2}", c.device_depth?))),
+        ("in flight at the engine", |c| Some(format!("{:.2}", c.engine_depth?))),
+        ("CPU per I/O", |c| Some(format!("{:.1} us", c.cpu_ns_per_io? / 1e3))),
+        ("from the page cache", |c| Some(number::percent(c.page_cache?))),
+    ];
+    let both: Vec<String> = show
+        .iter()
+        .filter_map(|(name, of)| Some(format!("{name} {} and {}", of(&evidence.native)?, of(&evidence.fio)?)))
+        .collect();
+    if both.is_empty() {
+        "no counter of both".to_owned()
+    } else {
+        format!("native's and fio's {}", both.join(", "))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; saturates")]
+fn size(bytes: f64) -> String {
+    Bytes(bytes.max(0.0).round() as u64).to_string()
+}
+
+fn footer(view: &Agreement) -> Vec<String> {
+    let confidence = view.confidence * 100.0;
+    vec![
+        format!(
+            "Differences are paired by round; in brackets the {confidence:.0} % interval (Student's t on log ratios, the \
+             resolution of the histograms' bins included). Margins: {} % for IOPS and bandwidth, {} % for latencies. Agree: \
+             the interval lies inside the margin. Differ: shown at {confidence:.0} % for all comparisons together (Holm). {}",
+            view.margins.rate * 100.0,
+            view.margins.latency * 100.0,
+            match view.fio_latency {
+                Definition::Total => "Latencies count from before the call that submits (fio's lat).",
+                Definition::AfterSubmission =>
+                    "fio's latencies count from after the call that submits (clat), native's from before it.",
+            }
+        ),
+        format!(
+            "Run {run}; the figures by themselves: diskproof show {run}; this again: diskproof calibrate --run {run}.",
+            run = view.run
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::agreement;
+    use record::agreement::{
+        AGREEMENT_FORMAT, Agreement, Cause, Conduct, Definition, Evidence, Explanation, Line, Margins,
+        Standing,
+    };
+    use record::id::RunId;
+
+    fn line(workload: &str, metric: &str, native: f64, fio: f64, standing: Standing) -> Line {
+        let ratio = native / fio;
+        Line {
+            workload: workload.to_owned(),
+            metric: metric.to_owned(),
+            unit: if metric.contains("lat") { "us" } else { "1/s" }.to_owned(),
+            rounds: 5,
+            native,
+            fio,
+            ratio,
+            low: Some(ratio * 0.997),
+            high: Some(ratio * 1.003),
+            resolution: 0.0,
+            margin: 0.01,
+            p_differ: 0.5,
+            p_beyond: 0.9,
+            standing,
+            differ: matches!(standing, Standing::Beyond | Standing::Within),
+            rounds_needed: (standing == Standing::Undecided).then_some(17),
+        }
+    }
+
+    fn view(lines: Vec<Line>) -> Agreement {
+        Agreement {
+            format: AGREEMENT_FORMAT.to_owned(),
+            run: RunId("20261121-201455-3f9a".to_owned()),
+            native: Some("native-0.1.0".to_owned()),
+            fio: Some("fio-3.33".to_owned()),
+            fio_latency: Definition::Total,
+            confidence: 0.95,
+            margins: Margins { rate: 0.01, latency: 0.02 },
+            lines,
+            evidence: vec![],
+            explanations: vec![],
+            missing: vec![],
+        }
+    }
+
+    fn mixed() -> Agreement {
+        let mut view = view(vec![
+            line("randread-4k-d16", "read_iops", 500.2, 499.9, Standing::Agree),
+            line("randread-4k-d16", "read_lat_p50", 31_982.0, 31_457.0, Standing::Undecided),
+            line("randread-4k-d16", "read_lat_p99", 33_000.0, 36_100.0, Standing::Beyond),
+            line("read-128k-d4", "read_iops", 502.0, 500.0, Standing::Within),
+        ]);
+        let conduct = |depth| Conduct {
+            device_ios_per_io: Some(1.0),
+            device_io_bytes: Some(4096.0),
+            engine_depth: Some(depth),
+            cpu_ns_per_io: Some(21_400.0),
+            page_cache: Some(0.0),
+            ..Conduct::default()
+        };
+        view.evidence.push(Evidence {
+            workload: "randread-4k-d16".to_owned(),
+            native: conduct(16.0),
+            fio: conduct(15.1),
+        });
+        view.explanations.push(Explanation {
+            workload: "randread-4k-d16".to_owned(),
+            metrics: vec!["read_lat_p99".to_owned()],
+            cause: Some(Cause::Depth),
+            text: "they kept different numbers of I/Os in flight".to_owned(),
+        });
+        view.missing.push("randwrite-4k-d16: there is no round in which both engines measured".to_owned());
+        view
+    }
+
+    #[test]
+    fn a_page_of_every_kind() {
+        let page = agreement(&mixed(), 120, false);
+        assert!(page.lines().all(|l| l.chars().count() <= 120 && l == l.trim_end()), "{page}");
+        insta::assert_snapshot!("agreement_120", page);
+    }
+
+    #[test]
+    fn it_fits_80_columns_and_colour_changes_nothing_else() {
+        let page = agreement(&mixed(), 80, false);
+        assert!(page.lines().all(|l| l.chars().count() <= 80), "{page}");
+        assert!(agreement(&mixed(), 80, true).contains("\u{1b}[1;31mThey don't agree:\u{1b}[0m"));
+    }
+
+    #[test]
+    fn the_answer_is_as_good_as_the_worst_line() {
+        let of = |standings: &[Standing]| {
+            let lines = standings.iter().map(|s| line("w", "read_iops", 1.0, 1.0, *s)).collect();
+            agreement(&view(lines), 100, false)
+        };
+        assert!(of(&[Standing::Agree, Standing::Within]).contains("They agree: 1 of 2"));
+        assert!(of(&[Standing::Agree, Standing::Undecided]).contains("No disagreement shown"));
+        assert!(of(&[Standing::Undecided, Standing::Beyond]).contains("They don't agree:"));
+        assert!(of(&[]).contains("Nothing could be compared."));
+    }
+}

@@ -1,0 +1,257 @@
+//! From pairs of figures to verdicts. Knows nothing of storage but the width of a histogram's bins.
+
+use crate::metrics::unit;
+use crate::span::float;
+use record::agreement::{Line, Standing};
+use stats::{RatioEstimate, holm, mean_t, paired_ratio};
+
+/// Bins per octave of latency, of both engines (fio's stat.h).
+const BINS_PER_OCTAVE: u64 = 64;
+
+/// One metric of one workload: what native and fio gave, round by round.
+#[derive(Debug, Clone)]
+pub(crate) struct Pairs {
+    pub(crate) workload: String,
+    pub(crate) metric: String,
+    /// Relative difference that still counts as the same.
+    pub(crate) margin: f64,
+    /// Whether the values are taken from a histogram's bins.
+    pub(crate) binned: bool,
+    /// (native, fio)
+    pub(crate) values: Vec<(f64, f64)>,
+}
+
+/// Judges all comparisons of a run together: each "differ" is corrected for all of them.
+pub(crate) fn judge(all: &[Pairs], confidence: f64) -> Vec<Line> {
+    let sound: Vec<(&Pairs, RatioEstimate, f64)> =
+        all.iter().filter_map(|p| Some((p, paired_ratio(&p.values, confidence)?, resolution(p)))).collect();
+    let differ: Vec<f64> = sound.iter().map(|(_, e, bins)| e.p_beyond(*bins)).collect();
+    let beyond: Vec<f64> = sound.iter().map(|(p, e, bins)| e.p_beyond(p.margin.ln_1p() + bins)).collect();
+    let corrected = 1.0 - (1.0 - confidence) / float(sound.len() as u64).max(1.0);
+    let p_values = holm(&differ).into_iter().zip(holm(&beyond));
+    sound
+        .iter()
+        .zip(p_values)
+        .map(|((pairs, estimate, bins), (p_differ, p_beyond))| {
+            let one = One { pairs, estimate, bins: *bins, corrected, p_differ, p_beyond };
+            one.line()
+        })
+        .collect()
+}
+
+/// One comparison with all that decides it.
+struct One<'a> {
+    pairs: &'a Pairs,
+    estimate: &'a RatioEstimate,
+    /// What the bins can't tell from none, as a logarithm.
+    bins: f64,
+    /// Confidence of a single comparison, when all together shall have the asked one.
+    corrected: f64,
+    p_differ: f64,
+    p_beyond: f64,
+}
+
+impl One<'_> {
+    fn line(&self) -> Line {
+        let (pairs, estimate) = (self.pairs, self.estimate);
+        let alpha = 1.0 - estimate.confidence;
+        let margin = pairs.margin.ln_1p();
+        let differ = self.p_differ < alpha;
+        let standing = if self.p_beyond < alpha {
+            Standing::Beyond
+        } else if estimate.is_inside(margin - self.bins) {
+            if differ { Standing::Within } else { Standing::Agree }
+        } else {
+            Standing::Undecided
+        };
+        let bounded = estimate.is_bounded();
+        let mean = |of: fn(&(f64, f64)) -> f64| {
+            pairs.values.iter().map(of).sum::<f64>() / float(pairs.values.len() as u64)
+        };
+        Line {
+            workload: pairs.workload.clone(),
+            metric: pairs.metric.clone(),
+            unit: unit(&pairs.metric).to_owned(),
+            rounds: u32::try_from(estimate.n).unwrap_or(u32::MAX),
+            native: mean(|v| v.0),
+            fio: mean(|v| v.1),
+            ratio: estimate.ratio,
+            low: bounded.then(|| estimate.low * (-self.bins).exp()),
+            high: bounded.then(|| estimate.high * self.bins.exp()),
+            resolution: self.bins.exp_m1(),
+            margin: pairs.margin,
+            p_differ: self.p_differ,
+            p_beyond: self.p_beyond,
+            standing,
+            differ,
+            rounds_needed: (standing == Standing::Undecided).then(|| self.rounds_needed()).flatten(),
+        }
+    }
+
+    /// If the true ratio is the one seen: inside the margin, or beyond it by more than the correction asks; else no number decides.
+    fn rounds_needed(&self) -> Option<u32> {
+        let margin = self.pairs.margin.ln_1p();
+        let distance = self.estimate.log_mean.abs();
+        if distance < margin - self.bins {
+            return self.estimate.rounds_to_decide(margin - self.bins);
+        }
+        if distance > margin + self.bins {
+            return paired_ratio(&self.pairs.values, self.corrected)?.rounds_to_decide(margin + self.bins);
+        }
+        None
+    }
+}
+
+/// How far apart, as a logarithm, two figures may seem only because each stands for its bin: half a bin's width for each
+/// engine. Where an engine's figures spread over more than a bin from round to round, their errors of rounding are as good as
+/// independent and already part of the spread (Widrow 1956, IRE Transactions on Circuit Theory 3:266-276), so they don't count again.
+fn resolution(pairs: &Pairs) -> f64 {
+    if !pairs.binned {
+        return 0.0;
+    }
+    let of = |figures: Vec<f64>| {
+        let widths = figures.iter().map(|us| bin_width(us * 1e3)).sum::<f64>() / float(figures.len() as u64);
+        let logs: Vec<f64> = figures.iter().map(|x| x.ln()).collect();
+        let spreads = standard_deviation(&logs).is_some_and(|s| s >= widths);
+        if spreads { 0.0 } else { widths / 2.0 }
+    };
+    of(pairs.values.iter().map(|v| v.0).collect()) + of(pairs.values.iter().map(|v| v.1).collect())
+}
+
+/// The width of the bin that a latency lies in, relative to it. Below two octaves of bins each nanosecond has its own.
+fn bin_width(ns: f64) -> f64 {
+    let octave = ns.max(1.0).log2().floor().exp2();
+    (octave / float(BINS_PER_OCTAVE)).max(1.0) / ns.max(1.0)
+}
+
+fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let n = float(values.len() as u64);
+    let mean = mean_t(values, 0.95)?.value;
+    (n >= 2.0).then(|| (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pairs, bin_width, judge, resolution};
+    use record::agreement::{Line, Standing};
+
+    fn pairs(metric: &str, margin: f64, values: &[(f64, f64)]) -> Pairs {
+        Pairs {
+            workload: "w".to_owned(),
+            metric: metric.to_owned(),
+            margin,
+            binned: metric.contains("_lat_p"),
+            values: values.to_vec(),
+        }
+    }
+
+    fn one(metric: &str, margin: f64, values: &[(f64, f64)]) -> Line {
+        judge(&[pairs(metric, margin, values)], 0.95).remove(0)
+    }
+
+    fn ratios(ratios: &[f64]) -> Vec<(f64, f64)> {
+        // Rounds differ wildly; only pairs tell.
+        ratios
+            .iter()
+            .enumerate()
+            .map(|(i, r)| (500.0 * (1.0 + i as f64) * r, 500.0 * (1.0 + i as f64)))
+            .collect()
+    }
+
+    #[test]
+    fn agreeing_differing_within_undecided_beyond() {
+        let cases: [(&[f64], Standing, bool); 5] = [
+            (&[1.001, 0.999, 1.0, 1.002, 0.998], Standing::Agree, false),
+            (&[1.004, 1.005, 1.006, 1.005, 1.004], Standing::Within, true),
+            (&[1.03, 0.98, 1.0, 0.97, 1.01], Standing::Undecided, false),
+            (&[1.010, 1.012, 1.009, 1.013, 1.010], Standing::Undecided, true),
+            (&[1.05, 1.06, 1.05, 1.04, 1.05], Standing::Beyond, true),
+        ];
+        for (seen, standing, differ) in cases {
+            let line = one("read_iops", 0.01, &ratios(seen));
+            assert_eq!((line.standing, line.differ), (standing, differ), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lower_is_as_different_as_higher() {
+        for seen in [[1.05, 1.06, 1.05, 1.04, 1.05], [1.001, 0.999, 1.0, 1.002, 0.998]] {
+            let up = one("read_iops", 0.01, &ratios(&seen));
+            let down = one("read_iops", 0.01, &ratios(&seen.map(|r| 1.0 / r)));
+            assert_eq!(up.standing, down.standing);
+            assert!((up.p_beyond - down.p_beyond).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn undecided_says_how_many_rounds_would_do() {
+        let line = one("read_iops", 0.01, &ratios(&[1.03, 0.98, 1.0, 0.97, 1.021]));
+        assert!(line.rounds_needed.is_some_and(|n| n > 5), "{line:?}");
+        let clear = one("read_iops", 0.01, &ratios(&[1.0; 5]));
+        assert_eq!((clear.standing, clear.rounds_needed), (Standing::Agree, None));
+    }
+
+    #[test]
+    fn one_round_decides_nothing() {
+        let line = one("read_iops", 0.01, &[(1.0, 1.0)]);
+        assert_eq!(
+            (line.standing, line.low, line.high, line.rounds_needed),
+            (Standing::Undecided, None, None, None)
+        );
+    }
+
+    /// The bins at 200 ms are 1.05 % wide: two figures in the same bin may be that far apart, and two in neighbouring bins
+    /// may be the same.
+    #[test]
+    fn a_percentile_is_not_told_apart_more_finely_than_its_bin() {
+        let same = one("read_lat_p50", 0.02, &[(200_278.0, 200_278.0); 5]);
+        assert_eq!(same.standing, Standing::Agree, "{same:?}");
+        assert!(same.resolution > 0.009 && same.low.unwrap() < 0.991, "never of width zero: {same:?}");
+
+        let neighbours = one("read_lat_p50", 0.02, &[(202_375.0, 200_278.0); 5]);
+        assert!(!neighbours.differ, "{neighbours:?}");
+        assert_eq!((neighbours.standing, neighbours.rounds_needed), (Standing::Undecided, None));
+
+        let far = one("read_lat_p50", 0.02, &[(220_000.0, 200_278.0); 5]);
+        assert_eq!(far.standing, Standing::Beyond, "{far:?}");
+        let tighter = one("read_lat_p50", 0.005, &[(200_278.0, 200_278.0); 5]);
+        assert_eq!(tighter.standing, Standing::Undecided, "finer than the bins can tell: {tighter:?}");
+    }
+
+    #[test]
+    fn bins_are_not_counted_twice_where_the_rounds_spread_over_several() {
+        let spread =
+            [(1.00, 1.02), (1.05, 0.97), (0.95, 1.03), (1.03, 0.99)].map(|(a, b)| (a * 1e3, b * 1e3));
+        assert_eq!(resolution(&pairs("read_lat_p50", 0.02, &spread)), 0.0);
+        let still = resolution(&pairs("read_lat_p50", 0.02, &[(1000.0, 1000.0); 4]));
+        assert!((still - bin_width(1e6)).abs() < 1e-12);
+        assert_eq!(resolution(&pairs("read_lat_mean", 0.02, &[(1000.0, 1000.0); 4])), 0.0);
+    }
+
+    #[test]
+    fn widths_of_bins_are_fios() {
+        // 2^20 ns: 64 bins up to 2^21.
+        assert!((bin_width(1_048_576.0) - 1.0 / 64.0).abs() < 1e-12);
+        assert!((bin_width(2_097_151.0) - 1.0 / 128.0).abs() < 1e-6);
+        assert_eq!(bin_width(100.0), 0.01);
+    }
+
+    #[test]
+    fn many_comparisons_need_more_to_call_one_different() {
+        let seen = ratios(&[1.020, 1.035, 1.012, 1.040, 1.030]);
+        assert_eq!(one("read_iops", 0.01, &seen).standing, Standing::Beyond);
+        let quiet = pairs("read_iops", 0.01, &ratios(&[1.001, 0.999, 1.0, 1.002, 0.998]));
+        let mut all = vec![pairs("read_iops", 0.01, &seen)];
+        all.extend(std::iter::repeat_n(quiet, 20));
+        let lines = judge(&all, 0.95);
+        assert_eq!(lines[0].standing, Standing::Undecided, "{:?}", lines[0]);
+        assert!(lines[1..].iter().all(|l| l.standing == Standing::Agree));
+        assert!(lines[0].rounds_needed.is_some_and(|n| n > 5));
+    }
+
+    #[test]
+    fn what_is_no_figure_is_not_compared() {
+        assert!(judge(&[pairs("read_iops", 0.01, &[(0.0, 1.0)])], 0.95).is_empty());
+        assert!(judge(&[], 0.95).is_empty());
+    }
+}

@@ -1,0 +1,111 @@
+//! fio's total latencies. What fio calls completion latency, and the record keeps, begins when the call that submits has
+//! returned; native's begins before it. To compare like with like, fio's total latencies are taken from its own document.
+
+use record::agreement::Definition;
+use record::latency::LatencyHistogram;
+use record::trial::{EngineOutput, Totals, TrialRecord};
+use serde_json::Value;
+
+/// The record with fio's total latencies in it, where fio's document has them; other records as they are.
+pub(super) fn with_total(trial: &TrialRecord) -> TrialRecord {
+    let mut trial = trial.clone();
+    if let Some(engine) = &mut trial.engine {
+        let found = document(&engine.raw).and_then(|document| sides(engine, &document));
+        if let Some([read, write]) = found {
+            (engine.read, engine.write) = (read, write);
+        }
+    }
+    trial
+}
+
+/// What fio's latencies are, in trials that went through [`with_total`].
+pub(super) fn definition(engine: &EngineOutput) -> Definition {
+    let total = document(&engine.raw).is_some_and(|document| sides(engine, &document).is_some());
+    if total { Definition::Total } else { Definition::AfterSubmission }
+}
+
+/// fio's document in its output; `None` where there is none.
+pub(super) fn document(raw: &str) -> Option<Value> {
+    let begin = raw.find('{')?;
+    serde_json::Deserializer::from_str(raw.get(begin..)?).into_iter().next()?.ok()
+}
+
+/// The jobs of fio's document.
+pub(super) fn jobs(document: &Value) -> impl Iterator<Item = &Value> {
+    document.get("jobs").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Both directions with total latencies; `None` unless each has them for all its I/Os.
+fn sides(engine: &EngineOutput, document: &Value) -> Option<[Option<Totals>; 2]> {
+    let side = |name: &str, totals: &Option<Totals>| match totals {
+        Some(totals) if totals.ios > 0 => Some(Some(replaced(totals, name, document)?)),
+        other => Some(other.clone()),
+    };
+    Some([side("read", &engine.read)?, side("write", &engine.write)?])
+}
+
+fn replaced(totals: &Totals, name: &str, document: &Value) -> Option<Totals> {
+    let mut latency = LatencyHistogram::default();
+    let (mut sum_ns, mut count) = (0.0, 0.0);
+    for job in jobs(document) {
+        let lat = job.get(name)?.get("lat_ns")?;
+        let n = lat.get("N")?.as_f64()?;
+        sum_ns += lat.get("mean")?.as_f64()? * n;
+        count += n;
+        for (ns, ios) in lat.get("bins").and_then(Value::as_object).into_iter().flatten() {
+            *latency.bins_ns.entry(ns.parse().ok()?).or_default() += ios.as_u64()?;
+        }
+    }
+    (latency.count() > 0 && count > 0.0).then(|| Totals {
+        latency,
+        latency_mean_ns: Some(sum_ns / count),
+        ..totals.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{definition, with_total};
+    use crate::testing::{Truth, filesystem, totals};
+    use record::agreement::Definition;
+    use record::stack::FsKind;
+    use record::trial::TrialRecord;
+    use record::workload::Rw;
+
+    fn trial(raw: &str) -> TrialRecord {
+        let truth = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+        let mut trial = truth.record();
+        let engine = trial.engine.as_mut().unwrap();
+        engine.read = Some(totals(300, 4096));
+        engine.raw = raw.to_owned();
+        trial
+    }
+
+    #[test]
+    fn total_latencies_of_all_jobs_are_taken_from_the_document() {
+        let raw = "fio: a word before\n{ \"jobs\": [
+            { \"read\": { \"lat_ns\": { \"mean\": 2000.0, \"N\": 100, \"bins\": { \"2000\": 100 } } } },
+            { \"read\": { \"lat_ns\": { \"mean\": 5000.0, \"N\": 200, \"bins\": { \"2000\": 50, \"6000\": 150 } } } } ] }";
+        let engine = with_total(&trial(raw)).engine.unwrap();
+        let read = engine.read.as_ref().unwrap();
+        assert_eq!((read.ios, read.latency_mean_ns), (300, Some(4000.0)));
+        assert_eq!(read.latency.bins_ns.iter().collect::<Vec<_>>(), [(&2000, &150), (&6000, &150)]);
+        assert_eq!(definition(&engine), Definition::Total);
+    }
+
+    #[test]
+    fn without_them_the_record_stays_as_it_is() {
+        for raw in [
+            "",
+            "{}",
+            "{\"issued_by\":\"io_uring\"}",
+            "{\"jobs\":[{\"read\":{\"lat_ns\":{\"mean\":1.0,\"N\":9}}}]}",
+            "{\"jobs\":[",
+        ] {
+            let before = trial(raw);
+            let after = with_total(&before);
+            assert_eq!(after, before);
+            assert_eq!(definition(&after.engine.unwrap()), Definition::AfterSubmission, "{raw}");
+        }
+    }
+}
