@@ -57,6 +57,7 @@ pub(crate) struct JobTask {
     pub(crate) random_distribution: Distribution,
     pub(crate) norandommap: bool,
     /// Whether blocks are stamped when written and checked when read.
+    #[serde(default)]
     pub(crate) verify: bool,
     pub(crate) issue: Issue,
     pub(crate) continue_on_error: Tolerance,
@@ -142,6 +143,7 @@ pub(crate) struct Task {
     pub(crate) invalidate: bool,
     pub(crate) seed: u64,
     /// The trial as blocks under `verify` tell it; 0 where no job verifies.
+    #[serde(default)]
     pub(crate) proof: u64,
     pub(crate) ramp_ns: u64,
     pub(crate) trial_ns: u64,

@@ -5,7 +5,8 @@ use super::faults::Faults;
 use super::stamp::Stamper;
 use super::sweep::{Action, Told, sweep};
 use crate::native::clock::monotonic_ns;
-use crate::native::lane::{Finished, HUNG_NS};
+use crate::native::hang::{Waiting, Watch};
+use crate::native::lane::Finished;
 use crate::native::tally::{Failure, Kind, Tally};
 use crate::native::task::{JobTask, Task};
 use record::trial::{FaultKind, Verified};
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ fn path(task: &Task, number: u32) -> &Path {
 }
 
 fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> Result<(), String> {
+    let watch = Watch::default();
     let mut known = BTreeSet::new();
     let mut readers = Vec::new();
     for Finished { proof, tally, .. } in finished {
@@ -62,10 +64,9 @@ fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> R
         // A file that jobs share is read once.
         let books: Vec<_> = books.drain(..).filter(|(book, _)| known.insert(book.number)).collect();
         if let Some(asked) = task.jobs.get(*job as usize).filter(|_| !books.is_empty()) {
-            readers.push((Reader { job: *job, asked, tally, at: At::default() }, faults, books));
+            readers.push((Reader { job: *job, asked, tally, waiting: watch.thread(*job) }, faults, books));
         }
     }
-    let places: Vec<(u32, At)> = readers.iter().map(|(reader, ..)| (reader.job, reader.at.clone())).collect();
     std::thread::scope(|scope| {
         let (ended, ends) = channel::<()>();
         let mut handles = Vec::new();
@@ -79,7 +80,7 @@ fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> R
         }
         drop(ended);
         while ends.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-            places.iter().for_each(|(job, at)| at.look(*job, say));
+            watch.hangs(monotonic_ns()).into_iter().for_each(&mut *say);
         }
         handles.into_iter().try_for_each(|handle| {
             handle.join().unwrap_or_else(|_| Err("a thread that reads back panicked".to_owned()))
@@ -87,43 +88,26 @@ fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> R
     })
 }
 
-/// Where a thread reads, and since when.
-#[derive(Clone, Default)]
-struct At(std::sync::Arc<(AtomicU64, AtomicU64)>);
-
-impl At {
-    fn set(&self, offset_bytes: u64, since_ns: u64) {
-        self.0.1.store(offset_bytes, Ordering::Relaxed);
-        self.0.0.store(since_ns, Ordering::Release);
-    }
-
-    /// Says that a read hangs, once every while.
-    fn look(&self, job: u32, say: &mut dyn FnMut(String)) {
-        let since_ns = self.0.0.load(Ordering::Acquire);
-        let age_ns = monotonic_ns().saturating_sub(since_ns);
-        if since_ns > 0 && age_ns >= HUNG_NS && (age_ns / 1_000_000_000).is_multiple_of(10) {
-            let (offset_bytes, seconds) = (self.0.1.load(Ordering::Relaxed), age_ns / 1_000_000_000);
-            say(format!("job{job}: reading back at offset {offset_bytes} has taken {seconds} s so far"));
-        }
-    }
-}
-
 /// A thread's notes of what it comes across.
 struct Reader<'a> {
     job: u32,
     asked: &'a JobTask,
     tally: &'a mut Tally,
-    at: At,
+    waiting: Arc<Waiting>,
 }
 
 impl Told for Reader<'_> {
+    fn flushing(&mut self) {
+        self.waiting.begin(Kind::Sync, 0, monotonic_ns());
+    }
+
     fn reading(&mut self, offset_bytes: u64) -> bool {
-        self.at.set(offset_bytes, monotonic_ns());
+        self.waiting.begin(Kind::Read, offset_bytes, monotonic_ns());
         true
     }
 
-    fn read(&mut self) {
-        self.at.set(0, 0);
+    fn done(&mut self) {
+        self.waiting.end();
     }
 
     fn wrong(&mut self, kind: FaultKind, offset_bytes: u64) -> bool {

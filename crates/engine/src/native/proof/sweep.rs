@@ -18,8 +18,10 @@ const PIECE_BYTES: u64 = 4 << 20;
 pub(crate) trait Told {
     /// It is about to read at an offset.
     fn reading(&mut self, offset_bytes: u64) -> bool;
-    /// It has read.
-    fn read(&mut self);
+    /// It is about to flush the file.
+    fn flushing(&mut self);
+    /// The system call has ended.
+    fn done(&mut self);
     /// A unit is wrong that was not known to be.
     fn wrong(&mut self, kind: FaultKind, offset_bytes: u64) -> bool;
     /// Something can't be read or flushed.
@@ -49,9 +51,11 @@ pub(crate) fn sweep(
     let piece_bytes = usize::try_from(per_piece * unit_bytes).map_err(|_| "bs is too large".to_owned())?;
     let mut sweep = Sweep { file, book, stamper, faults, told, buffers: Buffers::new(1, piece_bytes)? };
     let begin = book.ledger.offset_bytes(0);
-    let flushed =
-        file.sync_all().and_then(|()| fadvise(file, begin, None, Advice::DontNeed).map_err(Into::into));
-    if let Err(error) = flushed
+    sweep.told.flushing();
+    let flushed = file.sync_all();
+    sweep.told.done();
+    let dropped = flushed.and_then(|()| fadvise(file, begin, None, Advice::DontNeed).map_err(Into::into));
+    if let Err(error) = dropped
         && !sweep.told.failed(Action::Flush, &error, begin)
     {
         return Ok(());
@@ -102,7 +106,7 @@ impl Sweep<'_> {
             return Ok(false);
         }
         let read = self.file.read_exact_at(self.buffers.block(0, length), offset_bytes);
-        self.told.read();
+        self.told.done();
         read.map(|()| true)
     }
 
@@ -154,7 +158,9 @@ mod tests {
             self.stop_at.is_none_or(|stop| offset_bytes < stop)
         }
 
-        fn read(&mut self) {}
+        fn flushing(&mut self) {}
+
+        fn done(&mut self) {}
 
         fn wrong(&mut self, kind: FaultKind, offset_bytes: u64) -> bool {
             self.wrong.push((kind, offset_bytes));
