@@ -99,9 +99,14 @@ pub(crate) fn trials_for_spread(spread: f64, confidence: f64, wanted: f64) -> Op
     let tight = |m: u32| {
         t_quantile(confidence, m as usize).is_some_and(|t| t * spread / f64::from(m).sqrt() <= wanted)
     };
-    let (mut too_few, mut enough) = (1, MOST);
-    if !tight(enough) {
-        return None;
+    // The first step far enough, then the place between it and the one before.
+    let (mut too_few, mut enough) = (1, 4);
+    while !tight(enough) {
+        if enough == MOST {
+            return None;
+        }
+        too_few = enough;
+        enough = (enough * 2).min(MOST);
     }
     while enough - too_few > 1 {
         let middle = u32::midpoint(too_few, enough);

@@ -5,10 +5,10 @@ use crate::random::Random;
 /// Up to this many rounds all orders are gone through (5,040).
 const ALL_ORDERS_UP_TO: usize = 7;
 /// Beyond, this many random ones, always the same.
-const DRAWN: u32 = 4_999;
+const DRAWN: u32 = 1_999;
 
 /// P-value of `statistic` under the hypothesis that all orders of the rounds are equally likely: the share of orders for which it is at least
-/// as large as for the order seen. Exact over all orders for up to 7 rounds, else (1 + hits) / (1 + draws) over 4,999 seeded random
+/// as large as for the order seen. Exact over all orders for up to 7 rounds, else (1 + hits) / (1 + draws) over 1,999 seeded random
 /// orders, which holds its level too. `statistic` gets the index of the round that stands at each place.
 /// Source: Pitman (1937), JRSS Supplement 4:119-130; Phipson, Smyth (2010), SAGMB 9:39, for the 1 + in the random version.
 pub(crate) fn p_value(rounds: usize, statistic: impl Fn(&[usize]) -> f64) -> f64 {

@@ -14,7 +14,7 @@ pub struct TwoModes {
     pub high: f64,
     /// Share of samples in the upper group.
     pub upper_share: f64,
-    /// P-value against one normal group.
+    /// P-value against one group.
     pub p: f64,
 }
 
@@ -26,9 +26,9 @@ const LEAST: usize = 5;
 const MOST: usize = 200;
 
 /// The split of the sorted samples into two groups (of at least two each, so that an outlier is none) with the smallest sum of squares within, and
-/// how often normal samples of this number split as well: the share of squares that lies between the groups, against 1,999 seeded
-/// draws. Source: Engelman, Hartigan (1969), "Percentage points of a test for clusters", JASA 64:1647-1648. At a dozen samples it has the power that
-/// the dip test (Hartigan, Hartigan 1985) lacks, at the price of a normal reference.
+/// how often evenly distributed samples of this number split as well: the share of squares that lies between the groups, against 1,999 seeded
+/// draws. The even distribution is the one-humped one that looks most like two groups, so no other one-humped shape is taken for two. Source: Engelman, Hartigan (1969), "Percentage points of a test for clusters", JASA 64:1647-1648. The even reference
+/// is that of the dip test: Hartigan, Hartigan (1985), Annals of Statistics 13:70-84, which has no power at a dozen samples.
 ///
 /// `None` for fewer than five samples, no spread, or samples that aren't finite.
 #[must_use]
@@ -72,7 +72,7 @@ fn best_split(sorted: &[f64]) -> Option<(f64, usize)> {
     (best.1 > 0).then_some(best)
 }
 
-/// Sorted shares of normal samples of this number, drawn once.
+/// Sorted shares of evenly distributed samples of this number, drawn once.
 fn null_distribution(n: usize) -> Arc<[f64]> {
     static DRAWN: LazyLock<Mutex<BTreeMap<usize, Arc<[f64]>>>> = LazyLock::new(Mutex::default);
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ fn null_distribution(n: usize) -> Arc<[f64]> {
         let mut random = Random(n as u64);
         let mut shares: Vec<f64> = (0..DRAWS)
             .map(|_| {
-                let mut sample: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+                let mut sample: Vec<f64> = (0..n).map(|_| random.uniform()).collect();
                 sample.sort_by(f64::total_cmp);
                 best_split(&sample).map_or(0.0, |(share, _)| share)
             })

@@ -12,7 +12,8 @@ pub struct Outlier {
     pub deviations: f64,
 }
 
-/// Outliers by the generalized extreme studentized deviate test, at most a third of the samples: remove the farthest sample one by one;
+/// Outliers by the generalized extreme studentized deviate test, at most a third of the samples, and below 15 samples (where its level
+/// isn't kept for more) at most one, which is Grubbs' test: remove the farthest sample one by one;
 /// as many are outliers as the largest i whose deviation Rᵢ exceeds λᵢ = (n-i) t / √((n-i-1+t²)(n-i+1)), with t the 1 - α/(2(n-i+1)) quantile of
 /// Student's t on n-i-1 degrees of freedom. Several outliers can't hide each other as in a one by one test.
 /// Source: Rosner (1983), Technometrics 25:165-172; NIST/SEMATECH e-Handbook 1.3.5.17.3. They are to be shown and kept.
@@ -26,7 +27,8 @@ pub fn outliers(samples: &[f64], level: f64) -> Vec<Outlier> {
     }
     let mut left: Vec<usize> = (0..n).collect();
     let (mut removed, mut found) = (Vec::new(), 0);
-    for _ in 0..n / 3 {
+    let most = if n < 15 { 1 } else { n / 3 };
+    for _ in 0..most {
         let values: Vec<f64> = left.iter().map(|i| samples[*i]).collect();
         let m = mean(&values);
         let spread = standard_deviation(&values, m);

@@ -22,7 +22,8 @@ const SHORTEST: usize = 5;
 const MOST_RHO: f64 = 0.9;
 
 /// Changes of level by binary segmentation: the CUSUM statistic max |S_k - (k/n) S_n| / (σ √n) against the Kolmogorov distribution, where σ² is
-/// the long-run variance of the residuals about two to four levels (one for every twenty samples), as an AR(1) process: σ² = s_e² / (1 - ρ̂)².
+/// the long-run variance of the residuals about two to four levels (one for every twenty samples), as an AR(1) process: σ² = s_e² / (1 - ρ̂)²,
+/// with ρ̂ a standard error (1/√n) on the safe side, since levels fitted where they fit best take some of it away.
 /// A series that merely wanders is not taken for one that jumps, and jumps don't inflate their own yardstick. The place is that of the least squares of two
 /// levels; then both sides are searched in the same way.
 /// Source: Brown, Durbin, Evans (1975), JRSS B 37:149-192, and Ploberger, Krämer (1992), Econometrica 60:271-285, for the statistic; Robbins, Gallagher, Lund,
@@ -86,7 +87,7 @@ fn noise(series: &[f64]) -> f64 {
             part.iter().map(move |x| x - m)
         })
         .collect();
-    long_run_variance(&residuals, count(parts.len()))
+    long_run_variance(&residuals, count(parts.len()), 1.0 / count(series.len()).sqrt())
 }
 
 /// The place with the smallest sum of squares about two levels, and by how much it lowers the sum; `None` where nothing does.
@@ -106,15 +107,16 @@ fn best_split(series: &[f64]) -> Option<(usize, f64)> {
     (best.0 > 0).then_some(best)
 }
 
-/// Long-run variance of residuals as of an AR(1) process, with its lag-1 autocorrelation corrected for bias, once per fitted level.
-pub(crate) fn long_run_variance(residuals: &[f64], levels: f64) -> f64 {
+/// Long-run variance of residuals as of an AR(1) process. Its lag-1 autocorrelation is corrected for its bias, once per fitted level, and taken
+/// `margin` higher.
+pub(crate) fn long_run_variance(residuals: &[f64], levels: f64, margin: f64) -> f64 {
     let n = count(residuals.len());
     let squares: f64 = residuals.iter().map(|x| x * x).sum();
     if squares == 0.0 || n <= levels + 1.0 {
         return 0.0;
     }
     let r = residuals.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / squares;
-    let rho = unbiased(r, n / levels).clamp(0.0, MOST_RHO);
+    let rho = (unbiased(r, n / levels) + margin).clamp(0.0, MOST_RHO);
     let innovations: f64 = residuals.windows(2).map(|w| (w[1] - rho * w[0]).powi(2)).sum();
     innovations / (n - 1.0 - levels) / (1.0 - rho).powi(2)
 }
@@ -177,7 +179,7 @@ mod tests {
     #[test]
     fn long_run_variance_by_hand() {
         let alternating: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        assert!((long_run_variance(&alternating, 1.0) - 19.0 / 18.0).abs() < 1e-12);
-        assert_eq!(long_run_variance(&[0.0; 20], 1.0), 0.0);
+        assert!((long_run_variance(&alternating, 1.0, 0.0) - 19.0 / 18.0).abs() < 1e-12);
+        assert_eq!(long_run_variance(&[0.0; 20], 1.0, 0.0), 0.0);
     }
 }

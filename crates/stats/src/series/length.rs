@@ -2,6 +2,7 @@
 
 use super::change::long_run_variance;
 use crate::estimate::{count, mean, standard_deviation, trials_for_spread};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// What a trial costs and what is asked of the cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +40,9 @@ pub struct TrialLength {
 
 /// Variance components from trials' series of batch means, and the trial length T with the least (overhead + T) · n(T), where n(T) is the number
 /// of rounds that the width asked for takes at variance between + within / T. Within is the long-run variance (AR(1)) of batches
-/// about their trial's mean, pooled; between is the variance of the trials' means less what within explains of it, at least 0.
+/// about their trial's mean, pooled over trials; between is the variance of the trials' means less what within explains of it, at least 0.
+/// A few trials tell little about between, and trials too long cost more than trials too short: T is chosen for the upper 80 % limit of
+/// the means' variance, s² (k-1) / χ²(0.2, k-1); the rounds are forecast for the estimate itself.
 /// Source: Searle, Casella, McCulloch (1992), "Variance Components", 3.6 (ANOVA estimators); Cochran (1977), "Sampling Techniques", 3rd ed.,
 /// 10.6, for the best allocation, T* = √(overhead · within / between) where n isn't held up by its minimum.
 ///
@@ -52,23 +55,33 @@ pub fn trial_length(trials: &[&[f64]], plan: &TrialPlan) -> Option<TrialLength> 
     }
     let means: Vec<f64> = trials.iter().map(|t| mean(t)).collect();
     let centre = mean(&means);
-    let shares = trials.iter().zip(&means).map(|(t, m)| {
-        let residuals: Vec<f64> = t.iter().map(|x| x - m).collect();
-        let variance = long_run_variance(&residuals, 1.0);
-        (variance * plan.batch_seconds, variance / count(t.len()))
-    });
-    let (within, of_means): (Vec<f64>, Vec<f64>) = shares.unzip();
-    let within_seconds = mean(&within);
-    let between = (standard_deviation(&means, centre).powi(2) - mean(&of_means)).max(0.0);
-    let cost = |seconds: f64| {
+    let residuals: Vec<f64> =
+        trials.iter().zip(&means).flat_map(|(t, m)| t.iter().map(move |x| x - m)).collect();
+    let of_means = standard_deviation(&means, centre).powi(2);
+    let most = of_means * upper_factor(means.len())?;
+    let batches = count(residuals.len()) / count(trials.len());
+    // What varies within can't explain more than there is between the means.
+    let explained = (long_run_variance(&residuals, count(trials.len()), 0.0) / batches).min(most);
+    let within_seconds = explained * batches * plan.batch_seconds;
+    let between = (of_means - explained).max(0.0);
+    let cost = |between: f64, seconds: f64| {
         let spread = (between + within_seconds / seconds).sqrt();
         let rounds = trials_for_spread(spread, plan.confidence, plan.half_width * centre.abs())?;
         let rounds = rounds.max(plan.min_rounds);
         Some((f64::from(rounds) * (seconds + plan.overhead_seconds), seconds, rounds))
     };
-    let (device_seconds, trial_seconds, rounds) =
-        plan.lengths().into_iter().filter_map(cost).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let cautious = most - explained;
+    let lengths = plan.lengths().into_iter();
+    let (_, trial_seconds, _) =
+        lengths.filter_map(|s| cost(cautious, s)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (device_seconds, _, rounds) = cost(between, trial_seconds)?;
     Some(TrialLength { between, within_seconds, trial_seconds, rounds, device_seconds })
+}
+
+/// From a variance of k values to its upper 80 % limit.
+fn upper_factor(k: usize) -> Option<f64> {
+    let freedom = count(k) - 1.0;
+    Some(freedom / ChiSquared::new(freedom).ok()?.inverse_cdf(0.2))
 }
 
 impl TrialPlan {
@@ -116,12 +129,18 @@ mod tests {
         trial_length(&trials.iter().map(|t| &t[..]).collect::<Vec<_>>(), plan).unwrap()
     }
 
+    /// χ²(0.2, 2) = -2 ln 0.8.
+    #[test]
+    fn upper_limit_by_hand() {
+        assert!((super::upper_factor(3).unwrap() * -(0.8_f64.ln()) - 1.0).abs() < 1e-6);
+    }
+
     #[test]
     fn components_by_hand() {
         let l = suggested(&[90.0, 100.0, 110.0], 1.0, &PLAN);
-        // Alternating ±1: 19/18 per batch; means vary by 100, of which 19/18/20 is within.
-        assert!((l.within_seconds - 19.0 / 18.0).abs() < 1e-9, "{l:?}");
-        assert!((l.between - (100.0 - 19.0 / 360.0)).abs() < 1e-9, "{l:?}");
+        // 60 alternating ±1 about three levels: 59 / 56 per batch; means vary by 100, of which a twentieth of that is within.
+        assert!((l.within_seconds - 59.0 / 56.0).abs() < 1e-9, "{l:?}");
+        assert!((l.between - (100.0 - 59.0 / 56.0 / 20.0)).abs() < 1e-9, "{l:?}");
     }
 
     #[test]
@@ -133,9 +152,9 @@ mod tests {
 
     #[test]
     fn when_seconds_differ_more_longer_ones_are_better() {
-        let l = suggested(&[100.0, 100.5, 99.5], 40.0, &PLAN);
+        let l = suggested(&[100.0, 104.0, 96.0], 40.0, &PLAN);
         assert!(l.trial_seconds > 20.0, "{l:?}");
-        let cheaper = suggested(&[100.0, 100.5, 99.5], 40.0, &TrialPlan { overhead_seconds: 0.0, ..PLAN });
+        let cheaper = suggested(&[100.0, 104.0, 96.0], 40.0, &TrialPlan { overhead_seconds: 0.0, ..PLAN });
         assert!(cheaper.trial_seconds <= l.trial_seconds && cheaper.device_seconds < l.device_seconds);
     }
 

@@ -56,7 +56,7 @@ pub fn mean_of_series(series: &[f64], confidence: f64) -> Option<Estimate> {
         return mean_t(series, confidence);
     }
     let residuals: Vec<f64> = series.iter().map(|x| x - value).collect();
-    let variance = long_run_variance(&residuals, 1.0);
+    let variance = long_run_variance(&residuals, 1.0, 0.0);
     let worth = (count(n) * plain / variance).clamp(2.0, count(n));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 2 and n")]
     let half = t_quantile(confidence, worth as usize)? * (variance / count(n)).sqrt();

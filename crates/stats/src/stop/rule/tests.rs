@@ -21,11 +21,10 @@ fn left(resource: Resource, rounds_left: u32) -> Allowance {
 fn steady_trials_are_enough_at_the_first_look_and_not_before() {
     let rule = five_percent();
     let look = rule.look(&STEADY, &[]).unwrap();
-    let wider = mean_t(&STEADY, 0.975).unwrap();
-    assert_eq!(
-        (look.interval.low, look.interval.high, look.interval.confidence),
-        (wider.low, wider.high, 0.95)
-    );
+    // r₁ = (0·1 - 1·1 - 1·½ - ½·½ - ½·0) / 2.5 < -1/6, so nothing is widened.
+    let wider = mean_t(&STEADY, 0.97).unwrap();
+    assert!((look.interval.low - wider.low).abs() < 1e-9 && (look.interval.high - wider.high).abs() < 1e-9);
+    assert_eq!(look.interval.confidence, 0.95);
     let Decision::Enough(Settled::Narrow { reached, asked }) = look.decision else { panic!("{look:?}") };
     assert!(reached < 0.05 && asked == 0.05);
     let before = rule.look(&STEADY[..5], &[]).unwrap().decision;
@@ -35,6 +34,16 @@ fn steady_trials_are_enough_at_the_first_look_and_not_before() {
     );
     assert!(matches!(rule.with_min_rounds(5).look(&STEADY[..5], &[]).unwrap().decision, Decision::Enough(_)));
     assert_eq!(rule.with_min_rounds(1).min_rounds(), 4);
+}
+
+/// By hand: 1, 1, 1, 3, 3, 3 has r₁ = (1 + 1 - 1 + 1 + 1) / 6 = ½, less -1/6: ρ = 2/3, factor √5.
+#[test]
+fn rounds_that_hang_together_widen_the_interval() {
+    let look = five_percent().look(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0], &[]).unwrap();
+    let plain = mean_t(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0], 0.97).unwrap();
+    assert!((look.interval.half_width() / plain.half_width() - 5.0_f64.sqrt()).abs() < 1e-9);
+    let mixed = five_percent().look(&[1.0, 3.0, 1.0, 3.0, 3.0, 1.0], &[]).unwrap();
+    assert!((mixed.interval.half_width() - plain.half_width()).abs() < 1e-9);
 }
 
 #[test]
@@ -49,7 +58,7 @@ fn noise_asks_for_more_and_says_how_many() {
     assert!(reached > asked);
     let spread = 210.0_f64.sqrt();
     let half = |m: u32| {
-        crate::estimate::t_quantile(0.975, m as usize).unwrap() * spread / f64::from(m).sqrt() / 100.0
+        crate::estimate::t_quantile(0.97, m as usize).unwrap() * spread / f64::from(m).sqrt() / 100.0
     };
     assert!(half(6 + more) <= 0.05 && half(5 + more) > 0.05, "{more}");
 }

@@ -1,0 +1,39 @@
+//! What the statistics promise, checked by simulation with fixed seeds. `DISKPROOF_SIMULATION=10` repeats everything ten times as often, and
+//! `DISKPROOF_SIMULATION_TABLES=DIR` writes the tables there: bench/statistics/run.sh does both.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small positive numbers of the simulation's own"
+)]
+
+#[cfg(test)]
+#[path = "simulation/comparisons.rs"]
+mod comparisons;
+#[cfg(test)]
+#[path = "simulation/device_time.rs"]
+mod device_time;
+#[cfg(test)]
+#[path = "simulation/estimates.rs"]
+mod estimates;
+#[cfg(test)]
+#[path = "simulation/noise.rs"]
+mod noise;
+#[cfg(test)]
+#[path = "../src/random.rs"]
+mod random;
+#[cfg(test)]
+#[path = "simulation/replicates.rs"]
+mod replicates;
+#[cfg(test)]
+#[path = "simulation/rivals.rs"]
+mod rivals;
+#[cfg(test)]
+#[path = "simulation/series.rs"]
+mod series;
+#[cfg(test)]
+#[path = "simulation/stop_rule.rs"]
+mod stop_rule;
+#[cfg(test)]
+#[path = "simulation/table.rs"]
+mod table;
