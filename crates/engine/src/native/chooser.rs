@@ -7,6 +7,7 @@ use super::sizes::Sizes;
 use super::tally::Kind;
 use super::task::{JobTask, Place};
 use super::zones::Zones;
+use record::workload::Rw;
 
 /// One I/O to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +28,27 @@ enum Order {
     /// Positions in bytes, one for reads and one for the rest, as fio has it; both start over at the end.
     Sequential([u64; 2]),
     Permuted(Permutation),
+    Drawn(Box<Draw>),
+}
+
+/// Blocks drawn without a memory of those before.
+#[derive(Debug, Clone)]
+enum Draw {
     Even(Random),
-    Skewed(Box<Skewed>, Random),
+    Skewed(Skewed, Random),
     Zoned(Zones, Random),
+}
+
+impl Draw {
+    /// Not inlined: the registers it needs would be saved for every I/O of any order.
+    #[inline(never)]
+    fn next(&mut self, blocks: u64) -> u64 {
+        match self {
+            Self::Even(random) => random.below(blocks),
+            Self::Skewed(skewed, random) => skewed.next(random),
+            Self::Zoned(zones, random) => zones.next(random),
+        }
+    }
 }
 
 /// The way through one place.
@@ -47,27 +66,26 @@ struct Walk {
 impl Walk {
     fn new(job: &JobTask, place: &Place, mut random: Random) -> Result<Self, String> {
         let (blocks, block_bytes) = (job.blocks(place), job.sizes.smallest());
+        let drawn = |draw| Order::Drawn(Box::new(draw));
         let order = match &job.random_distribution {
             _ if !job.rw.is_random() => Order::Sequential([0; 2]),
             // What is larger than the smallest block can't be kept from touching others twice.
-            Distribution::Random if job.norandommap || job.sizes.vary() => Order::Even(random),
+            Distribution::Random if job.norandommap || job.sizes.vary() => drawn(Draw::Even(random)),
             Distribution::Random => Order::Permuted(Permutation::new(blocks, random)),
-            Distribution::Zoned(zones) => Order::Zoned(Zones::new(zones, blocks, block_bytes)?, random),
-            skewed => Order::Skewed(Box::new(Skewed::new(skewed, blocks, &mut random)), random),
+            Distribution::Zoned(zones) => drawn(Draw::Zoned(Zones::new(zones, blocks, block_bytes)?, random)),
+            skewed => drawn(Draw::Skewed(Skewed::new(skewed, blocks, &mut random), random)),
         };
         let left = blocks * block_bytes;
         Ok(Self { order, blocks, block_bytes, base: place.offset_bytes, left })
     }
 
     /// Where the next I/O begins, from the begin of the place.
-    #[inline]
+    #[inline(always)]
     fn position(&mut self, kind: Kind) -> u64 {
         let block = match &mut self.order {
-            Order::Sequential(next) => return next[usize::from(kind != Kind::Read)],
             Order::Permuted(permutation) => permutation.next(),
-            Order::Even(random) => random.below(self.blocks),
-            Order::Skewed(skewed, random) => skewed.next(random),
-            Order::Zoned(zones, random) => zones.next(random),
+            Order::Sequential(next) => return next[usize::from(kind != Kind::Read)],
+            Order::Drawn(draw) => draw.next(self.blocks),
         };
         block * self.block_bytes
     }
@@ -85,15 +103,15 @@ impl Walk {
 /// Chooses a job's I/Os. Everything follows from the task's seed and the job's number.
 #[derive(Debug, Clone)]
 pub(crate) struct Chooser {
-    reads: bool,
-    writes: bool,
-    trims: bool,
+    /// All I/Os' kind, unless they are mixed.
+    only: Option<Kind>,
     rwmixread: u8,
     mix: Random,
     sizes: Sizes,
     drawn: Random,
     walks: Vec<Walk>,
-    file: usize,
+    /// The one whose turn it is.
+    file: u32,
     once: bool,
 }
 
@@ -108,9 +126,7 @@ impl Chooser {
             Walk::new(job, place, Random::new(seed, (file << 40) | stream | 1))
         };
         Ok(Self {
-            reads: job.rw.reads(),
-            writes: job.rw.writes(),
-            trims: job.rw.trims(),
+            only: only(job.rw),
             rwmixread: job.rwmixread,
             mix: Random::new(seed, stream | 2),
             sizes: job.sizes.clone(),
@@ -123,20 +139,15 @@ impl Chooser {
 
     /// The next I/O; `None` when all data was gone over and once is enough. Where blocks are trimmed and then written, only
     /// the trims are chosen.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Choice> {
-        let kind = match (self.reads, self.writes) {
-            _ if self.trims => Kind::Trim,
-            (true, false) => Kind::Read,
-            (false, _) => Kind::Write,
-            (true, true) if self.mix.percent(self.rwmixread) => Kind::Read,
-            (true, true) => Kind::Write,
-        };
-        let file = self.next_file()?;
-        let walk = &mut self.walks[file];
+        let kind = self.only.unwrap_or_else(|| self.mixed());
+        let file = if self.once { self.unfinished()? } else { self.file };
+        let walk = &mut self.walks[file as usize];
         let position = walk.position(kind);
         let length_bytes = match &self.sizes {
             Sizes::One(bytes) => *bytes,
+            // Not inlined, either.
             sizes => sizes.draw(&mut self.drawn, walk.blocks * walk.block_bytes - position),
         };
         walk.advance(kind, position + u64::from(length_bytes));
@@ -144,19 +155,33 @@ impl Chooser {
             walk.left = walk.left.saturating_sub(length_bytes.into());
         }
         let offset_bytes = walk.base + position;
-        let file = u32::try_from(file).unwrap_or(u32::MAX);
+        // Files take turns.
+        let after = file + 1;
+        self.file = if (after as usize) < self.walks.len() { after } else { 0 };
         Some(Choice { kind, data_only: false, file, length_bytes, offset_bytes })
     }
 
-    /// Files take turns; those that were gone over are left out if once is enough.
     #[inline]
-    fn next_file(&mut self) -> Option<usize> {
-        let (mut file, files) = (self.file, self.walks.len());
-        if self.once {
-            file = (file..files).chain(0..file).find(|f| self.walks[*f].left > 0)?;
-        }
-        self.file = if file + 1 < files { file + 1 } else { 0 };
-        Some(file)
+    fn mixed(&mut self) -> Kind {
+        if self.mix.percent(self.rwmixread) { Kind::Read } else { Kind::Write }
+    }
+
+    /// The next file that wasn't gone over yet.
+    #[inline(never)]
+    fn unfinished(&self) -> Option<u32> {
+        let files = u32::try_from(self.walks.len()).unwrap_or(u32::MAX);
+        let left = |file: &u32| self.walks.get(*file as usize).is_some_and(|walk| walk.left > 0);
+        (self.file..files).chain(0..self.file).find(left)
+    }
+}
+
+/// Where blocks are trimmed and then written, the writes follow from the trims.
+fn only(rw: Rw) -> Option<Kind> {
+    match (rw.trims(), rw.reads(), rw.writes()) {
+        (true, _, _) => Some(Kind::Trim),
+        (false, true, true) => None,
+        (false, true, false) => Some(Kind::Read),
+        (false, false, _) => Some(Kind::Write),
     }
 }
 

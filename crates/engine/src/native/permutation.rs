@@ -60,8 +60,7 @@ impl Permutation {
     pub(crate) fn next(&mut self) -> u64 {
         loop {
             let Some(counter) = self.next else {
-                self.mixer = Mixer::new(self.blocks, &mut self.random);
-                self.next = Some(0);
+                self.start_over();
                 continue;
             };
             self.next = (counter < self.mixer.mask).then(|| counter + 1);
@@ -70,6 +69,13 @@ impl Permutation {
                 return block;
             }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn start_over(&mut self) {
+        self.mixer = Mixer::new(self.blocks, &mut self.random);
+        self.next = Some(0);
     }
 }
 

@@ -218,7 +218,9 @@ impl Maker<'_> {
     fn entry(&self, slot: usize, choice: &Choice) -> squeue::Entry {
         let (file, length, offset) = (Fixed(choice.file), choice.length_bytes, choice.offset_bytes);
         let pointer = self.buffers.pointer(slot);
-        let piece = self.slots_per_piece.map(|per| u16::try_from(slot / per).unwrap_or(u16::MAX));
+        // Hardly ever is there more than one; a division takes longer than all else here.
+        let number = |per| if slot < per { 0 } else { u16::try_from(slot / per).unwrap_or(u16::MAX) };
+        let piece = self.slots_per_piece.map(number);
         match (choice.kind, piece) {
             (Kind::Read, Some(piece)) => {
                 opcode::ReadFixed::new(file, pointer, length, piece).offset(offset).build()
@@ -338,7 +340,9 @@ impl Flight<'_, '_> {
                 }
             };
             let Some(slot) = self.free.pop() else { break };
-            sources.begin(&choice, self.content.noted(slot as usize));
+            if self.watches {
+                sources.begin(&choice, self.content.noted(slot as usize));
+            }
             if choice.kind == Kind::Write {
                 let block = self.maker.buffers.block(slot as usize, choice.length_bytes);
                 self.content.fill(slot as usize, block, &choice);
@@ -422,7 +426,8 @@ impl Flight<'_, '_> {
             // A flush and a trim answer 0.
             let moves = matches!(choice.kind, Kind::Read | Kind::Write);
             let result = entry.result();
-            let good = u32::try_from(result) == Ok(if moves { choice.length_bytes } else { 0 });
+            let wanted = if moves { i64::from(choice.length_bytes) } else { 0 };
+            let good = i64::from(result) == wanted;
             if good {
                 let latency_ns = self.now_ns.saturating_sub(since_ns);
                 self.tally.add(choice.kind, latency_ns, choice.length_bytes.into());

@@ -77,7 +77,7 @@ impl Sizes {
     }
 
     /// A size of at most `room` bytes, which must hold the smallest: one that doesn't fit is drawn again, as fio does.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn draw(&self, random: &mut Random, room: u64) -> u32 {
         match self {
             Self::One(bytes) => *bytes,

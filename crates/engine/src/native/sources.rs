@@ -24,6 +24,8 @@ pub(crate) enum Next {
 /// A job's own sources of I/Os and due times. Every I/O that is taken is given back by [`Sources::completed`].
 pub(crate) struct Sources {
     chooser: Chooser,
+    /// Whether I/Os follow each other with nothing between them.
+    plain: bool,
     arrivals: Option<Arrivals>,
     think: Option<Think>,
     syncs: Syncs,
@@ -43,7 +45,9 @@ impl Sources {
         let stream = u64::from(number) << 8;
         let random = Random::new(task.seed, stream | 3);
         let arrivals = |rate| Arrivals::new(rate, job.sizes.smallest(), begin_ns, random);
+        let syncs = job.rw.writes() && (job.fsync > 0 || job.fdatasync > 0);
         Ok(Self {
+            plain: !(syncs || job.rate.is_some() || job.pause.is_some() || job.trims_first() || job.verify),
             chooser: Chooser::new(task.seed, number, job)?,
             arrivals: job.rate.map(arrivals),
             think: job.pause.map(Think::new),
@@ -58,6 +62,14 @@ impl Sources {
     /// The next I/O that is due by `horizon_ns`.
     #[inline]
     pub(crate) fn next(&mut self, now_ns: u64, horizon_ns: u64) -> Next {
+        if self.plain {
+            return self.chooser.next().map_or(Next::Over, |choice| Next::Io(choice, 0));
+        }
+        self.paced(now_ns, horizon_ns)
+    }
+
+    #[inline(never)]
+    fn paced(&mut self, now_ns: u64, horizon_ns: u64) -> Next {
         if let Some(sync) = self.syncs.next() {
             if let Some(think) = &mut self.think {
                 think.issued();
