@@ -173,11 +173,10 @@ fn flags_of(fio: u32, file: &Path) -> Option<u32> {
         let entries = fs::read_dir(proc.join("fd")).ok()?.filter_map(Result::ok);
         let ours = entries.filter(|e| fs::read_link(e.path()).is_ok_and(|target| target == file));
         let info = |e: fs::DirEntry| fs::read_to_string(proc.join("fdinfo").join(e.file_name())).ok();
-        let flags = ours.filter_map(info).find_map(|text| {
+        ours.filter_map(info).find_map(|text| {
             let field = text.lines().find_map(|l| l.strip_prefix("flags:"))?.trim().to_owned();
             u32::from_str_radix(&field, 8).ok()
-        });
-        flags
+        })
     })
 }
 

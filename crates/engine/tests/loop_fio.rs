@@ -5,81 +5,17 @@ mod support;
 
 use device::{Claimed, Ground, Roots};
 use diskproof_engine::{Engine, EngineError, fio::FioEngine};
-use host::LocalRunner;
 use record::trial::{Totals, Window};
-use record::workload::Rw;
+use record::workload::{Options, Rw};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Bench, asked, job_file, options};
-use testkit::{Exclusive, LoopDevice};
-
-/// Exclusive use of the machine, or `None` without root.
-fn machine() -> Option<Exclusive> {
-    if !testkit::is_root() {
-        println!("skipped: needs root");
-        return None;
-    }
-    Some(testkit::exclusive())
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("diskproof-fio-test-").tempdir().unwrap()
-}
-
-/// A loop device over a file that is written in full.
-fn written_loop(bytes: u64, name: &str) -> LoopDevice {
-    let device = LoopDevice::new(bytes, name);
-    let file = File::options().write(true).open(device.backing()).unwrap();
-    let block: Vec<u8> = (0..1_u32 << 20).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
-    (0..bytes >> 20).for_each(|i| file.write_all_at(&block, i << 20).unwrap());
-    file.sync_all().unwrap();
-    device
-}
-
-fn claimed(device: &LoopDevice) -> Claimed {
-    device::emulated(&Roots::default(), &LocalRunner, device.path(), device.backing()).unwrap()
-}
-
-/// A cgroup that limits one device; removed when dropped.
-struct Throttle(PathBuf);
-
-impl Throttle {
-    /// `None` where there is no cgroup v1 blkio controller.
-    fn new(device: &LoopDevice, iops: u32) -> Option<Self> {
-        let dir = Path::new("/sys/fs/cgroup/blkio/diskproof-test-engine").to_path_buf();
-        if !Path::new("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device").exists() {
-            println!("skipped: no cgroup v1 blkio controller");
-            return None;
-        }
-        fs::create_dir_all(&dir).unwrap();
-        let devno = fs::read_to_string(format!("/sys/block/{}/dev", device.name())).unwrap();
-        for direction in ["read", "write"] {
-            let file = dir.join(format!("blkio.throttle.{direction}_iops_device"));
-            fs::write(file, format!("{} {iops}", devno.trim())).unwrap();
-        }
-        Some(Self(dir))
-    }
-
-    /// Whether it ever did any I/O.
-    fn empty(&self) -> bool {
-        let served = fs::read_to_string(self.0.join("blkio.throttle.io_serviced")).unwrap();
-        served.trim().lines().last() == Some("Total 0")
-    }
-
-    fn procs(&self) -> PathBuf {
-        self.0.join("cgroup.procs")
-    }
-}
-
-impl Drop for Throttle {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
-    }
-}
+use support::loops::{Throttle, claimed, discarding_loop, machine, scratch, written_loop};
+use support::{Bench, asked, job_file, native_engine, options};
+use testkit::LoopDevice;
 
 /// CLOCK_MONOTONIC and bytes read and written so far.
 type Seen = (u64, [u64; 2]);
@@ -271,4 +207,104 @@ fn loop_io_errors_are_named_and_never_a_measurement() {
     assert!(text.contains("Input/output error"), "{text}");
     let kept = error.into_output().unwrap();
     assert_eq!(kept.errors.len(), 1);
+}
+
+/// Blocks of 64 KiB that hold only zeros. Read through the device: what the page cache holds of its backing file may be from before.
+fn zeroed(device: &LoopDevice) -> Vec<usize> {
+    let data = fs::read(device.path()).unwrap();
+    let blocks = data.chunks(64 << 10).enumerate();
+    blocks.filter(|(_, block)| block.iter().all(|b| *b == 0)).map(|(i, _)| i).collect()
+}
+
+#[test]
+fn loop_both_engines_trim_the_same_and_count_it() {
+    let Some(_alone) = machine() else { return };
+    let native = native_engine();
+    let engines: [&dyn Engine; 2] = [&FioEngine, &native];
+    for engine in engines {
+        let device = discarding_loop(8 << 20, "engine-trim");
+        let claim = claimed(&device);
+        let bench = Bench::on(scratch(), Ground::block(&claim));
+        let once = |rw| Options {
+            bs_bytes: 64 << 10,
+            offset_bytes: 1 << 20,
+            size_bytes: 2 << 20,
+            time_based: false,
+            ioengine: "io_uring".into(),
+            ..options(rw)
+        };
+        for (rw, zeros) in [(Rw::Randtrim, (16..48).collect()), (Rw::Trimwrite, vec![])] {
+            let w = asked(once(rw));
+            let job = bench.job(&w, 5, 20.0);
+            engine.prepare(&job).unwrap();
+            assert!(zeroed(&device).is_empty(), "all is laid out");
+            let out = engine.run(&job).unwrap();
+            assert_eq!(zeroed(&device), zeros, "{}: {rw:?}", out.engine);
+            let trim = out.trim.unwrap();
+            assert_eq!((trim.ios, trim.bytes, trim.latency.count()), (32, 2 << 20, 32), "{}", out.engine);
+            assert_eq!(out.write.map(|write| write.ios), rw.writes().then_some(32));
+            assert!(out.read.is_none());
+        }
+    }
+}
+
+#[test]
+fn loop_trims_are_counted_between_two_instants() {
+    let Some(_alone) = machine() else { return };
+    let device = discarding_loop(8 << 20, "engine-trim-time");
+    let claim = claimed(&device);
+    let bench = Bench::on(scratch(), Ground::block(&claim));
+    let w = asked(Options { bs_bytes: 64 << 10, ..options(Rw::Trim) });
+    let mut job = bench.job(&w, 5, 0.6);
+    job.ramp_seconds = 0.2;
+    FioEngine.prepare(&job).unwrap();
+    let out = FioEngine.run(&job).unwrap();
+    assert!(out.messages.is_empty(), "{:?}", out.messages);
+    let trim = out.trim.unwrap();
+    assert!(trim.ios > 0 && trim.latency.count() == trim.ios, "{trim:?}");
+    assert_eq!(trim.bytes, trim.ios * (64 << 10));
+    assert!(trim.seconds <= 0.6, "{}", trim.seconds);
+    assert!(out.read.is_none() && out.write.is_none());
+}
+
+#[test]
+fn loop_a_changed_byte_under_a_device_is_found_at_its_offset() {
+    let Some(_alone) = machine() else { return };
+    let device = written_loop(16 << 20, "engine-verify");
+    let claim = claimed(&device);
+    let bench = Bench::on(scratch(), Ground::block(&claim));
+    let o =
+        Options { verify: Some("crc32c".into()), numjobs: 2, offset_bytes: 1 << 20, ..options(Rw::Write) };
+    // In order and slowly: the ends of the spans are not reached.
+    let w = asked(Options { size_bytes: 2 << 20, rate_iops: Some(20), iodepth: 1, ..o });
+    let job = bench.job(&w, 5, 0.3);
+    FioEngine.prepare(&job).unwrap();
+    let out = FioEngine.run(&job).unwrap();
+    assert_eq!(out.verified.map(|v| (v.bytes, v.faults.len())), Some((4 << 20, 0)));
+    // The second job's span begins at 3 MiB, its data at 4 MiB.
+    let spoilt = (6 << 20) - 100;
+    File::options().write(true).open(device.backing()).unwrap().write_all_at(b"?", spoilt).unwrap();
+    let output = FioEngine.run(&job).unwrap_err().into_output().unwrap();
+    let faults = output.verified.unwrap().faults;
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert_eq!(faults[0].path, device.path().to_string_lossy());
+    assert_eq!(faults[0].offsets_bytes, [spoilt / 4096 * 4096]);
+}
+
+#[test]
+fn loop_a_named_region_is_shared_by_all_jobs() {
+    let Some(_alone) = machine() else { return };
+    let device = LoopDevice::new(8 << 20, "engine-shared");
+    let claim = claimed(&device);
+    let bench = Bench::on(scratch(), Ground::block(&claim));
+    let o =
+        Options { filename: Some("table".into()), numjobs: 2, size_bytes: 2 << 20, ..options(Rw::Randread) };
+    let w = asked(o);
+    let job = bench.job(&w, 5, 0.2);
+    FioEngine.prepare(&job).unwrap();
+    assert_eq!(zeroed(&device), (32..128).collect::<Vec<_>>(), "one region is laid out");
+    assert!(FioEngine.run(&job).unwrap().shared_files);
+    let w = asked(Options { nrfiles: 2, ..options(Rw::Randread) });
+    let error = FioEngine.prepare(&bench.job(&w, 5, 0.2)).unwrap_err().to_string();
+    assert!(error.contains("nrfiles: 2 needs a directory"), "{error}");
 }

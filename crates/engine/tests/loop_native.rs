@@ -3,88 +3,16 @@
 
 mod support;
 
-use device::{Claimed, Ground, Roots};
-use diskproof_engine::native::NativeEngine;
+use device::{Ground, Roots};
 use diskproof_engine::{Engine, EngineError};
-use host::LocalRunner;
 use record::workload::{Options, Rw};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use support::{Bench, asked, options};
-use testkit::{Exclusive, LoopDevice};
-
-fn engine() -> NativeEngine {
-    NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()])
-}
-
-fn native(rw: Rw) -> Options {
-    Options { ioengine: "io_uring".into(), ..options(rw) }
-}
-
-/// Exclusive use of the machine, or `None` without root.
-fn machine() -> Option<Exclusive> {
-    if !testkit::is_root() {
-        println!("skipped: needs root");
-        return None;
-    }
-    Some(testkit::exclusive())
-}
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("diskproof-native-test-").tempdir().unwrap()
-}
-
-/// A loop device over a file that is written in full.
-fn written_loop(bytes: u64, name: &str) -> LoopDevice {
-    let device = LoopDevice::new(bytes, name);
-    let file = File::options().write(true).open(device.backing()).unwrap();
-    let block: Vec<u8> = (0..1_u32 << 20).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
-    (0..bytes >> 20).for_each(|i| file.write_all_at(&block, i << 20).unwrap());
-    file.sync_all().unwrap();
-    device
-}
-
-fn claimed(device: &LoopDevice) -> Claimed {
-    device::emulated(&Roots::default(), &LocalRunner, device.path(), device.backing()).unwrap()
-}
-
-/// A cgroup that limits one device; removed when dropped.
-struct Throttle(PathBuf);
-
-impl Throttle {
-    /// `None` where there is no cgroup v1 blkio controller.
-    fn new(device: &LoopDevice, iops: u32) -> Option<Self> {
-        let dir = Path::new("/sys/fs/cgroup/blkio/diskproof-test-native").to_path_buf();
-        if !Path::new("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device").exists() {
-            println!("skipped: no cgroup v1 blkio controller");
-            return None;
-        }
-        fs::create_dir_all(&dir).unwrap();
-        let devno = fs::read_to_string(format!("/sys/block/{}/dev", device.name())).unwrap();
-        for direction in ["read", "write"] {
-            let file = dir.join(format!("blkio.throttle.{direction}_iops_device"));
-            fs::write(file, format!("{} {iops}", devno.trim())).unwrap();
-        }
-        Some(Self(dir))
-    }
-
-    /// Whether it ever did any I/O.
-    fn empty(&self) -> bool {
-        let served = fs::read_to_string(self.0.join("blkio.throttle.io_serviced")).unwrap();
-        served.trim().lines().last() == Some("Total 0")
-    }
-
-    fn procs(&self) -> PathBuf {
-        self.0.join("cgroup.procs")
-    }
-}
-
-impl Drop for Throttle {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
-    }
-}
+use support::loops::{
+    Throttle, claimed, discard_switch, discarding_loop, machine, renew, scratch, written_loop,
+};
+use support::{Bench, asked, native, native_engine};
+use testkit::LoopDevice;
 
 #[test]
 fn loop_a_throttled_volume_gives_its_iops() {
@@ -98,9 +26,9 @@ fn loop_a_throttled_volume_gives_its_iops() {
     job.ramp_seconds = 1.0;
     let procs = throttle.procs();
     job.cgroup_procs = Some(&procs);
-    assert_eq!(engine().prepare(&job).unwrap(), [device.path()]);
+    assert_eq!(native_engine().prepare(&job).unwrap(), [device.path()]);
     assert!(throttle.empty(), "the layout is not throttled");
-    let out = engine().run(&job).unwrap();
+    let out = native_engine().run(&job).unwrap();
     let read = out.read.unwrap();
     // The throttle lets I/Os through in slices of a tenth of a second.
     assert!((read.iops / 80.0 - 1.0).abs() <= 0.03, "{} IOPS", read.iops);
@@ -108,7 +36,9 @@ fn loop_a_throttled_volume_gives_its_iops() {
     // 32 in flight at 80 per second take 0.4 s each.
     let p50 = read.latency.percentile_ns(0.5).unwrap();
     assert!((350_000_000..450_000_000).contains(&p50), "p50 {p50} ns");
-    assert!(out.messages.is_empty(), "{:?}", out.messages);
+    // Whether the CPU counts instructions is not this test's business.
+    let said: Vec<_> = out.messages.iter().filter(|m| !m.contains("instructions")).collect();
+    assert!(said.is_empty(), "{said:?}");
 }
 
 #[test]
@@ -119,14 +49,14 @@ fn loop_jobs_keep_to_their_own_spans() {
     let bench = Bench::on(scratch(), Ground::block(&claim));
     let w = asked(Options { numjobs: 3, size_bytes: 4 << 20, ..native(Rw::Randwrite) });
     let job = bench.job(&w, 5, 0.5);
-    engine().prepare(&job).unwrap();
+    native_engine().prepare(&job).unwrap();
     let read = |from: usize, length: usize| {
         let mut bytes = vec![0; length];
         File::open(device.path()).unwrap().read_exact_at(&mut bytes, from as u64).unwrap();
         bytes
     };
     let (laid_out, beyond) = (read(0, 12 << 20), read(12 << 20, 4 << 20));
-    engine().run(&job).unwrap();
+    native_engine().run(&job).unwrap();
     assert_eq!(read(12 << 20, 4 << 20), beyond, "something was written beyond the jobs' spans");
     let now = read(0, 12 << 20);
     for span in 0..3 {
@@ -134,7 +64,7 @@ fn loop_jobs_keep_to_their_own_spans() {
         assert_ne!(now[range.clone()], laid_out[range], "job {span} wrote nothing");
     }
     let w = asked(Options { numjobs: 3, size_bytes: 8 << 20, ..native(Rw::Randwrite) });
-    let small = engine().prepare(&bench.job(&w, 5, 0.5));
+    let small = native_engine().prepare(&bench.job(&w, 5, 0.5));
     assert!(matches!(small, Err(EngineError::TooSmall { .. })), "{small:?}");
 }
 
@@ -159,8 +89,8 @@ fn loop_a_full_ground_is_an_error_with_its_offsets() {
         let mut w = asked(Options { size_bytes: 256 << 20, bs_bytes: 1 << 20, ..native(Rw::Write) });
         w.layout = record::workload::Layout::Hole;
         let job = bench.job(&w, 5, 5.0);
-        engine().prepare(&job).unwrap();
-        engine().run(&job)
+        native_engine().prepare(&job).unwrap();
+        native_engine().run(&job)
     });
     run(&["umount", mount.path().to_str().unwrap()]);
     match result.unwrap() {
@@ -178,14 +108,14 @@ fn loop_a_full_ground_is_an_error_with_its_offsets() {
 #[test]
 fn loop_trims_of_a_device_are_discards() {
     let Some(_alone) = machine() else { return };
-    let device = written_loop(16 << 20, "native-discard");
+    let device = discarding_loop(16 << 20, "native-discard");
     let claim = claimed(&device);
     let bench = Bench::on(scratch(), Ground::block(&claim));
     let o = Options { size_bytes: 8 << 20, bs_bytes: 65536, time_based: false, ..native(Rw::Randtrim) };
     let w = asked(o.clone());
     let job = bench.job(&w, 5, 60.0);
-    engine().prepare(&job).unwrap();
-    let out = engine().run(&job).unwrap();
+    native_engine().prepare(&job).unwrap();
+    let out = native_engine().run(&job).unwrap();
     let trim = out.trim.unwrap();
     assert_eq!((trim.ios, trim.bytes, trim.latency.count()), (128, 8 << 20, 128));
     assert!(out.read.is_none() && out.write.is_none());
@@ -197,19 +127,22 @@ fn loop_trims_of_a_device_are_discards() {
     // Every block is trimmed, then written.
     let w = asked(Options { rw: Rw::Trimwrite, ..o.clone() });
     let job = bench.job(&w, 6, 60.0);
-    engine().prepare(&job).unwrap();
-    let out = engine().run(&job).unwrap();
+    native_engine().prepare(&job).unwrap();
+    let out = native_engine().run(&job).unwrap();
     assert_eq!((out.trim.unwrap().ios, out.write.unwrap().ios), (128, 128));
     File::open(device.path()).unwrap().read_exact_at(&mut bytes, 0).unwrap();
     assert!(bytes[..8 << 20].chunks(4096).all(|b| b.iter().any(|b| *b != 0)));
     // A device that can't says so, by name.
-    let switch = format!("/sys/block/{}/queue/discard_max_bytes", device.name());
-    fs::write(switch, "0").unwrap();
+    fs::write(discard_switch(&device), "0").unwrap();
     let w = asked(o);
-    match engine().run(&bench.job(&w, 7, 60.0)) {
+    let ended = native_engine().run(&bench.job(&w, 7, 60.0));
+    let name = device.name();
+    drop((bench, claim));
+    renew(device);
+    match ended {
         Err(EngineError::Failed { messages, .. }) => {
             let said = messages.join(" ");
-            assert!(said.contains(&device.name()) && said.contains("can't discard"), "{said}");
+            assert!(said.contains(&name) && said.contains("can't discard"), "{said}");
         }
         other => panic!("{other:?}"),
     }
@@ -231,8 +164,8 @@ fn loop_a_killed_worker_is_a_failed_trial() {
         });
     };
     job.started = &kill;
-    engine().prepare(&job).unwrap();
-    match engine().run(&job) {
+    native_engine().prepare(&job).unwrap();
+    match native_engine().run(&job) {
         Err(EngineError::Failed { ended, output: None, .. }) => {
             assert!(ended.contains("signal 9"), "{ended}")
         }

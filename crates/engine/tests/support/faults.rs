@@ -1,20 +1,21 @@
 //! Grounds on loop devices for tests that break something under a running load.
 #![allow(
     dead_code,
+    unused_imports,
     unreachable_pub,
     clippy::unwrap_used,
     reason = "each test binary uses a part of it; tests may unwrap"
 )]
 
-use crate::support::{Bench, options};
+pub use crate::support::loops::{claimed, scratch, written_loop};
+pub use crate::support::{native, native_engine as engine};
+
+use crate::support::Bench;
 use device::{Claimed, Ground, Roots};
-use diskproof_engine::native::NativeEngine;
 use diskproof_engine::{Engine, EngineError};
-use host::LocalRunner;
 use record::trial::{EngineOutput, ErrorCount};
-use record::workload::{Options, Rw, Workload};
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use record::workload::{Options, Workload};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::channel;
@@ -23,14 +24,6 @@ use testkit::{Exclusive, LoopDevice, MachineState, Watch};
 
 /// Waiting for what must come ends here; nothing is asserted about how long it takes.
 const LIMIT: Duration = Duration::from_secs(60);
-
-pub fn engine() -> NativeEngine {
-    NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()])
-}
-
-pub fn native(rw: Rw) -> Options {
-    Options { ioengine: "io_uring".into(), ..options(rw) }
-}
 
 /// The options, with errors ending the load or not.
 pub fn going_on(mut options: Options, go_on: bool) -> Options {
@@ -75,24 +68,6 @@ pub fn tool(argv: &[&str]) -> Result<String, String> {
     let out = Command::new(argv[0]).args(&argv[1..]).env("LC_ALL", "C").output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr).trim().to_owned();
     if out.status.success() { Ok(said) } else { Err(format!("{argv:?}: {said}")) }
-}
-
-pub fn scratch() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("diskproof-native-test-").tempdir().unwrap()
-}
-
-/// A loop device over a file that is written in full.
-pub fn written_loop(bytes: u64, name: &str) -> LoopDevice {
-    let device = LoopDevice::new(bytes, name);
-    let file = File::options().write(true).open(device.backing()).unwrap();
-    let block: Vec<u8> = (0..1_u32 << 20).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
-    (0..bytes >> 20).for_each(|i| file.write_all_at(&block, i << 20).unwrap());
-    file.sync_all().unwrap();
-    device
-}
-
-pub fn claimed(device: &LoopDevice) -> Claimed {
-    device::emulated(&Roots::default(), &LocalRunner, device.path(), device.backing()).unwrap()
 }
 
 /// A file system on a loop device; unmounted when dropped.

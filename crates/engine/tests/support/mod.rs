@@ -1,4 +1,4 @@
-//! Grounds and jobs for tests that run a real fio.
+//! Grounds and jobs for tests that run a real engine.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -7,9 +7,11 @@
 )]
 
 pub mod accesses;
+pub mod loops;
 
 use device::{Ground, LentDir};
 use diskproof_engine::Job;
+use diskproof_engine::native::NativeEngine;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -65,6 +67,16 @@ impl Bench {
 
 pub fn options(rw: Rw) -> Options {
     Options { iodepth: 4, direct: true, ioengine: "libaio".into(), ..Options::new(rw, 4096, 8 << 20) }
+}
+
+/// The native engine with the worker of this build.
+pub fn native_engine() -> NativeEngine {
+    NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()])
+}
+
+/// Options that native performs as they are.
+pub fn native(rw: Rw) -> Options {
+    Options { ioengine: "io_uring".into(), ..options(rw) }
 }
 
 pub fn workload(ask: Ask) -> Workload {
