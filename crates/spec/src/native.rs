@@ -4,7 +4,7 @@ use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::tree::{Key, Value};
-use crate::{block_sizes, distribution};
+use crate::{block_sizes, distribution, together};
 use record::workload::{Layout, Options};
 use std::ops::Range;
 
@@ -32,11 +32,15 @@ pub struct Lack {
     pub what: String,
 }
 
-/// What native lacks of a workload; nothing: it performs it.
+/// What native lacks of a workload, what no engine can do among it; nothing: it performs it.
 #[must_use]
 pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     let mut lacks = Vec::new();
     let mut lack = |option: &str, what: String| lacks.push(Lack { option: option.to_owned(), what });
+    if let Err(clash) = together::clash(options, layout) {
+        lack(clash.options.first().copied().unwrap_or_default(), clash.message);
+        return lacks;
+    }
     other(options, &mut lack);
     issue(options, &mut lack);
     sizes(options, &mut lack);
@@ -55,8 +59,6 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     if let Some(verify) = &options.verify {
         if verify != "crc32c" {
             lack("verify", format!("`verify: {}`, only crc32c", printable(verify, 20)));
-        } else if layout != Layout::Written {
-            lack("verify", "`verify` of data that is not laid out: it needs `layout: written`".to_owned());
         }
     }
     lacks

@@ -83,6 +83,9 @@ fn sectors(options: &Options) -> Result<(), Clash> {
 }
 
 fn room(options: &Options) -> Result<(), Clash> {
+    if options.bsrange.is_some() && !options.bssplit.is_empty() {
+        return Err(Clash::new(&["bssplit"], "`bsrange` and `bssplit` cannot both be given".to_owned()));
+    }
     if let Some(range) =
         options.bsrange.filter(|range| !range.high_bytes.is_multiple_of(range.low_bytes.max(1)))
     {

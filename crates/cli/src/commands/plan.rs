@@ -6,11 +6,14 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::plan::Plan;
-use record::quantity::Bytes;
+use record::quantity::{Bytes, Seconds};
 use record::volume::{Volume, VolumeKind};
-use record::workload::{Ask, CacheStart, Layout, Options, Workload};
+use record::workload::{
+    Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
+};
 use report::{PlanCell, PlanView};
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
@@ -109,6 +112,9 @@ fn asks(workload: &Workload) -> String {
         Ask::Options(options) => options_in_words(options),
         Ask::JobFile { path, .. } => vec![format!("fio job file {path}")],
     };
+    if workload.engine == EngineKind::Fio {
+        words.push("by fio".to_owned());
+    }
     match workload.layout {
         Layout::Written => {}
         Layout::Unwritten => words.push("data reserved but unwritten".to_owned()),
@@ -128,23 +134,88 @@ fn options_in_words(options: &Options) -> Vec<String> {
     } else {
         String::new()
     };
-    let mut words = vec![
-        format!("{}{mix}", options.rw.name()),
-        Bytes(options.bs_bytes).to_string(),
-        format!("depth {}", options.iodepth),
-    ];
+    let mut words =
+        vec![format!("{}{mix}", options.rw.name()), sizes(options), format!("depth {}", options.iodepth)];
     if options.numjobs > 1 {
         words.push(format!("{} jobs", options.numjobs));
     }
     words.push(format!("{} of data", Bytes(options.size_bytes)));
     words.push(if options.direct { "direct" } else { "buffered" }.to_owned());
+    words.extend(place_in_words(options));
+    words.extend(pace_in_words(options));
     words
+}
+
+fn sizes(options: &Options) -> String {
+    let share = |share: &SizeShare| format!("{} {} %", Bytes(share.bs_bytes), share.percent);
+    match (options.bsrange, options.bssplit.as_slice()) {
+        (Some(range), _) => format!("{} to {}", Bytes(range.low_bytes), Bytes(range.high_bytes)),
+        (None, []) => Bytes(options.bs_bytes).to_string(),
+        (None, shares) => shares.iter().map(share).collect::<Vec<_>>().join(" + "),
+    }
+}
+
+fn place_in_words(options: &Options) -> impl Iterator<Item = String> {
+    let said = [
+        (options.offset_bytes > 0).then(|| format!("from {}", Bytes(options.offset_bytes))),
+        (options.nrfiles > 1).then(|| format!("{} files per job", options.nrfiles)),
+        options.filename.is_some().then(|| "one file for all jobs".to_owned()),
+        options.verify.as_ref().map(|verify| format!("verified by {verify}")),
+    ];
+    said.into_iter().flatten()
+}
+
+fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
+    let (iops, bytes) = (options.rate_iops, options.rate_bytes_per_second);
+    let seconds = |ms: u64| Seconds(Duration::from_millis(ms).as_secs_f64());
+    let durable = match options.sync {
+        SyncMode::None => None,
+        SyncMode::Dsync => Some("durable data by every write (dsync)"),
+        SyncMode::Sync => Some("durable by every write (sync)"),
+    };
+    let said = [
+        durable.map(str::to_owned),
+        iops.map(|iops| format!("{iops} IOPS per job"))
+            .or(bytes.map(|rate| format!("{}/s per job", Bytes(rate)))),
+        (options.rate_process == RateProcess::Poisson).then(|| "Poisson arrivals".to_owned()),
+        (options.thinktime_us > 0).then(|| {
+            let pause = Seconds(Duration::from_micros(options.thinktime_us).as_secs_f64());
+            format!("{pause} of pause after every {} I/Os", options.thinktime_blocks)
+        }),
+        options.runtime_ms.map(|ms| format!("for {}", seconds(ms))),
+        (!options.time_based).then(|| "at most once over the data".to_owned()),
+    ];
+    said.into_iter().flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::volumes;
+    use super::{options_in_words, volumes};
     use record::volume::{Limits, Volume, VolumeKind};
+    use record::workload::{Options, RateProcess, Rw, SizeShare};
+
+    #[test]
+    fn what_is_unusual_about_a_workload_is_said() {
+        let plain = Options::new(Rw::Randread, 4096, 1 << 20);
+        let said = |options: &Options| options_in_words(options).join(", ");
+        assert_eq!(said(&plain), "randread, 4 KiB, depth 1, 1 MiB of data, buffered");
+        let shares = [(4096, 60), (65_536, 40)];
+        let options = Options {
+            bssplit: shares.map(|(bs_bytes, percent)| SizeShare { bs_bytes, percent }).to_vec(),
+            rate_bytes_per_second: Some(1 << 20),
+            rate_process: RateProcess::Poisson,
+            thinktime_us: 250,
+            runtime_ms: Some(30_000),
+            time_based: false,
+            verify: Some("crc32c".to_owned()),
+            ..plain
+        };
+        assert_eq!(
+            said(&options),
+            "randread, 4 KiB 60 % + 64 KiB 40 %, depth 1, 1 MiB of data, buffered, verified by crc32c, 1 MiB/s per job, \
+             Poisson arrivals, 250 us of pause after every 1 I/Os, for 30 s, at most once over the data"
+        );
+    }
 
     #[test]
     fn volumes_that_are_alike_share_a_sentence() {

@@ -203,4 +203,6 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 #[cfg(test)]
+mod agreement;
+#[cfg(test)]
 mod tests;
