@@ -1,4 +1,4 @@
-//! The whole program, for real: volumes are emulated, stacks built, fio measures, everything is undone.
+//! The whole program, for real: volumes are emulated, stacks built, the native engine measures, everything is undone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -176,7 +176,7 @@ impl Running {
         }
     }
 
-    /// Until fio is at work in a trial.
+    /// Until the engine is at work in a trial.
     fn until_measuring(&mut self) {
         self.until("trial_started", 1);
         let mut line = String::new();
