@@ -1,10 +1,14 @@
 //! fio's total latencies. What fio calls completion latency, and the record keeps, begins when the call that submits has
 //! returned; native's begins before it. To compare like with like, fio's total latencies are taken from its own document.
 
+use crate::span::float;
 use record::agreement::Definition;
 use record::latency::LatencyHistogram;
 use record::trial::{EngineOutput, Totals, TrialRecord};
 use serde_json::Value;
+
+/// Share of the median below which the submission makes no difference to a percentile.
+const NEGLIGIBLE: f64 = 0.001;
 
 /// The record with fio's total latencies in it, where fio's document has them; other records as they are.
 pub(super) fn with_total(trial: &TrialRecord) -> TrialRecord {
@@ -46,19 +50,26 @@ fn sides(engine: &EngineOutput, document: &Value) -> Option<[Option<Totals>; 2]>
 
 fn replaced(totals: &Totals, name: &str, document: &Value) -> Option<Totals> {
     let mut latency = LatencyHistogram::default();
-    let (mut sum_ns, mut count) = (0.0, 0.0);
+    let (mut submission_ns, mut count) = (0.0, 0.0);
     for job in jobs(document) {
-        let lat = job.get(name)?.get("lat_ns")?;
-        let n = lat.get("N")?.as_f64()?;
-        sum_ns += lat.get("mean")?.as_f64()? * n;
+        let side = job.get(name)?;
+        let slat = side.get("slat_ns")?;
+        let n = slat.get("N")?.as_f64()?;
+        submission_ns += slat.get("mean")?.as_f64()? * n;
         count += n;
-        for (ns, ios) in lat.get("bins").and_then(Value::as_object).into_iter().flatten() {
+        for (ns, ios) in side.get("lat_ns")?.get("bins").and_then(Value::as_object).into_iter().flatten() {
             *latency.bins_ns.entry(ns.parse().ok()?).or_default() += ios.as_u64()?;
         }
     }
-    (latency.count() > 0 && count > 0.0).then(|| Totals {
-        latency,
-        latency_mean_ns: Some(sum_ns / count),
+    if latency.count() == 0 || count <= 0.0 {
+        return None;
+    }
+    let submission_ns = submission_ns / count;
+    let median_ns = float(totals.latency.percentile_ns(0.5)?);
+    Some(Totals {
+        // The record's don't span the ramp.
+        latency: if submission_ns < NEGLIGIBLE * median_ns { totals.latency.clone() } else { latency },
+        latency_mean_ns: Some(totals.latency_mean_ns? + submission_ns),
         ..totals.clone()
     })
 }
@@ -81,16 +92,32 @@ mod tests {
         trial
     }
 
+    /// Of two jobs, the second with twice the I/Os: mean submission 4 us.
+    const RAW: &str = "fio: a word before\n{ \"jobs\": [
+        { \"read\": { \"slat_ns\": { \"mean\": 2000.0, \"N\": 100 }, \"lat_ns\": { \"bins\": { \"2000\": 100 } } } },
+        { \"read\": { \"slat_ns\": { \"mean\": 5000.0, \"N\": 200 }, \"lat_ns\": { \"bins\": { \"2000\": 50, \"6000\": 150 } } } } ] }";
+
     #[test]
     fn total_latencies_of_all_jobs_are_taken_from_the_document() {
-        let raw = "fio: a word before\n{ \"jobs\": [
-            { \"read\": { \"lat_ns\": { \"mean\": 2000.0, \"N\": 100, \"bins\": { \"2000\": 100 } } } },
-            { \"read\": { \"lat_ns\": { \"mean\": 5000.0, \"N\": 200, \"bins\": { \"2000\": 50, \"6000\": 150 } } } } ] }";
-        let engine = with_total(&trial(raw)).engine.unwrap();
+        let engine = with_total(&trial(RAW)).engine.unwrap();
         let read = engine.read.as_ref().unwrap();
-        assert_eq!((read.ios, read.latency_mean_ns), (300, Some(4000.0)));
+        assert_eq!(
+            (read.ios, read.latency_mean_ns),
+            (300, Some(1e6 + 4000.0)),
+            "the record's mean and the submission"
+        );
         assert_eq!(read.latency.bins_ns.iter().collect::<Vec<_>>(), [(&2000, &150), (&6000, &150)]);
         assert_eq!(definition(&engine), Definition::Total);
+    }
+
+    #[test]
+    fn percentiles_without_the_ramp_are_kept_where_the_submission_makes_no_difference() {
+        let mut slow = trial(RAW);
+        let read = slow.engine.as_mut().unwrap().read.as_mut().unwrap();
+        read.latency.bins_ns = [(200_000_000, 300)].into_iter().collect();
+        let kept = with_total(&slow).engine.unwrap();
+        assert_eq!(kept.read.as_ref().unwrap().latency.count(), 300);
+        assert_eq!(kept.read.unwrap().latency.percentile_ns(0.5), Some(200_000_000));
     }
 
     #[test]
