@@ -8,6 +8,7 @@ mod derived;
 mod estimate;
 mod holm;
 mod location;
+mod machine;
 mod permutation;
 mod random;
 mod ratio;
@@ -21,6 +22,7 @@ pub use derived::quotient;
 pub use estimate::{Estimate, mean_t, trials_for};
 pub use holm::holm;
 pub use location::{geometric_mean, median, trimmed_mean};
+pub use machine::machine_rounds;
 pub use ratio::{RatioEstimate, paired_ratio};
 pub use replicates::{
     Autocorrelation, Doubt, FirstRound, Outlier, Suspicion, Trend, TwoModes, autocorrelation, doubts,

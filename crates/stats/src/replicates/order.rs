@@ -58,7 +58,7 @@ pub fn first_round(samples: &[f64]) -> Option<FirstRound> {
     let spread = standard_deviation(others, m) * (1.0 + 1.0 / count(others.len())).sqrt();
     let t = StudentsT::new(0.0, 1.0, count(others.len()) - 1.0).ok()?;
     let far = (first - m).abs() / spread;
-    (spread > 0.0).then(|| FirstRound { ratio: first / m, p: 2.0 * t.cdf(-far) })
+    (spread > 0.0 && far.is_finite()).then(|| FirstRound { ratio: first / m, p: 2.0 * t.cdf(-far) })
 }
 
 /// How much a round takes after the one before.

@@ -262,11 +262,11 @@ impl StopRule {
 }
 
 /// How much wider autocorrelation makes an interval: √((1 + ρ) / (1 - ρ)), ρ the lag-1 autocorrelation less its mean for independent samples,
-/// -1/n (Moran 1948, Biometrika 35:255-260); 1 where it isn't positive.
+/// -1/n (Moran 1948, Biometrika 35:255-260); 1 where it isn't positive or there is none to be seen.
 fn caution(samples: &[f64]) -> f64 {
     let m = mean(samples);
     let squares: f64 = samples.iter().map(|x| (x - m).powi(2)).sum();
-    if squares == 0.0 {
+    if squares == 0.0 || !squares.is_finite() {
         return 1.0;
     }
     let products: f64 = samples.windows(2).map(|w| (w[0] - m) * (w[1] - m)).sum();

@@ -3,7 +3,9 @@
 use super::noise::{Noise, TRUTH, normal};
 use super::random::Random;
 use super::table::{Table, percent, repetitions, share, slack};
-use diskproof_stats::{Suspicion, autocorrelation, doubts, first_round, outliers, trend, two_modes};
+use diskproof_stats::{
+    Suspicion, autocorrelation, doubts, first_round, machine_rounds, outliers, trend, two_modes,
+};
 
 fn samples(noise: Noise, n: usize, random: &mut Random) -> Vec<f64> {
     let mut next = noise.rounds(2.0, random);
@@ -110,5 +112,26 @@ fn autocorrelation_is_corrected_for_its_bias() {
         }
         let mean = sum / f64::from(n);
         assert!((mean - rho).abs() < tolerance, "{rho}: {mean}");
+    }
+}
+
+/// A machine that drifts by half a spread each round, seen over eight cells at six rounds; and one that doesn't.
+#[test]
+fn the_machines_drift_is_seen_over_its_cells() {
+    let n = repetitions(300);
+    for (step, least, most) in [(0.0, 0.0, 0.05 + slack(0.05, n)), (0.5, 0.5, 1.0)] {
+        let mut random = Random(111);
+        let (mut together, mut alone) = (0, 0);
+        for _ in 0..n {
+            let cells: Vec<Vec<Option<f64>>> = (0..8)
+                .map(|_| samples(Noise::Drift(step), 6, &mut random).into_iter().map(Some).collect())
+                .collect();
+            let views: Vec<&[Option<f64>]> = cells.iter().map(|c| &c[..]).collect();
+            together += u32::from(!doubts(&machine_rounds(&views).unwrap(), 0.05).is_empty());
+            alone += u32::from(!doubts(&machine_rounds(&views[..1]).unwrap(), 0.05).is_empty());
+        }
+        let raised = share(together, n);
+        assert!((least..=most).contains(&raised), "{step}: {together} of {n}");
+        assert!(step == 0.0 || together > 2 * alone, "{together} together, {alone} alone of {n}");
     }
 }
