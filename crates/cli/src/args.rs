@@ -154,7 +154,7 @@ still refused while it is mounted, holds a foreign signature, or is used by anyt
     Claim(Claim),
     /// Take a claim back
     Unclaim(Unclaim),
-    /// Tell what this machine can do: tools, privileges, kernel, clock, noise, settings
+    /// Tell what this machine can do: tools, privileges, kernel, clock, noise, the native engine's ceiling, settings
     Doctor(Doctor),
     /// Print a completion script for a shell
     #[command(after_help = "\
@@ -385,6 +385,9 @@ pub(crate) struct Doctor {
     /// Leave out the two-second measurement of the machine's noise
     #[arg(long)]
     pub(crate) no_noise: bool,
+    /// Leave out the three-second measurement of what the native engine makes here at most; show what is kept
+    #[arg(long)]
+    pub(crate) no_ceiling: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -286,7 +286,7 @@ fn a_file_that_is_no_store_is_refused_and_kept() {
 fn settings_are_shown_with_their_origin() {
     let home = Home::new();
     home.write(".config/diskproof/config.yaml", "color: never\nsudo: never\n");
-    let doctor = home.diskproof(&["doctor", "--no-noise", "--json", "--sudo", "auto"]);
+    let doctor = home.diskproof(&["doctor", "--no-noise", "--no-ceiling", "--json", "--sudo", "auto"]);
     let document: serde_json::Value = serde_json::from_str(&doctor.out).expect(&doctor.err);
     let setting = |name: &str| {
         let all = document["settings"].as_array().unwrap();
@@ -297,6 +297,8 @@ fn settings_are_shown_with_their_origin() {
     assert_eq!(setting("sudo"), "auto from command line --sudo");
     assert_eq!(setting("state"), "HOME/state from environment DISKPROOF_STATE");
     assert_eq!(setting("progress"), "auto from default");
+    assert!(document["ceiling"]["ceiling"].is_null());
+    assert_eq!(document["ceiling"]["note"], "never measured on this machine");
 }
 
 #[test]
@@ -325,11 +327,29 @@ fn doctor_names_tools_privileges_kernel_clock_and_noise() {
         "throttle",
         "clock",
         "watched the clock",
+        "I/Os per second",
         "store",
         "state",
     ] {
         assert!(doctor.out.contains(word), "{word}: {}", doctor.out);
     }
+}
+
+#[test]
+fn doctor_measures_the_native_engine_s_ceiling_and_keeps_it() {
+    let home = Home::new();
+    let ask = |arguments: &[&str]| -> serde_json::Value {
+        let doctor = home.diskproof(&[&["doctor", "--no-noise", "--json"], arguments].concat());
+        assert_eq!(doctor.code, 0, "{}", doctor.err);
+        serde_json::from_str(&doctor.out).expect(&doctor.err)
+    };
+    let now = ask(&[]);
+    let ceiling = &now["ceiling"]["ceiling"];
+    assert_eq!(ceiling["repetitions"].as_array().unwrap().len(), 3, "{now}");
+    assert!(ceiling["iops"].as_f64().unwrap() > 0.0 && now["ceiling"]["note"].is_null(), "{now}");
+    assert!(home.path().join("state/native-ceiling.json").is_file());
+    let later = ask(&["--no-ceiling"]);
+    assert_eq!((&later["ceiling"]["ceiling"], &later["ceiling"]["measured_now"]), (ceiling, &false.into()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `diskproof doctor`: what this machine can do, and what a setting is and why.
 
+mod ceiling;
 mod kernel;
 mod noise;
 
@@ -8,6 +9,8 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::privilege;
 use crate::settings::Settings;
+use crate::signals::Wish;
+use ceiling::Found;
 use host::{LocalRunner, Runner, Tool};
 use kernel::Kernel;
 use noise::Noise;
@@ -28,6 +31,8 @@ struct Findings {
     sudo: Option<bool>,
     kernel: Kernel,
     noise: Option<Noise>,
+    /// What the native engine makes here at most.
+    ceiling: Found,
     settings: Vec<SettingFound>,
     /// Configuration files that were looked for, and whether each was there.
     config_files: Vec<(String, bool)>,
@@ -52,7 +57,11 @@ struct SettingFound {
 }
 
 pub(crate) fn doctor(args: &Doctor, settings: &Settings) -> Result<Exit, Failure> {
-    let findings = look(args, settings);
+    let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
+    let findings = look(args, settings, &wish);
+    if let Some(number) = wish.signal().and_then(|signal| u8::try_from(signal).ok()) {
+        return Ok(Exit::Signal(number));
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&findings).map_err(Failure::ours)?;
         output::answer(&text)?;
@@ -62,8 +71,9 @@ pub(crate) fn doctor(args: &Doctor, settings: &Settings) -> Result<Exit, Failure
     Ok(Exit::Fine)
 }
 
-fn look(args: &Doctor, settings: &Settings) -> Findings {
+fn look(args: &Doctor, settings: &Settings, wish: &Wish) -> Findings {
     let root = privilege::is_root();
+    let state = &settings.state.value;
     let rows = settings.rows();
     Findings {
         tools: Tool::ALL.iter().map(|tool| tool_found(&LocalRunner, *tool)).collect(),
@@ -71,6 +81,11 @@ fn look(args: &Doctor, settings: &Settings) -> Findings {
         sudo: (!root).then(|| privilege::may_sudo(&LocalRunner)),
         kernel: Kernel::look(Path::new("/")),
         noise: (!args.no_noise).then(|| noise::listen(LISTEN)),
+        ceiling: if args.no_ceiling {
+            ceiling::look(state, &observe::environment(&observe::Roots::default()))
+        } else {
+            ceiling::measure(state, &wish.cancel)
+        },
         settings: rows
             .into_iter()
             .map(|(key, value, origin)| SettingFound { name: key.name, value, origin: origin.to_string() })
@@ -107,6 +122,9 @@ fn text(findings: &Findings) -> String {
         text.push_str("\nnoise\n");
         text.push_str(&noise.text());
     }
+
+    text.push_str("\nceiling\n");
+    text.push_str(&findings.ceiling.text());
 
     text.push_str("\nsettings\n");
     let rows: Vec<[String; 3]> = findings

@@ -3,6 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use record::finding::Claim;
 use record::id::RunId;
 use record::judged::{RunView, Status};
 use std::io::IsTerminal as _;
@@ -66,7 +67,8 @@ pub(crate) fn terminal(view: &RunView, settings: &Settings) -> String {
 /// How a run's end is told to the shell.
 ///
 /// # Errors
-/// A cell was planned and could never be measured: then there is no whole answer.
+/// A cell was planned and could never be measured: then there is no whole answer. Or a block held other than what was
+/// written to it: then no figure matters, even where the trials went on.
 pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
     let mut unmeasured = view.cells.iter().filter(|cell| cell.trials.done == 0 && cell.trials.failed > 0);
     if let Some(first) = unmeasured.next() {
@@ -77,6 +79,9 @@ pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
             first.stack,
             first.workload
         )));
+    }
+    if let Some(wrong) = view.findings.iter().find(|f| f.claim == Claim::WrongContent) {
+        return Err(Failure::machine(format!("the storage didn't keep what was written: {}", wrong.text)));
     }
     let missed = view.expectations.iter().any(|e| e.status == Status::Missed);
     Ok(if missed { Exit::NotMet } else { Exit::Fine })

@@ -120,14 +120,26 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
+    /// The node looks in its own state folder; as root by sudo, that isn't the one in which the user's `doctor` kept it.
+    fn with_ceiling(&self, environment: &Environment) -> Environment {
+        let mut environment = environment.clone();
+        if environment.native_ceiling.is_none() {
+            let state = &self.sitting.settings.state.value;
+            environment.native_ceiling = engine::native::ceiling::current(state, &environment);
+        }
+        environment
+    }
+
     fn keep(&mut self, event: &Event) -> Result<(), SinkError> {
         let (store, run) = (self.store, &self.sitting.run);
         match event {
             Event::NodeReady { environment } if self.sitting.done.is_none() => {
-                store.create_run(run, self.sitting.plan, environment)?;
+                store.create_run(run, self.sitting.plan, &self.with_ceiling(environment))?;
                 self.is_ours = true;
             }
-            Event::NodeReady { environment } => self.environment = Some(environment.clone()),
+            Event::NodeReady { environment } => {
+                self.environment = Some(Box::new(self.with_ceiling(environment)));
+            }
             Event::VolumesReady { volumes } => {
                 self.is_ours = true;
                 if let Some(environment) = self.environment.take() {
