@@ -428,7 +428,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__doctor)
-            opts="-q -h --json --no-noise --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --json --no-noise --no-ceiling --config --store --state --color --sudo --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

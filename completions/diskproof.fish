@@ -46,7 +46,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put b
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: free or not, and why'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and may be overwritten'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Take a claim back'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tell what this machine can do: tools, privileges, kernel, clock, noise, settings'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tell what this machine can do: tools, privileges, kernel, clock, noise, the native engine\'s ceiling, settings'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The process on the measured machine; speaks to its controller over stdio'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-native" -d 'The native engine\'s worker; performs the task in a file'
@@ -196,6 +196,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l sudo -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-noise -d 'Leave out the two-second measurement of the machine\'s noise'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-ceiling -d 'Leave out the three-second measurement of what the native engine makes here at most; show what is kept'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F

@@ -16,6 +16,8 @@ const LIMIT_MET: f64 = 0.95;
 const QUEUE_FULL: f64 = 0.8;
 /// From this share of the ceiling on, no storage would have been measured faster by this job.
 const NEAR_CEILING: f64 = 0.8;
+/// The share of its time that the ceiling's thread must have run.
+const UNDISTURBED: f64 = 0.9;
 /// An I/O that costs this many times what one on a hole costs is the storage stack's work, not the generator's.
 const DEAR: f64 = 2.0;
 /// The depth from which the ceiling, measured with a deep queue, says something.
@@ -137,6 +139,8 @@ fn queue_share(facts: &Facts<'_>) -> Option<f64> {
 struct Height {
     iops_per_job: f64,
     ceiling_iops: f64,
+    /// Whether the ceiling is one: while others had the CPU, a quiet machine does more.
+    undisturbed: bool,
     /// CPU time of an I/O here over that of one on a hole.
     dearness: Option<f64>,
 }
@@ -159,6 +163,7 @@ fn height(scene: &Scene<'_>) -> Option<Height> {
     alike.then(|| Height {
         iops_per_job: made_iops(facts) / f64::from(options.numjobs),
         ceiling_iops: ceiling.iops,
+        undisturbed: ceiling.busiest_thread_share.is_none_or(|share| share >= UNDISTURBED),
         dearness,
     })
 }
@@ -196,7 +201,7 @@ pub(super) fn text(scene: &Scene<'_>, thread: f64) -> String {
 fn beside_the_ceiling(scene: &Scene<'_>) -> String {
     let Some(height) = height(scene) else { return String::new() };
     let share = height.iops_per_job / height.ceiling_iops;
-    if share >= NEAR_CEILING {
+    if share >= NEAR_CEILING && height.undisturbed {
         return format!(
             " A job made {} IOPS; {} is the most that one makes on this machine at this block size, without any storage.",
             rate(height.iops_per_job),

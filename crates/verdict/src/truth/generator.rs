@@ -157,6 +157,10 @@ fn the_ceiling_tells_whose_work_it_was() {
     t.machine.native_ceiling = Some(ceiling(135_000.0, 7300.0));
     let near = only_finding(&t);
     assert!(near.text.contains("A job made 131,072 IOPS; 135,000 is the most"), "{}", near.text);
+    // Measured while others had the CPU, it is no ceiling.
+    let disturbed = Ceiling { busiest_thread_share: Some(0.3), ..ceiling(135_000.0, 7300.0) };
+    t.machine.native_ceiling = Some(disturbed);
+    assert!(!only_finding(&t).text.contains("A job made"));
     t.machine.native_ceiling = Some(ceiling(900_000.0, 1000.0));
     let far = only_finding(&t);
     assert!(far.text.contains("7.50 times the CPU time of one on a hole"), "{}", far.text);

@@ -42,7 +42,12 @@ pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> Found {
         Err(error) => found(None, Some(run::blame::chain(&error))),
         Ok(measured) => {
             let ceiling = of(&measured, state);
-            let trouble = ceiling::keep(state, &machine, &ceiling).err().map(|e| run::blame::chain(&e));
+            let trouble = match ceiling::current(state, &machine) {
+                Some(kept) if is_disturbed(&ceiling) && !is_disturbed(&kept) => {
+                    Some("the one kept before was measured while the machine was quiet".to_owned())
+                }
+                _ => ceiling::keep(state, &machine, &ceiling).err().map(|e| run::blame::chain(&e)),
+            };
             found(Some(ceiling), trouble)
         }
     }
@@ -85,6 +90,10 @@ fn of(measured: &Measured, state: &Path) -> Ceiling {
         cpu_ns_per_io: mean(all.iter().map(|r| r.cpu_ns_per_io).collect()),
         user_instructions_per_io: mean(all.iter().map(|r| r.user_instructions_per_io).collect()),
     }
+}
+
+fn is_disturbed(ceiling: &Ceiling) -> bool {
+    ceiling.busiest_thread_share.is_some_and(|share| share < UNDISTURBED)
 }
 
 impl Found {
@@ -145,7 +154,7 @@ fn figures(c: &Ceiling) -> String {
     ];
     let cost: Vec<String> = cost.into_iter().flatten().collect();
     let _ = writeln!(text, "  {}", cost.join(", "));
-    if c.busiest_thread_share.is_some_and(|share| share < UNDISTURBED) {
+    if is_disturbed(c) {
         text.push_str("  others had the CPU meanwhile: a quiet machine does more\n");
     }
     text
