@@ -9,6 +9,7 @@ use record::trial::{EngineOutput, Totals};
 use record::workload::{Layout, Options, Rw, SizeRange, SizeShare, Workload};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileExt;
 use support::{Bench, native, native_engine, workload};
 
 /// What an engine left behind.
@@ -38,6 +39,54 @@ fn both(options: &Options, layout: Layout, seconds: f64) -> [Left; 2] {
         });
         Left { written: written.collect(), output }
     })
+}
+
+/// What checking content found: bytes checked, and file and block of each fault.
+type Checked = (u64, Vec<(String, u64)>);
+
+/// Each engine's findings on data that was changed after the layout, if `spoilt` says where.
+fn findings(options: &Options, spoilt: Option<u64>) -> [Checked; 2] {
+    let own = native_engine();
+    let engines: [&dyn Engine; 2] = [&FioEngine, &own];
+    engines.map(|engine| {
+        let bench = Bench::lent();
+        let w = workload(record::workload::Ask::Options(options.clone()));
+        let job = bench.job(&w, 7, 30.0);
+        let file = engine.prepare(&job).unwrap().remove(0);
+        if let Some(offset) = spoilt {
+            let mut byte = [0];
+            let file = fs::File::options().read(true).write(true).open(&file).unwrap();
+            file.read_exact_at(&mut byte, offset).unwrap();
+            file.write_all_at(&[!byte[0]], offset).unwrap();
+            file.sync_all().unwrap();
+        }
+        let output = match (engine.run(&job), spoilt) {
+            (Ok(output), None) => output,
+            (Err(error), Some(_)) => error.into_output().unwrap(),
+            (other, _) => panic!("{other:?}"),
+        };
+        let verified = output.verified.unwrap();
+        let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+        let places = verified.faults.iter().flat_map(|fault| {
+            fault.offsets_bytes.iter().map(move |at| (name(&fault.path), at / 4096 * 4096))
+        });
+        (verified.bytes, places.collect())
+    })
+}
+
+#[test]
+fn both_find_the_same_wrong_block_and_nothing_else() {
+    let checked = |rw| Options { verify: Some("crc32c".into()), ..once(rw) };
+    for rw in [Rw::Randwrite, Rw::Randrw] {
+        for (bytes, faults) in findings(&checked(rw), None) {
+            assert!(bytes >= 1 << 20 && faults.is_empty(), "{bytes} bytes, {faults:?}");
+        }
+    }
+    for (_, faults) in findings(&checked(Rw::Randread), Some(500_017)) {
+        let mut places = faults;
+        places.dedup();
+        assert_eq!(places, [("diskproof-data.0".to_owned(), 499_712)]);
+    }
 }
 
 /// A pass over the data, and no more.

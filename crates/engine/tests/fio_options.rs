@@ -5,7 +5,7 @@ mod support;
 
 use device::extents;
 use diskproof_engine::{Engine, EngineError, fio::FioEngine};
-use record::workload::{Layout, Rw};
+use record::workload::{Layout, Options, Rw};
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::Path;
@@ -144,12 +144,13 @@ fn fio_refuses_to_run_on_data_that_is_missing_or_short() {
 #[test]
 fn fio_takes_other_offsets_in_every_trial() {
     let bench = Bench::lent();
-    let w = asked(options(Rw::Randread));
-    FioEngine.prepare(&bench.job(&w, 1, 0.1)).unwrap();
-    let input = |seed| FioEngine.run(&bench.job(&w, seed, 0.1)).unwrap().input;
+    // One pass over 256 blocks, however long it takes.
+    let w = asked(Options { time_based: false, size_bytes: 1 << 20, ..options(Rw::Randread) });
+    FioEngine.prepare(&bench.job(&w, 1, 30.0)).unwrap();
+    let input = |seed| FioEngine.run(&bench.job(&w, seed, 30.0)).unwrap().input;
     let first_input = input(1);
     let (first, again) = (offsets(&first_input, &bench.scratch), offsets(&first_input, &bench.scratch));
-    assert!(first.len() >= 100);
+    assert_eq!(first.len(), 256);
     assert_eq!(first[..100], again[..100], "the same seed asks for the same offsets");
     // The highest seed must be taken by fio too.
     let other = offsets(&input(u64::MAX), &bench.scratch);
