@@ -5,9 +5,9 @@
 use diskproof_record::workload::{Ask, EngineKind};
 use diskproof_spec::{LoadError, forecast, native_lacks, parse};
 use libfuzzer_sys::fuzz_target;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// The job file stands in memory: a file of its own for every process that fuzzes.
 fn folder() -> PathBuf {
@@ -16,24 +16,21 @@ fn folder() -> PathBuf {
     folder
 }
 
-thread_local! {
-    static FOLDER: RefCell<PathBuf> = RefCell::new(folder());
-}
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(folder);
 
 const EXPERIMENT: &str = "experiment: fuzz\nvolumes: { d: { directory: /tmp } }\nstacks: { d: {} }\n\
                           workloads: { w: { fio: x.fio, size: 64m } }\n";
 
 fuzz_target!(|bytes: &[u8]| {
-    let folder = FOLDER.with(|folder| folder.borrow().clone());
-    std::fs::write(folder.join("x.fio"), bytes).expect("a file in /dev/shm");
-    match parse(EXPERIMENT, "fuzz.yaml", &folder, &BTreeMap::new()) {
+    std::fs::write(FOLDER.join("x.fio"), bytes).expect("a file in /dev/shm");
+    match parse(EXPERIMENT, "fuzz.yaml", &FOLDER, &BTreeMap::new()) {
         Ok(loaded) => {
             assert!(forecast(&loaded.plan).seconds.is_finite());
             let workload = &loaded.plan.cells[0].workload;
             let Ask::JobFile { jobs, text, .. } = &workload.ask else { panic!("no job file") };
             assert_eq!(text.as_bytes(), bytes);
             assert_eq!(workload.engine == EngineKind::Native, !jobs.is_empty());
-            let names: std::collections::BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            let names: BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             assert_eq!(names.len(), jobs.len());
             for job in jobs {
                 assert_eq!(native_lacks(&job.options, workload.layout), []);

@@ -56,10 +56,8 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
             lack(name, format!("`{name}` with `rw: {}`: fio holds each direction to it", options.rw.name()));
         }
     }
-    if let Some(verify) = &options.verify {
-        if verify != "crc32c" {
-            lack("verify", format!("`verify: {}`, only crc32c", printable(verify, 20)));
-        }
+    if let Some(verify) = options.verify.as_deref().filter(|verify| *verify != "crc32c") {
+        lack("verify", format!("`verify: {}`, only crc32c", printable(verify, 20)));
     }
     lacks
 }

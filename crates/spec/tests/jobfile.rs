@@ -139,6 +139,7 @@ fn what_makes_fio_the_engine_is_named() {
         ("bs=4k\nbssplit=4k/50:8k/50", "`bssplit=4k/50:8k/50` beside another block size ([a], line 5)"),
         ("rate=1m,500k", "`rate=1m,500k` ([a], line 4)"),
         ("rw=randrw\nrate=1m", "`rate` with `rw: randrw`: fio holds each direction to it ([a], line 5)"),
+        ("numjobs=1000\n[b]\nsize=1m\nnumjobs=25", "more than 1024 jobs ([b], line 7)"),
         ("verify=md5", "`verify: md5`, only crc32c ([a], line 4)"),
         ("rwmixwrite=130", "`rwmixwrite=130` ([a], line 4)"),
         ("runtime=25h", "`runtime=25h` ([a], line 4)"),
@@ -197,4 +198,11 @@ fn the_experiment_may_choose_the_engine() {
     let (engine, _, notes) = taken(text, "");
     assert_eq!(engine, EngineKind::Native);
     assert!(notes[0].ends_with("asks for libaio: the native engine issues its I/O by io_uring"), "{notes:?}");
+}
+
+#[test]
+fn very_many_jobs_are_fios_at_once() {
+    let (engine, jobs, notes) = taken(&format!("[global]\nsize=4k\n{}", "[a]\n".repeat(60_000)), "");
+    assert_eq!((engine, jobs.len()), (EngineKind::Fio, 0));
+    assert!(notes[0].ends_with("does not know more than 1024 jobs ([a])"), "{notes:?}");
 }

@@ -46,6 +46,9 @@ const HARMLESS: &[(&str, &[&str])] = &[
 /// Options of fio's `io_uring` that native knows.
 const OF_IO_URING: &[&str] = &["fixedbufs", "hipri", "registerfiles", "sqthread_poll"];
 
+/// Most jobs, clones included: as many as a workload may have.
+const MOST_JOBS: u32 = 1024;
+
 /// The option for which a job file isn't native's.
 #[derive(Debug)]
 pub(crate) struct Outside<'s> {
@@ -59,12 +62,23 @@ pub(crate) struct Outside<'s> {
 
 /// All jobs, or the first thing that native doesn't know.
 pub(crate) fn jobs(sections: &[Section], layout: Layout) -> Result<Vec<NamedJob>, Outside<'_>> {
-    let sections: Vec<(&Section, BTreeMap<&str, &Given>)> = effective(sections).collect();
+    let most = usize::try_from(MOST_JOBS).unwrap_or(usize::MAX);
+    let sections: Vec<(&Section, BTreeMap<&str, &Given>)> = effective(sections).take(most + 1).collect();
+    let too_many = || format!("more than {MOST_JOBS} jobs");
+    if let Some((section, _)) = sections.get(most) {
+        return Err(Outside { section: &section.name, given: None, what: too_many() });
+    }
+    let mut clones = 0_u32;
     let alone = sections.len() == 1;
     let mut jobs: Vec<NamedJob> = Vec::with_capacity(sections.len());
     let mut names = BTreeSet::new();
     for (section, given) in &sections {
         let options = job(section, given, alone, layout)?;
+        clones = clones.saturating_add(options.numjobs);
+        if clones > MOST_JOBS {
+            let given = given.get("numjobs").copied();
+            return Err(Outside { section: &section.name, given, what: too_many() });
+        }
         let mut name = section.name.clone();
         for count in 2.. {
             if names.insert(name.clone()) {
