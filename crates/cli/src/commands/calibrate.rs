@@ -72,6 +72,11 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
     }
     // A workload that could not be measured at all is told as after any run.
     judged::exit_of(&view)?;
+    if agreement.lines.is_empty() {
+        return Err(Failure::machine(format!(
+            "run {run}: there is no round in which both engines measured the same"
+        )));
+    }
     Ok(if agreement.count(Standing::Beyond) > 0 { Exit::NotMet } else { Exit::Fine })
 }
 
