@@ -87,29 +87,31 @@ fn counts_agree_with_each_other() {
 }
 
 #[test]
-fn offsets_follow_the_seed_and_cover_everything() {
+fn a_pass_leaves_nothing_out() {
     let bench = Bench::lent();
     // A hole: what the trial wrote is what isn't zero.
-    let mut w = asked(Options { size_bytes: 1 << 20, rate_iops: Some(500), ..native(Rw::Randwrite) });
-    w.layout = Layout::Hole;
-    // 256 blocks in 0.6 s at 500 per second: a whole pass and a part of the next.
-    let out = run(&bench, &w, 3, 0.6).unwrap();
-    let written = out.write.unwrap().ios;
-    assert!((290..=300).contains(&written), "{written} writes");
+    let o = Options { size_bytes: 1 << 20, time_based: false, ..native(Rw::Randwrite) };
+    let w = Workload { layout: Layout::Hole, ..asked(o) };
+    let out = run(&bench, &w, 3, 60.0).unwrap();
+    assert_eq!(out.write.unwrap().ios, 256);
     let data = fs::read(data(&bench, 0)).unwrap();
     assert_eq!(data.len(), 1 << 20);
     assert!(data.chunks(4096).all(|block| block.iter().any(|b| *b != 0)), "a block was left out");
 }
 
 #[test]
-fn a_poisson_load_counts_latency_from_when_it_was_due() {
+fn a_poisson_load_has_its_rate() {
     let bench = Bench::lent();
     let rate_process = RateProcess::Poisson;
-    let o = Options { rate_iops: Some(2000), rate_process, ..native(Rw::Randread) };
-    let out = run(&bench, &asked(o), 3, 1.0).unwrap();
-    let ios = out.read.unwrap().ios;
-    // Five standard deviations, and what a busy machine delays beyond the end.
-    assert!((1700..2224).contains(&ios), "{ios}");
+    let w = asked(Options { rate_iops: Some(2000), rate_process, ..native(Rw::Randread) });
+    let ios = |_| {
+        let ios = run(&bench, &w, 3, 1.0).unwrap().read.unwrap().ios;
+        // Five standard deviations; never more, however busy the machine is.
+        assert!(ios < 2224, "{ios}");
+        ios
+    };
+    // What is due just at the end may be late on a busy machine.
+    assert!((0..5).map(ios).any(|ios| ios > 1776));
 }
 
 #[test]

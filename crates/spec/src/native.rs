@@ -49,6 +49,9 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     {
         lack("random_distribution", what);
     }
+    if options.rate_iops.is_some() && options.rate_bytes_per_second.is_some() {
+        lack("rate", "`rate` together with `rate_iops`".to_owned());
+    }
     let one_direction = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
     if one_direction.iter().filter(|does| **does).count() > 1 {
         let rates = [("rate_iops", options.rate_iops), ("rate", options.rate_bytes_per_second)];

@@ -11,6 +11,7 @@ use super::think::Pause;
 use super::zones::Zones;
 use crate::contract::Job;
 use record::workload::{CacheStart, Layout, Options, RateProcess};
+use spec::native_lacks;
 use std::time::Duration;
 
 /// Most kinds of I/O in one go are refused by the kernel beyond this.
@@ -23,6 +24,10 @@ const MOST_DEPTH: u32 = 32_768;
 pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String> {
     let first = members.first().ok_or("there is no job")?.options;
     for member in members {
+        // The plan was made with the same question.
+        if let Some(lack) = native_lacks(member.options, job.workload.layout).into_iter().next() {
+            return Err(lacks(&lack.what));
+        }
         let same = (member.options.runtime_ms, member.options.ramp_time_ms, member.options.time_based)
             == (first.runtime_ms, first.ramp_time_ms, first.time_based);
         if !same {

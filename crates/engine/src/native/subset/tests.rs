@@ -3,7 +3,8 @@ use crate::native::arrival::Rate;
 use crate::native::sizes::Sizes;
 use crate::native::task::{Issue, JobTask, Place, Tolerance};
 use crate::native::think::Pause;
-use record::workload::{Options, RateProcess, Rw, SizeRange, SyncMode};
+use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
+use record::workload::{Layout, Options, RateProcess, Rw, SizeRange, SizeShare, SyncMode};
 
 fn plain(rw: Rw) -> Options {
     Options { iodepth: 4, direct: true, ..Options::new(rw, 4096, 1 << 20) }
@@ -93,4 +94,78 @@ fn seconds_become_nanoseconds() {
     assert_eq!(nanoseconds(1.5), 1_500_000_000);
     assert_eq!(nanoseconds(-1.0), 0);
     assert_eq!(nanoseconds(f64::NAN), 0);
+}
+
+const OTHER: [(&str, &str); 9] = [
+    ("hipri", "1"),
+    ("sqthread_poll", "1"),
+    ("fixedbufs", "1"),
+    ("fixedbufs", "0"),
+    ("continue_on_error", "read"),
+    ("continue_on_error", "all"),
+    ("continue_on_error", ""),
+    ("continue_on_error", "never"),
+    ("zonesize", "1m"),
+];
+
+const DISTRIBUTIONS: [&str; 14] = [
+    "random",
+    "zipf",
+    "zipf:1.2",
+    "zipf:0",
+    "zipf:1.2:0.5",
+    "pareto:0.3",
+    "pareto:1",
+    "normal:20",
+    "normal",
+    "zoned:60/10:40/90",
+    "zoned:60/10:40/80",
+    "zoned:60/0:40/100",
+    "zoned_abs:60/64k:40/128k",
+    "zoned_abs:60/64k:30/128k",
+];
+
+/// Any workload, sensible or not; shares of sizes add up to 100, as `Options` has it.
+fn any_options() -> impl Strategy<Value = Options> {
+    let sizes = (0_usize..3, 1_u64..5, 0_u8..=100, any::<bool>());
+    let pace = (prop::option::of(1_u64..1000), prop::option::of(1_u64..1 << 20), any::<bool>(), 0_u64..3);
+    let issue = (0_usize..3, 1_u32..40_000, any::<bool>(), prop::option::of(0_usize..9));
+    let rest = (0_usize..10, 0_usize..14, 0_u32..2, 0_usize..3, 0_usize..6);
+    (sizes, pace, issue, rest).prop_map(|(sizes, pace, issue, rest)| {
+        let (mix, times, percent, odd) = sizes;
+        let mut options = plain(Rw::ALL[rest.0]);
+        let high_bytes = options.bs_bytes * times + u64::from(odd);
+        let share = |bs_bytes, percent| SizeShare { bs_bytes, percent };
+        match mix {
+            1 => options.bsrange = Some(SizeRange { low_bytes: options.bs_bytes, high_bytes }),
+            2 => options.bssplit = vec![share(4096, percent), share(8192, 100 - percent)],
+            _ => {}
+        }
+        (options.rate_iops, options.rate_bytes_per_second) = (pace.0, pace.1);
+        options.rate_process = if pace.2 { RateProcess::Poisson } else { RateProcess::Linear };
+        options.thinktime_us = pace.3;
+        options.ioengine = ["io_uring", "psync", "libaio"][issue.0].into();
+        (options.iodepth, options.direct) = (issue.1, issue.2);
+        let entry = issue.3.map(|n| OTHER[n]);
+        options.other = entry.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+        options.random_distribution = DISTRIBUTIONS[rest.1].into();
+        options.fsync = rest.2;
+        options.sync = [SyncMode::None, SyncMode::Dsync, SyncMode::Sync][rest.3];
+        options.verify = [Some("crc32c"), Some("md5"), None, None, None, None][rest.4].map(str::to_owned);
+        options
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    /// What the plan is told that native performs, it does.
+    #[test]
+    fn what_a_plan_lets_through_is_performed(options in any_options()) {
+        let lacks = spec::native_lacks(&options, Layout::Written);
+        if lacks.is_empty() {
+            let made = translated(&options);
+            assert!(made.is_ok(), "{made:?}");
+        }
+    }
 }
