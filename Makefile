@@ -1,7 +1,7 @@
 # diskproof. `make demo` and `make test` do all the set-up on a fresh Debian machine, as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-pure test-loop check build generate fmt install install-tools rust
+.PHONY: help demo test test-pure test-loop sanitize check build generate fmt install install-tools rust
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -22,6 +22,9 @@ test-pure: ## only the tests that need no root
 test-loop: ## only the tests that need root and loop devices
 	@scripts/setup.sh test
 	@scripts/test.sh loop
+
+sanitize: ## the engine's tests under miri, AddressSanitizer and ThreadSanitizer (needs a nightly Rust; not part of make test)
+	@scripts/sanitize.sh all
 
 check: ## formatting, lints, walls between rooms, generated files up to date
 	@scripts/setup.sh rust

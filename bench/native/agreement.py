@@ -32,10 +32,11 @@ def rows(table, iops, answer):
             table.note(f"calibrate at {iops} IOPS told no {metric}")
             continue
         ratio, low, high = (line[key] for key in ("ratio", "low", "high"))
-        inside = abs(ratio - 1) <= bar
-        # An interval wider than the bar shows neither that it is kept nor that it is missed.
-        decided = (low >= 1 - bar and high <= 1 + bar) or high < 1 - bar or low > 1 + bar
+        # calibrate's own judgement, which knows how coarse a percentile's bins are.
+        standing, more = line["standing"], line.get("rounds_needed")
+        reached = {"agree": True, "within": True, "beyond": False}.get(standing)
+        aside = f", {standing}" + (f" (about {more} rounds would do)" if standing == "undecided" and more else "")
         what = f"a volume of {iops} IOPS, {ROUNDS} rounds of {SECONDS} s: {name}, native : fio ({low:.4f} to {high:.4f})"
-        table.bar(what, f"{ratio:.4f}", f"within {bar:.0%}" + ("" if decided else ", undecided: the interval is wider"), inside if decided else None)
+        table.bar(what, f"{ratio:.4f}", f"within {bar:.0%}{aside}", reached)
     for told in answer.get("explanations", []):
         table.remark(f"{iops} IOPS: {told['text']}")

@@ -18,6 +18,8 @@ pub(crate) struct Buffers {
     stride: usize,
     block_bytes: usize,
     slots: usize,
+    /// Whether the kernel may still have I/Os on it.
+    lent: bool,
 }
 
 // SAFETY: the memory belongs to this value alone and has no tie to the thread that allocated it.
@@ -36,12 +38,22 @@ impl Buffers {
         let bytes = stride.checked_mul(slots.max(1)).ok_or_else(too_large)?;
         let align = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGN_BYTES };
         let layout = Layout::from_size_align(bytes, align).map_err(|_| too_large())?;
-        Ok(Self { base: allocate(layout), layout, stride, block_bytes, slots })
+        Ok(Self { base: allocate(layout), layout, stride, block_bytes, slots, lent: false })
     }
 
     /// All of it.
     pub(crate) fn bytes(&self) -> usize {
         self.layout.size()
+    }
+
+    /// From now on the kernel may have I/Os on it, until [`Buffers::taken_back`].
+    pub(crate) fn lend(&mut self) {
+        self.lent = true;
+    }
+
+    /// The kernel has answered every I/O on it.
+    pub(crate) fn taken_back(&mut self) {
+        self.lent = false;
     }
 
     /// Where a slot begins, for the kernel.
@@ -77,7 +89,12 @@ impl Buffers {
 impl Drop for Buffers {
     #[expect(unsafe_code, reason = "what was allocated by hand is freed by hand")]
     fn drop(&mut self) {
-        // SAFETY: `base` came from `alloc_zeroed` with this very layout and is freed only here.
+        if self.lent {
+            // A ring that is closed doesn't wait for its I/Os: the kernel may write to this memory later, so it is never given
+            // to anybody else. It goes with the process, which ends after such a failure.
+            return;
+        }
+        // SAFETY: `base` came from `alloc_zeroed` with this very layout and is freed only here, when no I/O is in flight on it.
         unsafe { dealloc(self.base, self.layout) }
     }
 }

@@ -141,6 +141,7 @@ impl Ring {
         let depth = job.iodepth.max(1);
         let tally = Tally::new(start.span);
         let meter = Meter::new(start.span, Helpers::OfTheProcess);
+        self.buffers.lend();
         let (mut submitter, sq, cq) = self.ring.split();
         // Only saves the kernel a look-up per call.
         let _ = submitter.register_ring_fd();
@@ -167,6 +168,10 @@ impl Ring {
             hang_told_ns: 0,
         };
         let ended = flight.run(&submitter, sources);
+        // A load that ended well has nothing in flight.
+        if ended.is_ok() {
+            flight.maker.buffers.taken_back();
+        }
         let Flight { tally, meter, clock, over, cannot_trim, content, .. } = flight;
         let end_ns = clock.now_ns();
         let used = meter.close(end_ns);
@@ -187,7 +192,8 @@ impl Ring {
 #[expect(unsafe_code, reason = "the kernel keeps the buffers' addresses")]
 fn register(ring: &IoUring, buffers: &Buffers) -> io::Result<usize> {
     let (pieces, per_piece) = buffers.pieces();
-    // SAFETY: the buffers live as long as the ring: both are fields of `Ring`, and the ring, declared first, is dropped first.
+    // SAFETY: the buffers live as long as the ring: both are fields of `Ring`, and the ring, declared first, is dropped first. They
+    // are freed only when no I/O is in flight (`Buffers::lend`).
     unsafe { ring.submitter().register_buffers(&pieces)? };
     Ok(per_piece)
 }
@@ -474,8 +480,8 @@ impl Flight<'_, '_> {
 #[inline]
 #[expect(unsafe_code, reason = "the kernel gets the address of a buffer")]
 fn push(sq: &mut SubmissionQueue<'_>, entry: &squeue::Entry) -> Result<(), String> {
-    // SAFETY: the entry's buffer is a slot of `Buffers`, which outlives the ring, and isn't touched until its completion was
-    // reaped; its file is registered with the ring.
+    // SAFETY: the entry's buffer is a slot of `Buffers`, which is freed only when nothing is in flight, and isn't touched until
+    // its completion was reaped; its file is registered with the ring.
     unsafe { sq.push(entry) }.map_err(|_| "io_uring's submission queue is full".to_owned())
 }
 
