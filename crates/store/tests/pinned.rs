@@ -1,4 +1,5 @@
 //! Files that earlier versions wrote stay readable. A pinned file is never written anew: each format gets its own.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/sample.rs"]
 mod sample;

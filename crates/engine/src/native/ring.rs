@@ -96,7 +96,9 @@ impl Ring {
     /// In words.
     pub(crate) fn new(job: &JobTask, files: &[File]) -> Result<Self, String> {
         let depth = usize::try_from(job.iodepth).unwrap_or(usize::MAX).max(1);
-        let entries = job.iodepth.clamp(1, 32_768).next_power_of_two();
+        // A submitting thread says what it took only after a whole batch, when some of it may be done and issued again.
+        let queued = if job.sqthread_poll { job.iodepth.saturating_mul(2) } else { job.iodepth };
+        let entries = queued.clamp(1, 32_768).next_power_of_two();
         let (ring, how) = build(job, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
         if usize::try_from(ring.params().cq_entries()).unwrap_or(0) < depth {
             return Err(format!("io_uring has no space for {depth} I/Os in flight; use a smaller iodepth"));
