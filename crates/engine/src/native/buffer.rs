@@ -59,8 +59,8 @@ impl Pattern {
     }
 }
 
-/// Exclusive-ors bytes of the pool with a key, again and again. A function by itself, in steps of fixed length: so it is always
-/// made of vector instructions, whoever calls it (inlined, it was sometimes ten times slower).
+/// Exclusive-ors bytes of the pool with a key, again and again: in steps of fixed length, which become vector instructions, and by
+/// itself, so that its speed doesn't hang on its callers.
 #[inline(never)]
 fn mix(target: &mut [u8], pool: &[u8], key: u64) {
     let key: [u8; STEP_BYTES] = std::array::from_fn(|i| key.to_ne_bytes()[i % WORD_BYTES]);
