@@ -15,7 +15,9 @@ def measure(table, args):
     for iops in (80, 5000):
         argv = [args.diskproof, "calibrate", "--iops", str(iops), "--workload", "randread", "--rounds", str(ROUNDS),
                 "--seconds", str(SECONDS), "--json"]
-        ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+        # The run is kept in a store of its own, which goes with the directory.
+        own = {**os.environ, "XDG_DATA_HOME": args.directory}
+        ended = subprocess.run(argv, capture_output=True, text=True, check=False, env=own)
         # 0 and 1 are both answers: they agree, they don't.
         if ended.returncode not in (0, 1) or not ended.stdout.startswith("{"):
             last = ended.stderr.strip().splitlines()[-1:] or ["it said nothing"]
