@@ -50,8 +50,15 @@ impl Machine {
 
     /// All that the test made has gone. What the kernel lets go of later may take its time.
     pub fn assert_as_before(&self) {
-        let same = || self.before.diff(&MachineState::capture(&Watch::default()));
-        wait_until("the machine is as before", || same().is_empty());
+        let begun = Instant::now();
+        loop {
+            let other = self.before.diff(&MachineState::capture(&Watch::default()));
+            if other.is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < LIMIT, "the machine is not as before:\n{other}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
