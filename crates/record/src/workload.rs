@@ -268,6 +268,34 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Bytes of one job's files, with what `offset` leaves out of each.
+    #[must_use]
+    pub fn job_bytes(&self) -> u64 {
+        self.size_bytes.saturating_add(self.offset_bytes.saturating_mul(self.nrfiles.into()))
+    }
+
+    /// Bytes of all jobs' files; a shared one once.
+    #[must_use]
+    pub fn data_bytes(&self) -> u64 {
+        match self.filename {
+            Some(_) => self.job_bytes(),
+            None => self.job_bytes().saturating_mul(self.numjobs.into()),
+        }
+    }
+}
+
+impl Workload {
+    /// Bytes that are laid out before a trial; of a job file the most there can be.
+    #[must_use]
+    pub fn data_bytes(&self) -> u64 {
+        match &self.ask {
+            Ask::Options(options) => options.data_bytes(),
+            Ask::JobFile { size_bytes, .. } => *size_bytes,
+        }
+    }
+}
+
 fn one() -> u32 {
     1
 }
@@ -340,4 +368,21 @@ pub enum CacheStart {
     Warm,
     /// Left as it is.
     Keep,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, Rw};
+
+    #[test]
+    fn data_is_counted_with_gaps_and_a_shared_file_once() {
+        let plain = Options::new(Rw::Read, 4096, 1000);
+        assert_eq!(plain.data_bytes(), 1000);
+        let many = Options { numjobs: 3, nrfiles: 4, offset_bytes: 10, ..plain.clone() };
+        assert_eq!((many.job_bytes(), many.data_bytes()), (1040, 3120));
+        let shared =
+            Options { numjobs: 3, offset_bytes: 10, filename: Some("one".to_owned()), ..plain.clone() };
+        assert_eq!(shared.data_bytes(), 1010);
+        assert_eq!(Options { numjobs: 3, ..Options::new(Rw::Read, 4096, u64::MAX) }.data_bytes(), u64::MAX);
+    }
 }

@@ -8,7 +8,6 @@ use record::id::{CellId, RunId, TrialId};
 use record::plan::Plan;
 use record::trial::{Outcome, TrialRecord};
 use record::volume::{Volume, VolumeKind};
-use record::workload::Ask;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,10 +140,7 @@ pub fn volumes_of(plan: &Plan) -> Vec<Volume> {
 fn space_of(plan: &Plan) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in &plan.cells {
-        let data = match &cell.workload.ask {
-            Ask::Options(options) => options.size_bytes.saturating_mul(u64::from(options.numjobs)),
-            Ask::JobFile { size_bytes, .. } => *size_bytes,
-        };
+        let data = cell.workload.data_bytes();
         for volume in cell.stack.volumes.iter().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
             let need = most.entry(volume.name.clone()).or_default();
             *need = data.max(*need);

@@ -63,17 +63,6 @@ fn canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// Bytes a workload lays out.
-pub(crate) fn data_bytes(workload: &Workload) -> u64 {
-    match &workload.ask {
-        Ask::Options(options) => {
-            let each = options.size_bytes.saturating_add(options.offset_bytes);
-            if options.filename.is_some() { each } else { each.saturating_mul(u64::from(options.numjobs)) }
-        }
-        Ask::JobFile { size_bytes, .. } => *size_bytes,
-    }
-}
-
 /// Whether the workload runs on a bare block device.
 fn on_device(stack: &Stack) -> bool {
     match stack.layers.last() {
@@ -122,7 +111,7 @@ pub(crate) struct Spans {
 /// Reports what makes a cell impossible.
 pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
-    let needed = data_bytes(workload);
+    let needed = workload.data_bytes();
     let room = room(stack);
     if room.is_some_and(|room| needed > room / 4 * 3 && needed <= room && !stack.layers.is_empty()) {
         problems.note(

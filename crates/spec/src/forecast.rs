@@ -1,6 +1,5 @@
 //! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
 
-use crate::cell::data_bytes;
 use crate::pace;
 use record::plan::{Cell, Plan};
 use record::stack::{Layer, Stack};
@@ -73,7 +72,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
         .cells
         .iter()
         .filter(|cell| in_directory(&cell.stack))
-        .map(|cell| data_bytes(&cell.workload))
+        .map(|cell| cell.workload.data_bytes())
         .max();
     Forecast {
         seconds: plan.measure.max_seconds.map_or(all, |most| all.min(most)),
@@ -108,7 +107,7 @@ fn trial_seconds(plan: &Plan, cell: &Cell) -> f64 {
 
 /// Bytes written before the trial.
 fn laid_out(cell: &Cell) -> f64 {
-    if cell.workload.layout == Layout::Written { float(data_bytes(&cell.workload)) } else { 0.0 }
+    if cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
 }
 
 /// Bytes written in one trial, its preparation included.

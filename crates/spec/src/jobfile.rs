@@ -117,13 +117,12 @@ fn data_bytes(jobs: &[NamedJob]) -> u64 {
     let mut shared: BTreeMap<&str, u64> = BTreeMap::new();
     let mut own = 0_u64;
     for NamedJob { options, .. } in jobs {
-        let each = options.size_bytes.saturating_add(options.offset_bytes);
         match &options.filename {
             Some(name) => {
                 let longest = shared.entry(name).or_default();
-                *longest = each.max(*longest);
+                *longest = options.data_bytes().max(*longest);
             }
-            None => own = own.saturating_add(each.saturating_mul(options.numjobs.into())),
+            None => own = own.saturating_add(options.data_bytes()),
         }
     }
     shared.values().fold(own, |sum, bytes| sum.saturating_add(*bytes))

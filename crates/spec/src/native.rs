@@ -6,6 +6,7 @@ use crate::problems::Problems;
 use crate::tree::{Key, Value};
 use crate::{block_sizes, distribution, together};
 use record::workload::{Layout, Options};
+use std::fmt;
 use std::ops::Range;
 
 /// Entries of `fio_options` that it knows, with their values; `0` and `1` may also be left empty or be a switch's words.
@@ -28,19 +29,31 @@ const MOST_DEPTH: u32 = 32_768;
 pub struct Lack {
     /// fio's name of the option.
     pub option: String,
-    /// What it is, for a sentence that begins with "the native engine does not know".
+    /// What it is, for a sentence that begins with "the native engine does not know"; a whole sentence if no engine performs it.
     pub what: String,
+    /// Whether another engine performs it.
+    pub elsewhere: bool,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.elsewhere {
+            true => write!(f, "the native engine does not know {}; use engine: fio", self.what),
+            false => f.write_str(&self.what),
+        }
+    }
 }
 
 /// What native lacks of a workload, what no engine can do among it; nothing: it performs it.
 #[must_use]
 pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     let mut lacks = Vec::new();
-    let mut lack = |option: &str, what: String| lacks.push(Lack { option: option.to_owned(), what });
     if let Err(clash) = together::clash(options, layout) {
-        lack(clash.options.first().copied().unwrap_or_default(), clash.message);
-        return lacks;
+        let option = clash.options.first().copied().unwrap_or_default().to_owned();
+        return vec![Lack { option, what: clash.message, elsewhere: false }];
     }
+    let mut lack =
+        |option: &str, what: String| lacks.push(Lack { option: option.to_owned(), what, elsewhere: true });
     other(options, &mut lack);
     issue(options, &mut lack);
     sizes(options, &mut lack);

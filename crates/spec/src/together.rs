@@ -99,9 +99,7 @@ fn room(options: &Options) -> Result<(), Clash> {
         return Err(Clash::new(&["size"], format!("`size` ({size}) is less than one block ({bs})"))
             .expected("at least one block, and much more to say anything"));
     }
-    let each = options.size_bytes.checked_add(options.offset_bytes);
-    let all = each.and_then(|bytes| bytes.checked_mul(u64::from(options.numjobs)));
-    if all.is_none_or(|bytes| bytes > 1 << 60) {
+    if options.data_bytes() > 1 << 60 {
         let message = "`size` times `numjobs` is too large".to_owned();
         return Err(Clash::new(&["numjobs", "offset", "size"], message));
     }
@@ -124,10 +122,6 @@ fn files(options: &Options) -> Result<(), Clash> {
         return Err(Clash::new(&["nrfiles"], "`nrfiles` and `filename` cannot both be given".to_owned())
             .help("`filename` means one file that all jobs share"));
     }
-    if options.offset_bytes > 0 {
-        return Err(Clash::new(&["nrfiles"], "`nrfiles` and `offset` cannot both be given".to_owned())
-            .help("each file would begin with its own gap: leave one of them out"));
-    }
     Ok(())
 }
 
@@ -148,7 +142,7 @@ fn verify(options: &Options, layout: Layout) -> Result<(), Clash> {
         )
     } else if layout != Layout::Written {
         (
-            "data that is not laid out",
+            "a `layout` other than written",
             "zeros carry no checksum: leave `layout` out, or write `layout: written`",
         )
     } else {

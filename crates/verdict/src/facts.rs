@@ -149,10 +149,9 @@ impl<'a> Facts<'a> {
 
     /// Size of the data set: of the files, or what the workload was to lay out.
     pub(crate) fn data_bytes(&self) -> f64 {
-        match (self.before, self.after, &self.cell.workload.ask) {
-            (Some(f), _, _) | (None, Some(f), _) if f.size > 0.0 => f.size,
-            (_, _, Ask::Options(o)) => float(o.size_bytes) * f64::from(o.numjobs.max(1)),
-            (_, _, Ask::JobFile { size_bytes, .. }) => float(*size_bytes),
+        match (self.before, self.after) {
+            (Some(f), _) | (None, Some(f)) if f.size > 0.0 => f.size,
+            _ => float(self.cell.workload.data_bytes()),
         }
     }
 

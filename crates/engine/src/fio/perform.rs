@@ -180,7 +180,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
             remove_logs(job, options.numjobs)?;
             let (ramp, trial) = jobfile::spans(job, options);
             let expected = ramp.saturating_add(trial);
-            let bytes = options.size_bytes.saturating_mul(options.numjobs.into());
+            let bytes = options.data_bytes();
             let counting = match jobfile::times(job, options) {
                 Some(times) => Counting::Exact(times),
                 None => Counting::Totals(BTreeMap::new()),

@@ -26,7 +26,7 @@ pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String
     for member in members {
         // The plan was made with the same question.
         if let Some(lack) = native_lacks(member.options, job.workload.layout).into_iter().next() {
-            return Err(lacks(&lack.what));
+            return Err(lack.to_string());
         }
         let same = (member.options.runtime_ms, member.options.ramp_time_ms, member.options.time_based)
             == (first.runtime_ms, first.ramp_time_ms, first.time_based);
