@@ -1,11 +1,11 @@
 #!/bin/bash
 # The engine's tests under what finds misuse of memory and threads. Needs a nightly Rust, so it is no part of 'make test'.
 #   all | miri | address | thread
-# miri: what of the native engine holds or borders unsafe code and makes no system call that miri doesn't know: the buffers and
-# the counting; not the tests with millions of steps (chance, merging): miri is a thousand times slower.
-# address, thread: all of the engine's tests without root, worker processes included, with AddressSanitizer (and its search for leaks) and
-# ThreadSanitizer; the latter with a standard library built to match, since it must see every lock. What the kernel does by io_uring to
-# our memory is seen by none of them.
+# miri: what of the native engine holds or borders unsafe code and makes no system call that miri doesn't know: the buffers, the
+# histogram and the counting of errors; not the tests with millions of steps (chance, merging): miri is a thousand times slower.
+# address: the engine's unit tests and those of the native engine, worker processes included, with AddressSanitizer and its search for leaks.
+# thread: those of the native engine with ThreadSanitizer and a standard library built to match, since it must see every lock. What the
+# kernel does by io_uring to our memory is seen by none of them.
 set -uo pipefail
 source "$(dirname "$0")/lib.sh"
 find_cargo || die "cargo: not found; see 'make rust'"
@@ -33,7 +33,7 @@ run_miri() {
     # Few random cases, for the same reason. Isolation off: proptest looks at the time and the working directory.
     export PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
     step miri cargo +nightly miri test --target-dir target/miri --package diskproof-engine --lib -- \
-        native::buffers native::histogram native::tally authors_numbers --skip merging_parts
+        native::buffers native::histogram native::tally::tests::errors_are_kept authors_numbers --skip merging_parts
 }
 
 # $1: address | thread; then more for cargo.
@@ -42,11 +42,11 @@ sanitized() {
     shift
     # Shared libraries: a sanitizer can't be linked into a static binary.
     RUSTFLAGS="-Zsanitizer=$kind -Ctarget-feature=-crt-static" cargo +nightly test --target "$target" --target-dir "target/$kind" "$@" \
-        --package diskproof-engine --lib --test native --test native_faults --test native_refused
+        --package diskproof-engine --test native --test native_faults --test native_refused
 }
 
 run_address() {
-    step address sanitized address
+    step address sanitized address --lib
 }
 
 run_thread() {
