@@ -12,12 +12,12 @@ use crate::volume::VolumeFacts;
 use crate::workload::{CacheStart, Layout, Rw};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.1: `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
+/// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
 pub const RUN_FORMAT: &str = "diskproof.run/1.1";
 
 /// One run, judged.
@@ -71,6 +71,9 @@ pub struct CellView {
     pub levels: BTreeMap<String, String>,
     /// What the workload asked; `None` for a user's own job file.
     pub asked: Option<Asked>,
+    /// Engines that performed it, with their versions, e.g. `native-0.1.0`.
+    #[serde(default)]
+    pub engines: BTreeSet<String>,
     /// Trials done, failed, planned.
     pub trials: TrialCount,
     /// True when a finding of severity `void` says that the metrics are not storage figures. Don't quote them.

@@ -5,7 +5,7 @@ use record::event::Stopped;
 use record::judged::{Metric, RunView};
 use record::quantity::{Bytes, Seconds};
 use record::volume::VolumeFacts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One sentence per line, unwrapped.
 pub(crate) fn lines(view: &RunView) -> Vec<String> {
@@ -25,15 +25,16 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     if !view.volumes.is_empty() {
         lines.push(format!("Volumes: {}.", volumes(&view.volumes)));
     }
-    lines.extend(generator(view));
+    lines.extend(load(view));
     lines.extend(content(view));
     lines.push(format!("Machine: {}.", machine(view)));
     lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));
     lines
 }
 
-/// What generating the load cost, over all cells: `2.1 to 7.5 us of CPU per I/O, ...`; `None` when no engine told.
-fn generator(view: &RunView) -> Option<String> {
+/// Which engines performed the load and what that cost, over all cells; `None` when nothing was performed.
+fn load(view: &RunView) -> Option<String> {
+    let engines: BTreeSet<&str> = view.cells.iter().flat_map(|c| &c.engines).map(String::as_str).collect();
     let range = |name: &str, show: fn(&Metric) -> String| {
         let known = || view.cells.iter().filter_map(|c| c.metrics.get(name));
         let least = known().min_by(|a, b| a.estimate.total_cmp(&b.estimate))?;
@@ -42,13 +43,14 @@ fn generator(view: &RunView) -> Option<String> {
         Some(if low == high { low } else { format!("{low} to {high}") })
     };
     let share = |m: &Metric| number::percent(m.estimate);
-    let parts = [
+    let cost = [
         range("engine_cpu_per_io", number::alone).map(|cost| format!("{cost} of CPU per I/O")),
         range("engine_instructions_per_io", number::alone).map(|n| format!("{n} instructions in user mode")),
         range("engine_busiest_thread", share).map(|s| format!("busiest thread running {s} of the time")),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("Generating the load took {}.", parts.join(", ")))
+    let parts: Vec<String> =
+        engines.iter().map(|name| (*name).to_owned()).chain(cost.into_iter().flatten()).collect();
+    (!engines.is_empty()).then(|| format!("Load by {}.", parts.join(", ")))
 }
 
 /// That all content that was checked was right; what was wrong is a finding.
@@ -143,7 +145,6 @@ fn machine(view: &RunView) -> String {
     parts.extend(env.kernel.as_ref().map(|k| format!("Linux {k}")));
     parts.extend(env.distribution.clone());
     parts.extend(env.virtualization.as_ref().filter(|v| *v != "none").map(|v| format!("virtual ({v})")));
-    parts.extend(env.tools.get("fio").cloned());
     if parts.is_empty() { "unknown".to_owned() } else { parts.join(", ") }
 }
 
@@ -160,15 +161,15 @@ mod tests {
     #[test]
     fn what_the_load_cost_is_one_line_over_all_cells() {
         let mut view = testing::striped();
-        assert_eq!(line(&view, "Generating"), None);
+        assert_eq!(line(&view, "Load").as_deref(), Some("Load by native-0.1.0."));
         for (cell, ns) in view.cells.iter_mut().zip([2134.0, 7510.0]) {
             cell.metrics.insert("engine_cpu_per_io".to_owned(), metric(ns, Some(30.0), "ns"));
             cell.metrics.insert("engine_instructions_per_io".to_owned(), metric(265.0, Some(1.0), "1"));
         }
-        let text = line(&view, "Generating").unwrap();
+        let text = line(&view, "Load").unwrap();
         assert_eq!(
             text,
-            "Generating the load took 2.13 us to 7.51 us of CPU per I/O, 265 instructions in user mode."
+            "Load by native-0.1.0, 2.13 us to 7.51 us of CPU per I/O, 265 instructions in user mode."
         );
     }
 

@@ -49,6 +49,7 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         served_read: rw.reads().then_some(device),
         served_write: rw.writes().then_some(device),
         verified: None,
+        engines: ["native-0.1.0".to_owned()].into(),
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
         served_read: mean(shares.iter().map(|s| s.read)),
         served_write: mean(shares.iter().map(|s| s.write)),
         verified: detect::checked(trials),
+        engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
     CellJudgement { view, findings }
 }
