@@ -220,6 +220,6 @@ fn what_cannot_be_verified_is_refused_before_anything_is_laid_out() {
     let mut w = asked(base);
     w.layout = Layout::Hole;
     let error = engine().prepare(&bench.job(&w, 7, 0.2)).unwrap_err().to_string();
-    assert!(error.contains("verify") && error.contains("laid out"), "{error}");
+    assert!(error.contains("verify") && error.contains("layout"), "{error}");
     assert!(!data(&bench, "0").exists());
 }
