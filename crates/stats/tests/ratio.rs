@@ -1,25 +1,10 @@
 //! Coverage of the paired ratio's interval, and the error rates of the tests built on it, by simulation.
 
+#[path = "support/random.rs"]
+mod random;
+
 use diskproof_stats::{holm, paired_ratio};
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same for ever, so the simulation never flickers.
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Box-Muller.
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
+use random::Random;
 
 /// Rounds that differ by a factor of several, which falls on both of a pair; a spread of 3 % within the pair.
 fn pairs(random: &mut Random, n: usize, ratio: f64) -> Vec<(f64, f64)> {
