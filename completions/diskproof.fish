@@ -150,7 +150,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.1 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.2 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'

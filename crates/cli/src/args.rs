@@ -345,7 +345,7 @@ pub(crate) struct JsonOnly {
 pub(crate) struct Export {
     /// The run: its name, how it begins, or `latest`
     pub(crate) run: String,
-    /// One JSON document, format diskproof.run/1.1 (docs/formats.md)
+    /// One JSON document, format diskproof.run/1.2 (docs/formats.md)
     #[arg(long, conflicts_with = "csv", required_unless_present = "csv")]
     pub(crate) json: bool,
     /// One row per cell and metric

@@ -1,5 +1,6 @@
 //! Raw counters, as the kernel gives them. Rates are derived later, by whoever judges.
 
+use crate::volume::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,43 @@ pub struct Sample {
     /// I/O charged to the trial's cgroup, by device number `major:minor`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cgroup_io: BTreeMap<String, CgroupIo>,
+    /// Limits in force on the engine's I/O, by device number: the lowest of its cgroup and those above it. Devices without limits are
+    /// absent; `None` where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttles: Option<BTreeMap<String, Limits>>,
+    /// How a quota held the engine's CPU back; `None` where there is no quota, or nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<CpuQuota>,
+    /// Network interfaces but the loopback, by name; of grounds that are served over a network.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub network: BTreeMap<String, NetCounters>,
+    /// Transactions committed by the file system's journal (jbd2), by device name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub journal_commits: BTreeMap<String, u64>,
+}
+
+/// cpu.stat of a cgroup with a quota (v1 or v2): the one of the engine's ancestors that held it back most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuQuota {
+    /// CPUs it grants: quota over period.
+    pub cpus: f64,
+    /// Periods in which it was held back.
+    pub throttled_periods: u64,
+    /// Periods in all.
+    pub periods: u64,
+    /// Time its tasks were held back, summed over CPUs.
+    pub throttled_ns: u64,
+}
+
+/// /proc/net/dev.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetCounters {
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Speed as the kernel tells it, megabits per second; `None` where it doesn't.
+    pub speed_mbps: Option<u64>,
 }
 
 /// /sys/block/*/stat (Documentation/block/stat.rst).

@@ -74,8 +74,17 @@ pub enum Stopped {
         /// How many.
         rounds: u32,
     },
+    /// What was asked of the intervals was reached.
+    Enough {
+        /// Rounds made.
+        rounds: u32,
+    },
     /// The time budget was spent.
     TimeSpent,
+    /// The budget of bytes written was spent: another round would have gone beyond it.
+    WrittenSpent,
+    /// The budget of money was spent.
+    CostSpent,
     /// The user asked.
     Interrupted,
     /// It could not go on.

@@ -60,6 +60,40 @@ pub enum Claim {
     IoErrors,
     /// An expectation was missed.
     ExpectationMissed,
+    /// I/O was answered by a cache that is neither the page cache nor the device's own: ARC, a caching layer.
+    ServedFromOtherCache,
+    /// I/O was answered by the cache of whoever serves the device: the page cache under a loop device, a guest's host.
+    ServedFromHostCache,
+    /// A CPU quota of a cgroup held the engine back.
+    CpuQuota,
+    /// Most I/O waited for the journal or for flushes.
+    JournalBound,
+    /// I/Os went one after another above the device, whatever depth was asked: a lock.
+    Serialized,
+    /// The network was the limit.
+    NetworkBound,
+    /// The limits on the engine's I/O changed during the trial.
+    ThrottleChanged,
+    /// The rate had not settled when measuring began.
+    RampUp,
+    /// The rate changed within the trial.
+    NotSteady,
+    /// The rate fell from one level to a lower one for good, as when burst credit is used up.
+    BurstExhausted,
+    /// The figure climbs or falls from round to round: these trials are not replicates.
+    Trend,
+    /// A trial resembles the one before it: the interval is too narrow.
+    Autocorrelated,
+    /// The trials fall into two groups.
+    Bimodal,
+    /// Some trials are far from the others.
+    Outliers,
+    /// All cells drifted together: the machine changed during the run.
+    MachineDrift,
+    /// Less than the stack should give from its volumes.
+    BelowModel,
+    /// More than the stack can give from its volumes: something else than the volumes served.
+    AboveModel,
 }
 
 /// How much a finding matters.

@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::event::Stopped;
 use crate::finding::{Finding, Served};
 use crate::id::{CellId, RunId};
-use crate::plan::Measure;
+use crate::plan::{Measure, Prices};
 use crate::volume::VolumeFacts;
 use crate::workload::{CacheStart, Layout, Rw};
 use schemars::JsonSchema;
@@ -17,12 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
+/// * 1.2: `limited_by`, `model`, `leaves` of a cell; `comparisons` and `best_set` of an answer; `prices`, `reached`; median and trimmed mean of a
+///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
-pub const RUN_FORMAT: &str = "diskproof.run/1.1";
+pub const RUN_FORMAT: &str = "diskproof.run/1.2";
 
 /// One run, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "diskproof.run/1.1")]
+#[schemars(title = "diskproof.run/1.2")]
 pub struct RunView {
     /// Always [`RUN_FORMAT`] when this build wrote it.
     pub format: String,
@@ -48,6 +50,12 @@ pub struct RunView {
     pub answers: Vec<Answer>,
     /// Why the run ended.
     pub stopped: Stopped,
+    /// How far what was asked of the intervals was reached; `None` when nothing was asked (`measure.until`).
+    #[serde(default)]
+    pub reached: Option<Reached>,
+    /// What volumes cost.
+    #[serde(default)]
+    pub prices: Prices,
     /// The machine.
     pub environment: Environment,
     /// The volumes as they were found.
@@ -90,6 +98,138 @@ pub struct CellView {
     /// What checking the content of blocks found, all trials together; `None` when no trial checked any.
     #[serde(default)]
     pub verified: Option<Checked>,
+    /// What limited it; `None` when no trial was measured.
+    #[serde(default)]
+    pub limited_by: Option<Limit>,
+    /// What the stack should give; `None` when nothing is known of its volumes, or there is no model for it.
+    #[serde(default)]
+    pub model: Option<ModelView>,
+    /// Devices under the ground, shallow first, and what reached them.
+    #[serde(default)]
+    pub leaves: Vec<NodeView>,
+}
+
+/// What limited a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// What.
+    pub by: LimitKind,
+    /// Whether the counters show it, or only nothing speaks against it.
+    pub shown: bool,
+    /// Counters that speak for it, with units in their names.
+    pub evidence: BTreeMap<String, f64>,
+    /// Counters that speak against it.
+    pub against: BTreeMap<String, f64>,
+    /// One sentence.
+    pub text: String,
+}
+
+/// What may limit a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// The devices gave all they have.
+    Device,
+    /// A limit set by the kernel or by whoever sells the volume.
+    Throttle,
+    /// Too few I/Os in flight for the latency there is (Little's law).
+    QueueDepth,
+    /// The workload asked for no more: its rate, its thinktime.
+    AskedRate,
+    /// The load generator's own thread.
+    Generator,
+    /// The machine's CPUs.
+    Cpu,
+    /// A CPU quota of a cgroup.
+    CpuQuota,
+    /// The network.
+    Network,
+    /// A lock above the device.
+    Lock,
+    /// The journal, or flushes.
+    Journal,
+    /// Memory: no device was asked.
+    Memory,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// What a stack should give, from its volumes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelView {
+    /// Metric name.
+    pub of: String,
+    /// What it should be, in the metric's unit.
+    pub expected: f64,
+    /// Where the volumes' rates come from.
+    pub from: ModelSource,
+    /// Device I/Os per request of the workload; `None` when the model doesn't count them.
+    pub device_ios_per_request: Option<f64>,
+    /// Measured over expected.
+    pub ratio: Option<RatioView>,
+    /// The steps of the calculation, in words.
+    pub steps: Vec<String>,
+    /// Why measured and expected differ, when evidence names a reason.
+    pub reason: Option<String>,
+}
+
+/// Where a model's rates come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelSource {
+    /// The limits that the volumes are provided with.
+    Provisioned,
+    /// A cell of this run that measured a single volume.
+    Measured,
+}
+
+/// A ratio with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RatioView {
+    /// The ratio.
+    pub ratio: f64,
+    /// Lower end; null when there is no interval.
+    pub low: Option<f64>,
+    /// Upper end; null when there is no interval.
+    pub high: Option<f64>,
+    /// Confidence of the interval.
+    pub confidence: f64,
+    /// Pairs, or trials, it rests on.
+    pub n: u32,
+}
+
+/// One device under a ground, over all measured trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeView {
+    /// Kernel name in the first trial.
+    pub name: String,
+    /// What it is, in words, e.g. `loop device over a file on ext4`.
+    pub kind: String,
+    /// Distance from the ground: 0 for the devices it uses directly.
+    pub depth: u32,
+    /// Bytes read per byte that the workload read; `None` when nothing was read, or the counter is missing.
+    pub read_per_asked: Option<f64>,
+    /// Bytes written per byte that the workload wrote.
+    pub write_per_asked: Option<f64>,
+    /// I/Os per second, reads and writes.
+    pub iops: Option<f64>,
+    /// Share of the time with at least one I/O in flight.
+    pub busy_share: Option<f64>,
+}
+
+/// How far what was asked of the intervals was reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reached {
+    /// Whether all of it was.
+    pub all: bool,
+    /// About how many more rounds it would take; `None` when it was reached, or when the trials don't tell.
+    pub more_rounds: Option<u32>,
+    /// About how many seconds these would take.
+    pub more_seconds: Option<f64>,
+    /// Cells, or both cells of a comparison, that are still open.
+    pub open: Vec<CellId>,
+    /// The same in words.
+    pub text: String,
 }
 
 /// What checking the content of blocks found.
@@ -152,6 +292,23 @@ pub struct Metric {
     pub unit: String,
     /// The value of each measured trial, in order of rounds.
     pub values: Vec<f64>,
+    /// Median over trials; `None` when there are too few for an interval.
+    #[serde(default)]
+    pub median: Option<Interval>,
+    /// Mean without the tenth of the trials at each end; `None` when there are too few.
+    #[serde(default)]
+    pub trimmed: Option<Interval>,
+}
+
+/// A figure with its interval, of the confidence and number of trials of its metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The figure.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 impl Metric {
@@ -200,6 +357,37 @@ pub enum Status {
     Undecided,
 }
 
+/// Two cells compared: `a` over `b`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparisonView {
+    /// The cell above the line.
+    pub a: CellId,
+    /// The cell below the line.
+    pub b: CellId,
+    /// Metric compared.
+    pub metric: String,
+    /// The ratio; `None` when they have no common round.
+    pub ratio: Option<RatioView>,
+    /// What can be said.
+    pub relation: Relation,
+    /// A difference above this is excluded, e.g. 0.03; `None` when nothing is.
+    pub excluded_difference: Option<f64>,
+    /// The same in words.
+    pub text: String,
+}
+
+/// What can be said of two cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// They differ; the family of comparisons it belongs to is accounted for.
+    Apart,
+    /// They can't be told apart.
+    NotApart,
+    /// There is nothing to compare.
+    Nothing,
+}
+
 /// Which stack delivers most for one workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
@@ -209,8 +397,11 @@ pub struct Answer {
     pub metric: String,
     /// The cell with the best estimate.
     pub best: CellId,
-    /// Cells whose interval overlaps the best one's: can't be told apart by this simple rule.
+    /// Cells that can't be told from the best.
     pub tied: Vec<CellId>,
+    /// The best against each other cell, paired within rounds.
+    #[serde(default)]
+    pub comparisons: Vec<ComparisonView>,
     /// The answer in words.
     pub text: String,
 }

@@ -29,6 +29,43 @@ pub struct Plan {
     pub source: String,
     /// Seed of every random choice of the run: order of cells, offsets.
     pub seed: u64,
+    /// What volumes cost.
+    #[serde(default)]
+    pub prices: Prices,
+    /// Metrics that the experiment derives from others.
+    #[serde(default)]
+    pub derived: Vec<Derived>,
+}
+
+/// What volumes cost.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prices {
+    /// Name of the money, e.g. `EUR`; `None`: not said.
+    pub currency: Option<String>,
+    /// Money per hour, by the volume's name with its index. Volumes without a price are absent.
+    pub per_hour: BTreeMap<String, f64>,
+}
+
+/// A metric derived from others: `factor * over / under`, cell by cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Derived {
+    /// Its name, beside those of docs/metrics.md.
+    pub name: String,
+    /// The expression as written, e.g. `iops / price_per_month`.
+    pub expression: String,
+    /// By cell; cells for which it has no meaning (no price) are absent.
+    pub cells: BTreeMap<CellId, Formula>,
+}
+
+/// `factor * over / under`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Formula {
+    /// Constants, multiplied out.
+    pub factor: f64,
+    /// The metric above the line; `None`: 1.
+    pub over: Option<String>,
+    /// The metric below the line; `None`: 1.
+    pub under: Option<String>,
 }
 
 /// One combination: target x stack x workload x levels.
@@ -53,16 +90,52 @@ pub struct Measure {
     pub trial_seconds: f64,
     /// Seconds of load before measuring begins.
     pub ramp_seconds: f64,
-    /// Number of rounds.
+    /// The most measured seconds of a trial, if their length may be chosen from the variance seen; `None`: it is fixed.
+    #[serde(default)]
+    pub max_trial_seconds: Option<f64>,
+    /// Number of rounds, or the most there may be.
     pub rounds: u32,
     /// Confidence of every interval, e.g. 0.95.
     pub confidence: f64,
-    /// Relative half-width wanted, e.g. 0.05; reported against, not yet a stop rule.
+    /// Relative half-width wanted, e.g. 0.05: what is wider gets a finding.
     pub interval: Option<f64>,
+    /// When it is enough; `None`: after all rounds. `rounds` is the most that are made.
+    #[serde(default)]
+    pub until: Option<Until>,
     /// Samples of kernel counters per second.
     pub sample_hz: f64,
     /// Wall-clock budget for the whole run.
     pub max_seconds: Option<f64>,
+    /// Budget of bytes that the trials write to their grounds (wear), laying out included.
+    #[serde(default)]
+    pub max_written_bytes: Option<u64>,
+    /// Budget of money: the price of all volumes for as long as the run takes.
+    #[serde(default)]
+    pub max_cost: Option<f64>,
+    /// Share of trials that is cut off at each end before means are taken, e.g. 0.1; `None`: all are kept.
+    #[serde(default)]
+    pub trim: Option<f64>,
+}
+
+/// When it is enough.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Until {
+    /// What is asked for.
+    pub goal: Goal,
+    /// Of which metric; `None`: what the workload is judged by, `bw` for blocks of 128 KiB and more, else `iops`.
+    pub of: Option<String>,
+}
+
+/// What is asked for, with the confidence of [`Measure::confidence`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// Every cell's interval has at most this relative half-width.
+    Interval(f64),
+    /// Every ratio between two cells of one workload has an interval from ratio / (1 + x) to ratio * (1 + x) or narrower.
+    Ratios(f64),
+    /// Every two cells of one workload are told apart, or shown to be within a factor of 1 + x of each other.
+    Told(f64),
 }
 
 /// What the user expects of a metric.

@@ -35,6 +35,13 @@ pub struct TrialRecord {
     pub cache_before: Vec<Residency>,
     /// Page cache just after.
     pub cache_after: Vec<Residency>,
+    /// Page cache of the files behind loop devices under the ground, just before the trial; empty where there are none or
+    /// nobody could look.
+    #[serde(default)]
+    pub backing_before: Vec<Residency>,
+    /// The same just after.
+    #[serde(default)]
+    pub backing_after: Vec<Residency>,
     /// What the engine did and said; `None` if it never ran.
     pub engine: Option<EngineOutput>,
     /// Kernel counters around it.
@@ -82,6 +89,9 @@ pub struct EngineOutput {
     /// Totals over all jobs.
     #[serde(default)]
     pub trim: Option<Totals>,
+    /// The course of the measured time; `None` if the engine doesn't tell.
+    #[serde(default)]
+    pub series: Option<Series>,
     /// What checking the content of blocks found; `None` if it was not asked for, or the engine doesn't tell.
     #[serde(default)]
     pub verified: Option<Verified>,
@@ -202,6 +212,24 @@ pub struct Totals {
     pub latency: LatencyHistogram,
     /// Mean completion latency: of the bins, or as the engine computed it where it gave no bins.
     pub latency_mean_ns: Option<f64>,
+}
+
+/// How a trial went on: completed I/Os in equal steps of time, all jobs together. All lists have the same length; the last step may
+/// be shorter than the others and is left out then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// Begin of the first step, CLOCK_MONOTONIC.
+    pub start_ns: u64,
+    /// Length of a step.
+    pub step_ns: u64,
+    /// Reads completed in each step.
+    pub read_ios: Vec<u64>,
+    /// Writes completed in each step.
+    pub write_ios: Vec<u64>,
+    /// Trims completed in each step.
+    pub trim_ios: Vec<u64>,
+    /// Bytes read and written in each step.
+    pub bytes: Vec<u64>,
 }
 
 /// How often one error was seen.

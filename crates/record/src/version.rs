@@ -17,7 +17,9 @@ impl FormatVersion {
     ///
     /// * 1.0: first.
     /// * 1.1: trims, `verified`, `generator`; more options of a workload; the jobs of a job file.
-    pub const RECORD: Self = Self { major: 1, minor: 1 };
+    /// * 1.2: `until`, budgets, prices, derived metrics of a plan; the series of an engine; page cache of backing files; throttles, CPU
+    ///   quota, network and journal in samples.
+    pub const RECORD: Self = Self { major: 1, minor: 2 };
 
     /// Whether a reader of version `self` understands what a writer of version `written` wrote.
     #[must_use]

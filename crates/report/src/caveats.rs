@@ -85,6 +85,23 @@ fn title(finding: &Finding) -> &'static str {
         Claim::TrialsFailed => "trials failed",
         Claim::IoErrors => "I/O errors",
         Claim::ExpectationMissed => "an expectation was missed",
+        Claim::ServedFromOtherCache => "served by a cache above the device",
+        Claim::ServedFromHostCache => "served by the cache of the device's host",
+        Claim::CpuQuota => "a CPU quota held the engine back",
+        Claim::JournalBound => "limited by the journal or by flushes",
+        Claim::Serialized => "one I/O after another, whatever depth was asked",
+        Claim::NetworkBound => "limited by the network",
+        Claim::ThrottleChanged => "limits changed during the trial",
+        Claim::RampUp => "not settled when measuring began",
+        Claim::NotSteady => "the rate changed within the trial",
+        Claim::BurstExhausted => "burst credit used up within the trial",
+        Claim::Trend => "it climbs or falls from round to round",
+        Claim::Autocorrelated => "trials resemble the ones before them",
+        Claim::Bimodal => "the trials fall into two groups",
+        Claim::Outliers => "trials far from the others",
+        Claim::MachineDrift => "the machine changed during the run",
+        Claim::BelowModel => "less than the volumes should give",
+        Claim::AboveModel => "more than the volumes can give",
     }
 }
 

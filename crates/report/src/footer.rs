@@ -74,6 +74,9 @@ fn stopped(stopped: &Stopped) -> String {
     match stopped {
         Stopped::RoundsDone { rounds: 1 } => "stopped after its one round".to_owned(),
         Stopped::RoundsDone { rounds } => format!("stopped after all {rounds} rounds"),
+        Stopped::Enough { rounds } => format!("stopped after {rounds} rounds: what was asked is reached"),
+        Stopped::WrittenSpent => "stopped because the budget of bytes written was spent".to_owned(),
+        Stopped::CostSpent => "stopped because the budget of money was spent".to_owned(),
         Stopped::TimeSpent => "stopped because the time budget was spent".to_owned(),
         Stopped::Interrupted => "interrupted; `diskproof resume` goes on".to_owned(),
         Stopped::Failed { error } => format!("stopped by an error: {error}"),

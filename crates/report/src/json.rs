@@ -1,4 +1,4 @@
-//! The machine-readable form: `diskproof.run/1.1`, documented in docs/formats.md.
+//! The machine-readable form: `diskproof.run/1.2`, documented in docs/formats.md.
 
 use record::judged::RunView;
 

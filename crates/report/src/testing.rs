@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 pub(crate) fn metric(estimate: f64, half: Option<f64>, unit: &str) -> Metric {
     Metric {
+        median: None,
+        trimmed: None,
         estimate,
         low: half.map(|h| estimate - h),
         high: half.map(|h| estimate + h),
@@ -27,6 +29,9 @@ pub(crate) fn metric(estimate: f64, half: Option<f64>, unit: &str) -> Metric {
 pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> CellView {
     let device = Served { device: 1.0, ..Served::default() };
     CellView {
+        limited_by: None,
+        model: None,
+        leaves: Vec::new(),
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
         stack: stack.to_owned(),
@@ -71,6 +76,8 @@ pub(crate) fn side(cell: &mut CellView, side: &str, iops: (f64, Option<f64>), p9
 
 pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> RunView {
     RunView {
+        reached: None,
+        prices: record::plan::Prices::default(),
         format: RUN_FORMAT.to_owned(),
         run: RunId("20261121-201455-3f9a".to_owned()),
         experiment: experiment.to_owned(),
@@ -85,6 +92,11 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
             interval: None,
             sample_hz: 10.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         },
         cells,
         findings: vec![],
@@ -175,6 +187,7 @@ pub(crate) fn striped() -> RunView {
     view.expectations = expectations;
     view.answers = ["randread-16k", "randrw-16k"]
         .map(|workload| Answer {
+            comparisons: Vec::new(),
             workload: workload.to_owned(),
             metric: "iops".to_owned(),
             best: CellId(format!("{workload}-4")),

@@ -61,6 +61,8 @@ pub(crate) fn perform(
 fn blank(request: &TrialRequest) -> TrialRecord {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     TrialRecord {
+        backing_before: Vec::new(),
+        backing_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: request.id.clone(),
         seed: request.seed,

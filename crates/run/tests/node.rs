@@ -78,6 +78,11 @@ fn trial(path: &Path) -> TrialRequest {
             interval: None,
             sample_hz: 20.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         },
         seed: 7,
     }

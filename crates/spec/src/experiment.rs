@@ -61,6 +61,8 @@ pub(crate) fn read(
             expectations,
             source: text.to_owned(),
             seed: seed.unwrap_or(0),
+            prices: record::plan::Prices::default(),
+            derived: Vec::new(),
         })),
         _ => Outcome::Wrong,
     }

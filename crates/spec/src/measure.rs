@@ -19,6 +19,11 @@ pub(crate) fn defaults() -> Measure {
         interval: None,
         sample_hz: 10.0,
         max_seconds: None,
+        until: None,
+        max_trial_seconds: None,
+        max_written_bytes: None,
+        max_cost: None,
+        trim: None,
     }
 }
 

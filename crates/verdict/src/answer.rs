@@ -73,6 +73,7 @@ fn answer(workload: &str, cells: &[&CellView]) -> Option<Answer> {
         format!("{text} (not compared, since their figures are not storage figures: {})", list(&names))
     };
     Some(Answer {
+        comparisons: Vec::new(),
         workload: workload.to_owned(),
         metric: metric.to_owned(),
         best: best.id.clone(),

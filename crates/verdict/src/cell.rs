@@ -45,6 +45,9 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
 
     let view = CellView {
+        limited_by: None,
+        model: None,
+        leaves: Vec::new(),
         id: cell.id.clone(),
         target: cell.target.clone(),
         stack: cell.stack.name.clone(),

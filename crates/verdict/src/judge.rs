@@ -55,6 +55,8 @@ pub fn judge(input: &Input<'_>) -> RunView {
     sort(&mut findings, plan);
     let answers = answer::of(&cells);
     RunView {
+        reached: None,
+        prices: record::plan::Prices::default(),
         format: RUN_FORMAT.to_owned(),
         run: input.run.clone(),
         experiment: plan.experiment.clone(),

@@ -61,6 +61,8 @@ pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], confidence: f64) -> 
         let values: Vec<f64> = trials.iter().map(|t| t.get(name).copied()).collect::<Option<_>>()?;
         let e = stats::mean_t(&values, confidence)?;
         let metric = Metric {
+            median: None,
+            trimmed: None,
             estimate: e.value,
             // No metric can be negative, so that part of an interval excludes nothing that could be.
             low: e.is_bounded().then_some(e.low.max(0.0)),

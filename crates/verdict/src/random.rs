@@ -144,10 +144,17 @@ fn plan(truth: &Truth) -> Plan {
             interval: Some(0.05),
             sample_hz: 10.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         },
         expectations: vec![],
         source: String::new(),
         seed: 0,
+        prices: record::plan::Prices::default(),
+        derived: Vec::new(),
     }
 }
 

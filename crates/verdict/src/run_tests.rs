@@ -46,10 +46,17 @@ fn run(cells: &[(Cell, Vec<TrialRecord>)], expectations: Vec<Expectation>) -> Ru
             interval: Some(0.05),
             sample_hz: 10.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         },
         expectations,
         source: String::new(),
         seed: 1,
+        prices: record::plan::Prices::default(),
+        derived: Vec::new(),
     };
     // The order of records is nobody's promise.
     let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).rev().collect();

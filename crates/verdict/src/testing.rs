@@ -46,6 +46,7 @@ pub(crate) fn totals(ios: u64, bs: u64) -> Totals {
 
 pub(crate) fn engine() -> EngineOutput {
     EngineOutput {
+        series: None,
         engine: "fio-3.33".to_owned(),
         argv: Vec::new(),
         input: String::new(),
@@ -275,6 +276,8 @@ fn cgroup(topology: &Topology, read: u64, write: u64) -> BTreeMap<String, Cgroup
 
 fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
     TrialRecord {
+        backing_before: Vec::new(),
+        backing_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell.id.clone(), round: 0 },
         seed: 1,

@@ -53,6 +53,9 @@ fn ended(stopped: &Stopped) -> String {
     match stopped {
         Stopped::RoundsDone { rounds: 1 } => "after 1 round".to_owned(),
         Stopped::RoundsDone { rounds } => format!("after {rounds} rounds"),
+        Stopped::Enough { rounds } => format!("sure enough after {rounds} rounds"),
+        Stopped::WrittenSpent => "budget of bytes written spent".to_owned(),
+        Stopped::CostSpent => "budget of money spent".to_owned(),
         Stopped::TimeSpent => "time budget spent".to_owned(),
         Stopped::Interrupted => "interrupted".to_owned(),
         Stopped::Failed { error } => {

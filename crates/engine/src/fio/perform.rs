@@ -91,6 +91,7 @@ impl Engine for FioEngine {
         let tolerated = options.is_some_and(|o| verify::is_tolerated(o, &errors));
         let ios = [&counted.read, &counted.write, &counted.trim].into_iter().flatten().map(|t| t.ios).sum();
         let output = EngineOutput {
+            series: None,
             engine,
             argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
             input,

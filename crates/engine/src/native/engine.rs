@@ -179,6 +179,7 @@ fn output(
     let share = |seconds: f64| (window.seconds() > 0.0).then(|| seconds / window.seconds());
     let errors: Vec<ErrorCount> = report.errors.iter().map(ErrorSeen::count).collect();
     EngineOutput {
+        series: None,
         engine,
         argv,
         input,

@@ -29,10 +29,17 @@ pub(crate) fn plan(cells: u32, rounds: u32) -> Plan {
             interval: None,
             sample_hz: 10.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         },
         expectations: Vec::new(),
         source: "experiment: sample\n".to_owned(),
         seed: u64::MAX,
+        prices: record::plan::Prices::default(),
+        derived: Vec::new(),
     }
 }
 
@@ -68,6 +75,8 @@ pub(crate) fn environment(kernel: &str) -> Environment {
 
 pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
     TrialRecord {
+        backing_before: Vec::new(),
+        backing_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell_id(cell), round },
         seed: u64::MAX - u64::from(round),
@@ -105,6 +114,7 @@ fn engine(round: u32) -> EngineOutput {
     latency.bins_ns.insert(u64::MAX, 3);
     latency.bins_ns.insert(1024, u64::from(round));
     EngineOutput {
+        series: None,
         engine: "fio-3.33".to_owned(),
         argv: vec!["fio".to_owned(), "--output-format=json+".to_owned()],
         input: format!("[job]\nrandseed={round}\n"),

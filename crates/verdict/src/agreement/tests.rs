@@ -34,6 +34,11 @@ impl Bench {
             interval: None,
             sample_hz: 10.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         };
         let plan = Plan {
             format: FormatVersion::RECORD,
@@ -45,6 +50,8 @@ impl Bench {
             expectations: vec![],
             source: String::new(),
             seed: 1,
+            prices: record::plan::Prices::default(),
+            derived: Vec::new(),
         };
         Self { plan, trials: Vec::new() }
     }

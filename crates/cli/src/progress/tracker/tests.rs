@@ -37,15 +37,24 @@ fn plan() -> Plan {
             interval: None,
             sample_hz: 10.0,
             max_seconds: None,
+            until: None,
+            max_trial_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
         },
         expectations: vec![],
         source: String::new(),
         seed: 0,
+        prices: record::plan::Prices::default(),
+        derived: Vec::new(),
     }
 }
 
 fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
     TrialRecord {
+        backing_before: Vec::new(),
+        backing_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: CellId("a".to_owned()), round: 0 },
         seed: 0,
@@ -111,6 +120,7 @@ fn steps_are_shown_with_their_share() {
 fn what_a_trial_found_is_told_per_direction() {
     let totals = |iops: f64| Totals { ios: 1, iops, bytes_per_second: iops * 4096.0, ..Totals::default() };
     let mut engine = EngineOutput {
+        series: None,
         engine: "fio-3.33".to_owned(),
         argv: vec![],
         input: String::new(),
