@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pid: u32 = next()?.parse()?;
     let config = Config {
         hz,
-        subjects: Subjects { devices: arguments.collect(), ..Subjects::default() },
+        subjects: Subjects { devices: arguments.collect(), network: true, ..Subjects::default() },
         engine_pid: Some(pid),
         ..Config::default()
     };

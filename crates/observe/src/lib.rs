@@ -3,6 +3,7 @@
 //! Nothing here derives a rate or judges. What the kernel doesn't offer is `None` or absent; what it offers in a shape
 //! we don't understand is a [`ReadError`] that carries path and line.
 
+mod cgroups;
 mod counter;
 mod environment;
 mod error;
@@ -21,5 +22,5 @@ pub use environment::environment;
 pub use error::ReadError;
 pub use roots::Roots;
 pub use sampler::{Config, Sampler, Unobservable};
-pub use topology::topology;
+pub use topology::{networked, topology};
 pub use trespass::Exclusive;

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Mount {
     pub(crate) id: u64,
     pub(crate) devno: (u32, u32),
+    /// The directory within its file system that is mounted.
+    pub(crate) root: PathBuf,
     pub(crate) point: PathBuf,
     pub(crate) options: String,
     pub(crate) fs_type: String,
@@ -62,6 +64,11 @@ impl Mount {
         all.join(",")
     }
 
+    /// Whether a file system's option stands there without a value, e.g. a cgroup hierarchy's controller.
+    pub(crate) fn has_super_option(&self, name: &str) -> bool {
+        self.super_options.split(',').any(|option| option == name)
+    }
+
     /// The value of a file system's option, e.g. `upperdir`.
     pub(crate) fn super_option(&self, key: &str) -> Option<&str> {
         self.super_options.split(',').find_map(|option| option.strip_prefix(key)?.strip_prefix('='))
@@ -80,15 +87,15 @@ fn parse(line: &[u8]) -> Option<Mount> {
     let id = text(next()?).parse().ok()?;
     next()?;
     let devno = devno(&text(next()?))?;
-    next()?;
-    let point = PathBuf::from(OsString::from_vec(unescape(next()?)));
+    let mut path = || Some(PathBuf::from(OsString::from_vec(unescape(next()?))));
+    let (root, point) = (path()?, path()?);
     let options = text(next()?);
     // Optional fields (shared:1 ...) up to a single dash.
     while next()? != b"-" {}
     let fs_type = text(next()?);
     let source = String::from_utf8_lossy(&unescape(next()?)).into_owned();
     let super_options = next().map(text).unwrap_or_default();
-    Some(Mount { id, devno, point, options, fs_type, source, super_options })
+    Some(Mount { id, devno, root, point, options, fs_type, source, super_options })
 }
 
 fn text(field: &[u8]) -> String {
@@ -134,7 +141,10 @@ mod tests {
             br"936 1 0:41 /sub /mnt/a\040b\134c ro,noatime shared:1 master:2 - btrfs /dev/loop0 rw,compress=zstd:3,subvol=/sub",
         )
         .unwrap();
-        assert_eq!(mount.point, Path::new(r"/mnt/a b\c"));
+        assert_eq!(
+            (mount.root.as_path(), mount.point.as_path()),
+            (Path::new("/sub"), Path::new(r"/mnt/a b\c"))
+        );
         assert_eq!(mount.devno, (0, 41));
         assert_eq!(mount.fs_type, "btrfs");
         assert_eq!(mount.all_options(), "ro,noatime,compress=zstd:3,subvol=/sub");

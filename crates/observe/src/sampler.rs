@@ -184,6 +184,7 @@ fn follow(
                 lookout.look();
                 lookout.into_found()
             });
+            collector.settle(&mut samples);
             return Collected { samples, problems: collector.into_problems(), found };
         }
         // The schedule is absolute: being late once doesn't move later samples. Beats that were missed are left out

@@ -25,7 +25,7 @@ fn config(root: &Path, devices: &[&str]) -> Config {
     Config {
         roots: Roots::under(root),
         hz: 0.001,
-        subjects: Subjects { devices, cgroup: Some(root.join("cgroup")), exclusive: None },
+        subjects: Subjects { devices, cgroup: Some(root.join("cgroup")), ..Subjects::default() },
         engine_pid: None,
     }
 }

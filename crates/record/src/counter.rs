@@ -29,8 +29,8 @@ pub struct Sample {
     /// I/O charged to the trial's cgroup, by device number `major:minor`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cgroup_io: BTreeMap<String, CgroupIo>,
-    /// Limits in force on the engine's I/O, by device number: the lowest of its cgroup and those above it. Devices without limits are
-    /// absent; `None` where nobody could look.
+    /// Limits in force on the engine's I/O, by device number: in v2 the lowest of its cgroup and those above it, in v1, which is
+    /// flat, those of its own. Devices without limits are absent; `None` where nobody could look, and before the engine ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttles: Option<BTreeMap<String, Limits>>,
     /// How a quota held the engine's CPU back; `None` where there is no quota, or nobody could look.
@@ -39,7 +39,8 @@ pub struct Sample {
     /// Network interfaces but the loopback, by name; of grounds that are served over a network.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetCounters>,
-    /// Transactions committed by the file system's journal (jbd2), by device name.
+    /// Commits of file systems' journals, by device name: transactions of jbd2 (ext4), writes to the log of xfs. A backing file's
+    /// file system is there too, under its own device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub journal_commits: BTreeMap<String, u64>,
 }

@@ -10,7 +10,7 @@ use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};
 use record::id::CellId;
 use record::stack::{Layer, Stack};
-use record::topology::Topology;
+use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
 use record::workload::CacheStart;
@@ -113,9 +113,14 @@ fn measure(
     let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
     let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
     let config = Config {
-        roots,
         hz: request.measure.sample_hz,
-        subjects: Subjects { devices: watched, cgroup, exclusive: exclusive(built, &request.cell.stack) },
+        subjects: Subjects {
+            devices: watched,
+            cgroup,
+            exclusive: exclusive(built, &request.cell.stack),
+            network: observe::networked(&roots, &record.topology),
+        },
+        roots,
         engine_pid: None,
     };
     std::fs::create_dir_all(&bench.scratch)
@@ -136,6 +141,8 @@ fn measure(
     steps.time("settle", || settle(machine, &files, request.cell.workload.cache))?;
     record.files_before = extents(&files);
     record.cache_before = residency(&files);
+    let backing = backing_files(&record.topology);
+    record.backing_before = residency(&backing);
 
     let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
     let output: Result<EngineOutput, _> = steps.time("measure", || {
@@ -143,6 +150,7 @@ fn measure(
         engine.run(&Job { started: &started, ..prepare })
     });
     record.evidence = sampler.stop();
+    record.backing_after = residency(&backing);
     record.cache_after = residency(&files);
     record.files_after = extents(&files);
     match output {
@@ -178,6 +186,18 @@ fn directory(built: &Built) -> Option<&Path> {
         Place::Directory(path) => Some(path),
         Place::Block(_) => None,
     }
+}
+
+/// Files behind loop devices under the ground, none twice.
+fn backing_files(topology: &Topology) -> Vec<PathBuf> {
+    let file = |node: &BlockNode| match &node.kind {
+        BlockKind::Loop { backing_file, .. } => backing_file.clone(),
+        _ => None,
+    };
+    let mut files: Vec<PathBuf> = topology.nodes.iter().filter_map(file).collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// Brings the page cache to the state the workload asks for.

@@ -2,14 +2,20 @@
 
 use crate::counter::block::BlockReader;
 use crate::counter::cgroup::CgroupReader;
+use crate::counter::journal::JournalReader;
+use crate::counter::network::NetworkReader;
+use crate::counter::quota::QuotaReader;
+use crate::counter::throttle::ThrottleReader;
 use crate::counter::tree::ProcessTree;
 use crate::counter::{cpu, keyed, pressure};
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
 use crate::roots::Roots;
+use crate::text::first_line;
 use crate::trespass::Exclusive;
 use record::counter::{ProcessCounters, Sample};
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What to watch beside the machine as a whole.
@@ -21,6 +27,8 @@ pub struct Subjects {
     pub cgroup: Option<PathBuf>,
     /// Where nobody but the engine should be, to tell who is there nevertheless; `None` on a lent directory.
     pub exclusive: Option<Exclusive>,
+    /// Whether the ground is served over a network ([`crate::networked`]): only then interfaces are watched.
+    pub network: bool,
 }
 
 /// Reads samples from files it keeps open. One instance, one thread.
@@ -33,6 +41,12 @@ pub struct Collector {
     vmstat: Option<KernelFile>,
     pressure: Vec<(&'static str, KernelFile)>,
     cgroup: Option<CgroupReader>,
+    journals: Vec<JournalReader>,
+    network: Option<NetworkReader>,
+    /// Numbers of the watched devices, as limits name them.
+    devnos: BTreeSet<String>,
+    throttles: Option<ThrottleReader>,
+    quotas: Option<QuotaReader>,
     engine: Option<ProcessTree>,
     last_engine: Option<ProcessCounters>,
     buffer: Vec<u8>,
@@ -59,9 +73,13 @@ impl Collector {
             .filter_map(|resource| Some((resource, open(&format!("pressure/{resource}"), Shape::OneRecord)?)))
             .collect();
         let mut blocks = Vec::new();
+        let mut journals = Vec::new();
         for name in &subjects.devices {
             blocks.extend(noting(BlockReader::open(roots, name), &mut problems).flatten());
+            journals.extend(JournalReader::find(roots, name));
         }
+        let devnos = subjects.devices.iter().filter_map(|name| first_line(&roots.block(name).join("dev")));
+        let network = subjects.network.then(|| noting(NetworkReader::open(roots), &mut problems).flatten());
         let cgroup = subjects.cgroup.as_deref();
         let cgroup = cgroup.and_then(|dir| noting(CgroupReader::open(dir), &mut problems).flatten());
         Self {
@@ -72,6 +90,11 @@ impl Collector {
             vmstat,
             pressure,
             cgroup,
+            journals,
+            network: network.flatten(),
+            devnos: devnos.collect(),
+            throttles: None,
+            quotas: None,
             engine: None,
             last_engine: None,
             buffer: Vec::new(),
@@ -79,12 +102,15 @@ impl Collector {
         }
     }
 
-    /// Follows this process and its children from the next sample on.
+    /// Follows this process and its children, and the limits on it, from the next sample on. It must be in its cgroup already.
     pub fn engine(&mut self, pid: u32) {
-        self.engine = noting(ProcessTree::new(&self.roots.proc, pid), &mut self.problems);
+        let Self { roots, problems, .. } = self;
+        self.engine = noting(ProcessTree::new(&roots.proc, pid), problems);
+        self.throttles = noting(ThrottleReader::open(roots, pid), problems).flatten();
+        self.quotas = noting(QuotaReader::open(roots, pid), problems).flatten();
     }
 
-    /// Reads one sample.
+    /// Reads one sample; its `cpu_quota` is filled by [`Collector::settle`].
     pub fn sample(&mut self) -> Sample {
         let mut sample = Sample { monotonic_ns: monotonic_ns(), ..Sample::default() };
         let Self { buffer, problems, .. } = self;
@@ -102,6 +128,19 @@ impl Collector {
             self.last_engine = noting(engine.read(buffer), problems).or(self.last_engine);
             sample.engine = self.last_engine;
         }
+        if let Some(throttles) = &self.throttles {
+            sample.throttles = noting(throttles.read(&self.devnos, buffer), problems);
+        }
+        if let Some(quotas) = &mut self.quotas {
+            noting(quotas.read(sample.monotonic_ns, buffer), problems);
+        }
+        for journal in &self.journals {
+            let commits = noting(journal.read(), problems).flatten();
+            sample.journal_commits.extend(commits.map(|commits| (journal.name.clone(), commits)));
+        }
+        if let Some(network) = &mut self.network {
+            sample.network = noting(network.read(buffer), problems).unwrap_or_default();
+        }
         if let Some((cpu, cores)) = text(&self.stat, buffer, problems, cpu::parse) {
             (sample.cpu, sample.cores) = (cpu, cores);
         }
@@ -116,6 +155,13 @@ impl Collector {
             }
         }
         sample
+    }
+
+    /// Tells these samples of the CPU quota that mattered: of several, that is known only afterwards.
+    pub fn settle(&self, samples: &mut [Sample]) {
+        if let Some(quotas) = &self.quotas {
+            quotas.settle(samples);
+        }
     }
 
     /// What could not be read or understood so far; the first few.

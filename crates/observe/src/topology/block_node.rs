@@ -154,7 +154,7 @@ fn chosen(text: &str) -> &str {
     inside.map_or(text, |(inside, _)| inside)
 }
 
-fn numbered(name: &str, prefix: &str) -> bool {
+pub(crate) fn numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }

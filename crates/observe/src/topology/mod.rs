@@ -2,8 +2,10 @@
 
 mod block_node;
 mod mounted;
+mod networked;
 mod walk;
 
+pub use networked::networked;
 pub use walk::topology;
 
 #[cfg(test)]
