@@ -16,34 +16,6 @@ use record::id::CellId;
 use record::plan::{Cell, Expectation};
 use std::collections::BTreeMap;
 
-/// Metrics that can be expected (docs/metrics.md).
-pub(crate) const METRICS: &[&str] = &[
-    "iops",
-    "read_iops",
-    "write_iops",
-    "trim_iops",
-    "bw",
-    "read_bw",
-    "write_bw",
-    "trim_bw",
-    "read_lat_mean",
-    "read_lat_p50",
-    "read_lat_p99",
-    "read_lat_p999",
-    "write_lat_mean",
-    "write_lat_p50",
-    "write_lat_p99",
-    "write_lat_p999",
-    "trim_lat_mean",
-    "trim_lat_p50",
-    "trim_lat_p99",
-    "trim_lat_p999",
-    "engine_cpu",
-    "engine_busiest_thread",
-    "engine_cpu_per_io",
-    "engine_instructions_per_io",
-];
-
 /// What one expected value costs at least, in units of [`MAX_WORK`].
 const PER_CELL: u128 = 100;
 
@@ -51,6 +23,7 @@ const PER_CELL: u128 = 100;
 pub(crate) fn read(
     node: Option<&Node>,
     matrix: &Matrix,
+    metrics: &[&str],
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Expectation> {
@@ -66,7 +39,7 @@ pub(crate) fn read(
         return Vec::new();
     }
     let mut left = MAX_WORK;
-    nodes.iter().filter_map(|node| one(node, matrix, &mut left, scope, problems)).collect()
+    nodes.iter().filter_map(|node| one(node, matrix, metrics, &mut left, scope, problems)).collect()
 }
 
 fn too_many(node: &Node, cells: usize, problems: &mut Problems<'_>) {
@@ -78,13 +51,14 @@ fn too_many(node: &Node, cells: usize, problems: &mut Problems<'_>) {
 fn one(
     node: &Node,
     matrix: &Matrix,
+    metrics: &[&str],
     left: &mut u128,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Expectation> {
     let fields = Fields::open(node, &EXPECTATION, problems)?;
     let of = match fields.get("of") {
-        Some(of) => value::choice(of, METRICS, scope, problems),
+        Some(of) => value::choice(of, metrics, scope, problems),
         None => None,
     };
     let within = fields.get("within").and_then(|within| tolerance(within, scope, problems));

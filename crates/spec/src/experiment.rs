@@ -2,6 +2,7 @@
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
+use crate::metric::METRICS;
 use crate::parameter::{self, Parameter};
 use crate::problems::Problems;
 use crate::scope::Scope;
@@ -47,9 +48,9 @@ pub(crate) fn read(
     let question = fields.get("question").and_then(|node| value::raw(node, "a sentence", problems));
     let question = question.map(|text| printable(text.trim(), 1000));
     let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=MAX_SEED, &scope, problems));
-    let measure = measure::read(fields.get("measure"), &scope, problems);
+    let measure = measure::read(fields.get("measure"), METRICS, &scope, problems);
     let matrix = matrix::read(&fields, base_dir, &scope, problems);
-    let expectations = expect::read(fields.get("expect"), &matrix, &scope, problems);
+    let expectations = expect::read(fields.get("expect"), &matrix, METRICS, &scope, problems);
     match (experiment, matrix.cells, problems.none()) {
         (Some(experiment), Some(cells), true) => Outcome::Plan(Box::new(Plan {
             format: FormatVersion::RECORD,

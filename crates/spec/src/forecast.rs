@@ -21,6 +21,9 @@ pub const LAYER_SECONDS: f64 = 0.8;
 /// Seconds per trial for everything else: starting the engine, dropping caches, reading extents, storing.
 pub const TRIAL_SECONDS: f64 = 1.0;
 
+/// Rounds before `until` is asked for the first time: the stop rule's.
+pub const FIRST_LOOK: u32 = 6;
+
 /// What a plan will take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {

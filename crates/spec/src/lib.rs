@@ -26,6 +26,7 @@ pub mod limits;
 mod load;
 mod matrix;
 mod measure;
+mod metric;
 mod name;
 mod native;
 mod number;

@@ -1,7 +1,11 @@
 //! How to measure: `measure`.
 
+mod rounds;
+mod until;
+
 use crate::fields::Fields;
 use crate::problems::Problems;
+use crate::quantity::duration;
 use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
@@ -9,12 +13,18 @@ use crate::vocabulary::{BUDGET, MEASURE};
 use record::plan::Measure;
 use record::quantity::Seconds;
 
+/// Rounds without `until`, if the file says no number.
+const DEFAULT_ROUNDS: u32 = 3;
+/// Shortest and longest trial, in seconds.
+const SHORTEST: f64 = 0.5;
+const LONGEST: f64 = 86_400.0;
+
 /// What is used when the file says nothing.
 pub(crate) fn defaults() -> Measure {
     Measure {
         trial_seconds: 10.0,
         ramp_seconds: 2.0,
-        rounds: 3,
+        rounds: DEFAULT_ROUNDS,
         confidence: 0.95,
         interval: None,
         sample_hz: 10.0,
@@ -27,52 +37,127 @@ pub(crate) fn defaults() -> Measure {
     }
 }
 
-pub(crate) fn read(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Measure {
+/// Reads `measure`; `metrics` are the names that `until` may be about.
+pub(crate) fn read(
+    node: Option<&Node>,
+    metrics: &[&str],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Measure {
     let mut measure = defaults();
     let Some(fields) = node.and_then(|node| Fields::open(node, &MEASURE, problems)) else { return measure };
     if let Some(node) = fields.get("trial") {
-        measure.trial_seconds = time(node, 0.5, 86_400.0, scope, problems).unwrap_or(measure.trial_seconds);
+        trial(node, &fields, &mut measure, scope, problems);
     }
     if let Some(node) = fields.get("ramp") {
-        measure.ramp_seconds = time(node, 0.0, 86_400.0, scope, problems).unwrap_or(measure.ramp_seconds);
-    }
-    if let Some(node) = fields.get("rounds") {
-        measure.rounds = rounds(node, scope, problems).unwrap_or(measure.rounds);
+        measure.ramp_seconds = time(node, 0.0, LONGEST, scope, problems).unwrap_or(measure.ramp_seconds);
     }
     if let Some(node) = fields.get("interval") {
         measure.interval = share(node, 0.0, 1.0, "above 0%, at most 100%, e.g. `5%`", scope, problems);
     }
     if let Some(node) = fields.get("confidence") {
-        let expected = "from 50% to 99.99%, e.g. `95%`";
-        measure.confidence = share(node, 0.499_999, 0.9999, expected, scope, problems).unwrap_or(0.95);
+        measure.confidence = confidence(node, scope, problems).unwrap_or(measure.confidence);
+    }
+    if let Some(node) = fields.get("until") {
+        until::read(node, &fields, &mut measure, metrics, scope, problems);
+    }
+    if let Some(node) = fields.get("trim") {
+        measure.trim = trim(node, scope, problems);
     }
     if let Some(node) = fields.get("sample_hz") {
         measure.sample_hz = hertz(node, scope, problems).unwrap_or(measure.sample_hz);
     }
-    if let Some(budget) = fields.get("budget").and_then(|node| Fields::open(node, &BUDGET, problems)) {
-        if let Some(node) = budget.get("time") {
-            measure.max_seconds = time(node, 1.0, 31_622_400.0, scope, problems);
-        }
-        if let Some(node) = budget.get("rounds") {
-            let most = rounds(node, scope, problems).unwrap_or(measure.rounds);
-            measure.rounds = if fields.get("rounds").is_some() { measure.rounds.min(most) } else { most };
-        }
+    let budget = fields.get("budget").and_then(|node| Fields::open(node, &BUDGET, problems));
+    if let Some(budget) = &budget {
+        measure.max_seconds =
+            budget.get("time").and_then(|node| time(node, 1.0, 31_622_400.0, scope, problems));
+        measure.max_written_bytes = budget.get("written").and_then(|node| value::size(node, scope, problems));
+        measure.max_cost = budget.get("cost").and_then(|node| cost(node, scope, problems));
     }
-    if let (1, Some(node)) = (measure.rounds, fields.get("rounds")) {
-        problems.note(
-            node.span,
-            "one round gives no interval: nobody can tell how sure its numbers are; use at least 3",
-        );
-    }
+    measure.rounds = rounds::read(&fields, budget.as_ref(), scope, problems);
     measure
 }
 
-fn rounds(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u32> {
-    value::integer(node, 1..=10_000, scope, problems).and_then(|rounds| u32::try_from(rounds).ok())
+/// The length of a trial, or the range it may be chosen from.
+fn trial(
+    node: &Node,
+    fields: &Fields<'_>,
+    measure: &mut Measure,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    const EXPECTED: &str = "a time, e.g. `10s`, or with `until` a range to choose from: `5s..60s`";
+    let typed = value::text(node, EXPECTED, scope, problems)?;
+    let Some((least, most)) = typed.split_once("..") else {
+        measure.trial_seconds = time(node, SHORTEST, LONGEST, scope, problems)?;
+        return Some(());
+    };
+    let mut end = |text: &str| match duration(text) {
+        Ok(seconds) => within(node, seconds.to_f64(), SHORTEST, LONGEST, problems),
+        Err(why) => {
+            value::wrong(node, why, scope, problems);
+            problems.amend(node.span).expected(EXPECTED);
+            None
+        }
+    };
+    let (least, most) = (end(least)?, end(most)?);
+    if least >= most {
+        problems
+            .add(node.span, format!("a range from {} to {} is empty", Seconds(least), Seconds(most)))
+            .expected(EXPECTED);
+        return None;
+    }
+    if fields.get("until").is_none() {
+        problems
+            .add(
+                node.span,
+                "a range of lengths needs `until`: without a goal nothing tells how long is enough",
+            )
+            .expected(EXPECTED)
+            .help("add e.g. `until: { interval: 5% }`, or write one time");
+        return None;
+    }
+    (measure.trial_seconds, measure.max_trial_seconds) = (least, Some(most));
+    Some(())
+}
+
+/// What `until` says. If `measure` says it as well, in `said`, both must be the same.
+fn agreed(key: &str, node: &Node, value: f64, said: Option<f64>, problems: &mut Problems<'_>) -> f64 {
+    if said.is_some_and(|said| said.total_cmp(&value).is_ne()) {
+        problems
+            .add(node.span, format!("`{key}` here contradicts the `{key}` of `measure`"))
+            .help(format!("leave one of the two out; `{key}` in `until` holds for `measure` as well"));
+    }
+    value
+}
+
+fn confidence(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    share(node, 0.499_999, 0.9999, "from 50% to 99.99%, e.g. `95%`", scope, problems)
+}
+
+/// The share of trials that is cut off at each end.
+fn trim(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    const EXPECTED: &str = "above 0%, below 50%, e.g. `10%`: that share of the trials is cut off at each end";
+    share(node, 0.0, 0.5 - f64::EPSILON, EXPECTED, scope, problems)
+}
+
+fn cost(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    const EXPECTED: &str =
+        "an amount of money above 0, in the unit of the volumes' `price`, e.g. `5` or `0.50`";
+    let amount = value::number(node, EXPECTED, scope, problems)?.to_f64();
+    if amount > 0.0 && amount <= 1e12 {
+        return Some(amount);
+    }
+    problems.add(node.span, format!("{} is out of range", node.kind())).expected(EXPECTED);
+    None
 }
 
 fn time(node: &Node, least: f64, most: f64, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     let seconds = value::seconds(node, scope, problems)?;
+    within(node, seconds, least, most, problems)
+}
+
+fn within(node: &Node, seconds: f64, least: f64, most: f64, problems: &mut Problems<'_>) -> Option<f64> {
     if (least..=most).contains(&seconds) {
         return Some(seconds);
     }

@@ -307,12 +307,12 @@ pub(crate) fn switch(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
 }
 
 /// One of a few words.
-pub(crate) fn choice(
+pub(crate) fn choice<'w>(
     node: &Node,
-    words: &'static [&'static str],
+    words: &[&'w str],
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
-) -> Option<&'static str> {
+) -> Option<&'w str> {
     let expected = format!("one of {}", words.join(", "));
     let typed = text(node, &expected, scope, problems)?;
     let found = words.iter().find(|word| **word == typed);

@@ -495,12 +495,30 @@ pub(crate) static CACHES: &[&str] = &["cold", "warm", "keep"];
 pub(crate) static MEASURE: Table = Table {
     what: "`measure`",
     keys: &[
-        key("trial", Shape::Duration, "Measured time of one trial; 10s if not said"),
+        key(
+            "trial",
+            Shape::Duration,
+            "Measured time of one trial; 10s if not said. With until a range it may be chosen from: 5s..60s",
+        ),
         key("ramp", Shape::Duration, "Load before measuring begins; 2s if not said"),
-        key("rounds", Shape::Integer, "Passes over all cells; 3 if not said"),
-        key("interval", Shape::Percent, "Relative half-width wanted of every interval"),
+        key(
+            "rounds",
+            Shape::Integer,
+            "Passes over all cells; 3 if not said. With until the most; 30 if not said",
+        ),
+        key("until", Shape::Map(&UNTIL), "When it is enough: rounds are added until then"),
+        key(
+            "interval",
+            Shape::Percent,
+            "Relative half-width wanted of every interval; wider ones are marked",
+        ),
         key("confidence", Shape::Percent, "Confidence of every interval; 95% if not said"),
         key("budget", Shape::Map(&BUDGET), "What the whole run may cost"),
+        key(
+            "trim",
+            Shape::Percent,
+            "Share of the trials cut off at each end before means are taken, e.g. 10%",
+        ),
         key("sample_hz", Shape::Text, "Samples of the kernel's counters per second; 10 if not said"),
     ],
     instead: &[
@@ -510,7 +528,35 @@ pub(crate) static MEASURE: Table = Table {
         ("warmup", "write `ramp`"),
         ("repeat", "write `rounds`"),
         ("repetitions", "write `rounds`"),
-        ("until", "write `interval` and `confidence` directly under `measure`"),
+        ("goal", "write `until`"),
+        ("cost", "write `budget: { cost: ... }`"),
+        ("written", "write `budget: { written: ... }`"),
+        ("ratios", "write `until: { ratios: ... }`"),
+        ("told", "write `until: { told: ... }`"),
+    ],
+};
+
+/// When it is enough.
+pub(crate) static UNTIL: Table = Table {
+    what: "`until`",
+    keys: &[
+        key("interval", Shape::Percent, "Until every cell's interval has at most this relative half-width"),
+        key("ratios", Shape::Percent, "Until every ratio between two cells of one workload is known to this"),
+        key(
+            "told",
+            Shape::Percent,
+            "Until every two cells of one workload are told apart, or shown to differ by less than this",
+        ),
+        key("confidence", Shape::Percent, "Confidence of every interval; 95% if not said"),
+        key("of", Shape::Text, "Metric; if not said bw for blocks of 128 KiB and more, else iops"),
+    ],
+    instead: &[
+        ("metric", "write `of`"),
+        ("width", "write `interval`"),
+        ("ratio", "write `ratios`"),
+        ("difference", "write `told`"),
+        ("rounds", "write `budget: { rounds: ... }` beside `until`"),
+        ("time", "write `budget: { time: ... }` beside `until`"),
     ],
 };
 
@@ -524,8 +570,16 @@ pub(crate) static BUDGET: Table = Table {
             "Wall-clock time of the whole run; it ends after the trial in which it is spent",
         ),
         key("rounds", Shape::Integer, "Most rounds"),
+        key("written", Shape::Size, "Bytes that trials write to the stacks, laying out included (wear)"),
+        key("cost", Shape::Text, "Money: the price of all volumes for as long as the run takes"),
     ],
-    instead: &[],
+    instead: &[
+        ("bytes", "write `written`"),
+        ("wear", "write `written`"),
+        ("money", "write `cost`"),
+        ("price", "write `cost`; the price of a volume stands with it: `price: 8/month`"),
+        ("trials", "write `rounds`"),
+    ],
 };
 
 /// An expectation.

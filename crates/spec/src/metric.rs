@@ -1,0 +1,29 @@
+//! Metrics by name.
+
+/// What is measured in every trial (docs/metrics.md).
+pub(crate) const METRICS: &[&str] = &[
+    "iops",
+    "read_iops",
+    "write_iops",
+    "trim_iops",
+    "bw",
+    "read_bw",
+    "write_bw",
+    "trim_bw",
+    "read_lat_mean",
+    "read_lat_p50",
+    "read_lat_p99",
+    "read_lat_p999",
+    "write_lat_mean",
+    "write_lat_p50",
+    "write_lat_p99",
+    "write_lat_p999",
+    "trim_lat_mean",
+    "trim_lat_p50",
+    "trim_lat_p99",
+    "trim_lat_p999",
+    "engine_cpu",
+    "engine_busiest_thread",
+    "engine_cpu_per_io",
+    "engine_instructions_per_io",
+];
