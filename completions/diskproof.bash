@@ -1183,7 +1183,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__show)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --json --config --store --state --color --sudo --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -132,6 +132,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'One JSON document, as of `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F

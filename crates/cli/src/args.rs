@@ -332,6 +332,9 @@ pub(crate) struct Show {
     /// The run: its name, how it begins, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
+    /// One JSON document, as of `export --json`
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -84,6 +84,8 @@ impl Lab {
     fn export(&self) -> Value {
         let export = self.diskproof(&["export", "latest", "--json"]);
         assert_eq!(export.code, 0, "{}", export.err);
+        let shown = self.diskproof(&["show", "--json"]);
+        assert_eq!((shown.code, &shown.out), (0, &export.out), "{}", shown.err);
         serde_json::from_str(&export.out).unwrap()
     }
 

@@ -4,6 +4,8 @@ use record::judged::Metric;
 
 /// The most significant digits ever shown.
 const MOST_DIGITS: i32 = 4;
+/// The fewest.
+const LEAST_DIGITS: i32 = 2;
 
 /// A unit and what one of it is in the metric's own unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,14 +31,16 @@ pub(crate) fn scale(value: f64, unit: &str) -> Scale {
 }
 
 /// The decimals that an interval of this half-width supports for this value: one digit of the half-width, two when it
-/// begins with 1, and never more than [`MOST_DIGITS`] of the value. Negative: digits before the point that are rounded away.
+/// begins with 1; of the value never more than [`MOST_DIGITS`], and never fewer than [`LEAST_DIGITS`], however wide the interval is: an
+/// estimate of 4,356 ± 44,000 is no 0. Negative: digits before the point that are rounded away.
 fn decimals(value: f64, half_width: Option<f64>) -> i32 {
     let of_value = MOST_DIGITS - 1 - magnitude(value);
+    let least = LEAST_DIGITS - 1 - magnitude(value);
     match half_width {
         Some(half) if half > 0.0 => {
             let first = half / 10_f64.powi(magnitude(half));
             let digits = if first < 1.95 { 1 } else { 0 };
-            (digits - magnitude(half)).min(of_value)
+            (digits - magnitude(half)).clamp(least, of_value)
         }
         Some(_) => of_value,
         None => of_value - 1,
@@ -148,6 +152,13 @@ mod tests {
         assert_eq!(shown(570_830.0, 91_200.0, "1/s"), "570,000 ± 100,000 IOPS");
         assert_eq!(shown(2.5e9, 1.1e7, "B/s"), "2.500 ± 0.011 GB/s");
         assert_eq!(shown(812_345.0, 9_000.0, "us"), "812 ± 9 ms");
+    }
+
+    #[test]
+    fn an_estimate_that_is_hardly_known_is_still_there() {
+        assert_eq!(shown(4_356.0, 44_210.0, "1/s"), "4,400 ± 44,300 IOPS");
+        assert_eq!(shown(570_830.0, 300_000.0, "1/s"), "570,000 ± 300,000 IOPS");
+        assert_eq!(alone(&metric(130_000.0, Some(1.1e6), "ns")), "130 us");
     }
 
     #[test]

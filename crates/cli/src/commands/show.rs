@@ -11,7 +11,8 @@ use store::Store;
 pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
-    output::answer(&judged::terminal(&judged::view(&store, &run)?, settings))?;
+    let view = judged::view(&store, &run)?;
+    output::answer(&if args.json { report::json(&view) } else { judged::terminal(&view, settings) })?;
     Ok(Exit::Fine)
 }
 
