@@ -94,6 +94,31 @@ fn loop_line_of_garbage_keeps_the_journal_and_undoes_the_rest() {
     ));
 }
 
+/// A loop device can't be pulled out; what the journal says of it can be that of a disk that was.
+#[test]
+fn loop_the_mount_of_a_disk_that_is_gone_is_taken_down() {
+    need_root!();
+    // The first is nowhere; in the second's place is something else.
+    for (name, id) in [("pulled", "diskproof-test-pulled"), ("replaced", "/dev/zero")] {
+        let bench = Bench::new(name);
+        let before = bench.state();
+        let mount = abandon(&bench, &scenario(&bench, "ext4"));
+        let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
+        let claimed = |line: &str| match line.split_once("\"title\":{\"backing\":\"") {
+            Some((left, right)) if line.contains("\"fs_type\"") => {
+                format!("{left}\"title\":{{\"claimed\":\"{id}{}", &right[right.find('"').unwrap()..])
+            }
+            _ => line.to_owned(),
+        };
+        let changed: Vec<String> = text.lines().map(claimed).collect();
+        assert_ne!(changed.join("\n"), text.trim_end(), "the journal of the mount names its device");
+        std::fs::write(journal_file(&bench), format!("{}\n", changed.join("\n"))).unwrap();
+        let report = undo(&bench).unwrap();
+        assert!(!mount.exists(), "{report}");
+        assert_eq!(before.diff(&bench.state()), "");
+    }
+}
+
 #[test]
 fn loop_reboot_leaves_files_only() {
     need_root!();

@@ -87,8 +87,9 @@ impl Mount {
             return Err(ActError::NotOurs { what: what(), saw: "the mount point is not ours".to_owned() });
         }
         let source = self.devices.iter().find(|device| device.path == entry.source);
-        let ours = source.is_some_and(|device| matches!(device.standing(undoing), Standing::Ours(_)));
-        if ours && entry.fs_type == self.fs_type {
+        if source.is_some_and(|device| is_mounted_from(device, entry, undoing))
+            && entry.fs_type == self.fs_type
+        {
             return Ok(());
         }
         Err(ActError::NotOurs {
@@ -108,4 +109,12 @@ impl Mount {
             Err(ActError::Busy { what: self.target.display().to_string(), holders })
         })
     }
+}
+
+/// Whether what is mounted there is what we mounted. A disk that was pulled out leaves its mount behind, and the kernel gives its
+/// number to nobody else until that is gone; so the number tells it even when another disk has its place by now. (A mount of btrfs
+/// has a number of its own.)
+fn is_mounted_from(device: &DeviceRef, entry: &MountEntry, undoing: &Undoing<'_>) -> bool {
+    let same_number = !undoing.rebooted && entry.devno == device.devno;
+    same_number || matches!(device.standing(undoing), Standing::Ours(_) | Standing::Gone)
 }
