@@ -74,6 +74,8 @@ pub enum Claim {
     NetworkBound,
     /// The limits on the engine's I/O changed during the trial.
     ThrottleChanged,
+    /// A limit that the experiment doesn't set held the load back.
+    UndeclaredLimit,
     /// The rate had not settled when measuring began.
     RampUp,
     /// The rate changed within the trial.

@@ -154,6 +154,27 @@ pub enum LimitKind {
     Unknown,
 }
 
+impl LimitKind {
+    /// In a word or two.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Throttle => "throttle",
+            Self::QueueDepth => "queue depth",
+            Self::AskedRate => "asked rate",
+            Self::Generator => "generator",
+            Self::Cpu => "CPU",
+            Self::CpuQuota => "CPU quota",
+            Self::Network => "network",
+            Self::Lock => "lock",
+            Self::Journal => "journal",
+            Self::Memory => "memory",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// What a stack should give, from its volumes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelView {

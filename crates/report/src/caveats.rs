@@ -92,6 +92,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::Serialized => "one I/O after another, whatever depth was asked",
         Claim::NetworkBound => "limited by the network",
         Claim::ThrottleChanged => "limits changed during the trial",
+        Claim::UndeclaredLimit => "a limit that the experiment doesn't set",
         Claim::RampUp => "not settled when measuring began",
         Claim::NotSteady => "the rate changed within the trial",
         Claim::BurstExhausted => "burst credit used up within the trial",

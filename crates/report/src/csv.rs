@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TAIL: [&str; 21] = [
+const TAIL: [&str; 23] = [
     "metric",
     "estimate",
     "low",
@@ -30,6 +30,8 @@ const TAIL: [&str; 21] = [
     "findings",
     "verified_bytes",
     "wrong_blocks",
+    "limited_by",
+    "limit_shown",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
@@ -101,14 +103,22 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
         findings.to_owned(),
         optional(cell.verified.map(|v| v.bytes)),
         optional(cell.verified.map(|v| v.wrong_blocks)),
+        cell.limited_by.as_ref().map_or_else(String::new, |l| word(&l.by)),
+        optional(cell.limited_by.as_ref().map(|l| l.shown)),
     ]
 }
 
 /// The claims about a cell, separated by blanks.
 fn claims(index: &Index<'_>, cell: &CellView) -> String {
-    let name = |f: &&Finding| serde_json::to_value(f.claim).ok()?.as_str().map(str::to_owned);
-    let names: BTreeSet<String> = index.findings(&cell.id).iter().filter_map(name).collect();
+    let names: BTreeSet<String> =
+        index.findings(&cell.id).iter().map(|f: &&Finding| word(&f.claim)).collect();
     names.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// As in JSON.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).ok();
+    value.as_ref().and_then(|v| v.as_str()).unwrap_or_default().to_owned()
 }
 
 fn optional(value: Option<impl Display>) -> String {

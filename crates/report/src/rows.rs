@@ -3,7 +3,7 @@
 use crate::index::Index;
 use crate::number;
 use record::finding::Served;
-use record::judged::{CellView, ExpectationView, Metric, Status};
+use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, Status};
 
 /// From this block size on, bandwidth says more than I/Os per second.
 const LARGE_BLOCK: u64 = 128 << 10;
@@ -143,6 +143,15 @@ fn rest(served: &Served) -> String {
         .map(|(s, name)| format!("{name} {}", number::percent(*s)))
         .collect();
     worth.join(", ")
+}
+
+/// What limited a cell; with a question mark where it is only likely. Empty when nothing was measured.
+pub(crate) fn limited_by(cell: &CellView) -> String {
+    match &cell.limited_by {
+        None => String::new(),
+        Some(Limit { by: LimitKind::Unknown, .. }) => "?".to_owned(),
+        Some(limit) => format!("{}{}", limit.by.name(), if limit.shown { "" } else { "?" }),
+    }
 }
 
 /// `4`, or `2 of 4` while trials are missing.

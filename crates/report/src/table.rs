@@ -26,6 +26,7 @@ struct Columns {
     /// `None`: all lines have the same unit, which is the header then.
     unit: Option<&'static str>,
     p99: bool,
+    limit: bool,
     remark: Remark,
     expected: bool,
 }
@@ -51,10 +52,13 @@ pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (Strin
         .map(|cell| (cell, rows::lines(index, cell, &mut shown)))
         .collect();
     let full = wanted(index, &body);
+    let short = Columns { remark: full.remark.short(&body), ..full };
     let narrower = [
         full,
-        Columns { remark: full.remark.short(&body), ..full },
-        Columns { remark: full.remark.short(&body), p99: false, ..full },
+        Columns { limit: false, ..full },
+        short,
+        Columns { limit: false, ..short },
+        Columns { limit: false, p99: false, ..short },
     ];
     // The first that fits as it is; else the narrowest, wrapped.
     for columns in narrower {
@@ -64,7 +68,7 @@ pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (Strin
             return (text, shown);
         }
     }
-    (render(&body, narrower[2], Some(width), colour), shown)
+    (render(&body, narrower[narrower.len() - 1], Some(width), colour), shown)
 }
 
 /// What all cells have in common and the table therefore leaves out.
@@ -92,6 +96,7 @@ fn wanted(index: &Index<'_>, body: &Body<'_>) -> Columns {
         side: all().any(|l| l.side != "read"),
         unit,
         p99: all().any(|l| !l.p99.is_empty()),
+        limit: body.iter().any(|(c, _)| c.limited_by.is_some()),
         remark: if remark { Remark::Full } else { Remark::None },
         expected: all().any(|l| l.expected.is_some()),
     }
@@ -163,6 +168,7 @@ fn columns_of(columns: Columns) -> Vec<(&'static str, CellAlignment)> {
         (columns.p99, "p99", Right),
         (true, "n", Right),
         (true, "device", Right),
+        (columns.limit, "limited by", Left),
         (columns.expected, "expected", Left),
         (columns.remark == Remark::Full, "the rest", Left),
         (columns.remark == Remark::Short, "", Left),
@@ -215,6 +221,9 @@ fn add(table: &mut Table, cell: &CellView, lines: &[Line], columns: Columns, nam
         }
         row.push(named(&rows::trials(cell), first));
         row.push(Cell::new(&line.device));
+        if columns.limit {
+            row.push(named(&rows::limited_by(cell), first));
+        }
         if columns.expected {
             row.push(expectation(line));
         }

@@ -5,7 +5,8 @@ use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::id::{CellId, RunId};
 use record::judged::{
-    Answer, Asked, CellView, ExpectationView, Metric, RUN_FORMAT, RunView, Status, TrialCount,
+    Answer, Asked, CellView, ExpectationView, Limit, LimitKind, Metric, RUN_FORMAT, RunView, Status,
+    TrialCount,
 };
 use record::plan::Measure;
 use record::volume::{VerifiedLimit, VolumeFacts};
@@ -56,6 +57,12 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         verified: None,
         engines: ["native-0.1.0".to_owned()].into(),
     }
+}
+
+/// What limited a cell.
+pub(crate) fn limit(by: LimitKind, shown: bool) -> Option<Limit> {
+    let (evidence, against) = (BTreeMap::new(), BTreeMap::new());
+    Some(Limit { by, shown, evidence, against, text: "As the counters say.".to_owned() })
 }
 
 /// Adds a direction: its rate with half-width, I/O size, and p99 in us.
@@ -161,6 +168,7 @@ pub(crate) fn striped() -> RunView {
             let id = format!("{workload}-{n}");
             let mut c = cell(&id, &format!("btrfs-raid0-{n}"), workload, rw, 16 << 10);
             c.levels.insert("n".to_owned(), n.to_string());
+            c.limited_by = limit(LimitKind::Throttle, n < 4);
             let rate = 80.0 * f64::from(n);
             let p99 = 1_600_000.0 / f64::from(n);
             if rw == Rw::Randread {
@@ -228,9 +236,11 @@ pub(crate) fn trap() -> RunView {
     side(&mut hole, "read", (570_830.0, Some(912.0)), 180.0);
     shares(&mut hole, Served { device: 0.002, hole: 0.998, ..Served::default() });
     hole.void = true;
+    hole.limited_by = limit(LimitKind::Memory, true);
     cells.push(hole);
     let mut written = cell("c2", "btrfs-zstd", "randread-written", Rw::Randread, 4096);
     side(&mut written, "read", (1_240.0, Some(31.0)), 81_000.0);
+    written.limited_by = limit(LimitKind::Unknown, false);
     shares(&mut written, Served { device: 0.41, other: 0.59, ..Served::default() });
     cells.push(written);
     let mut cached = cell("c3", "btrfs-zstd", "read-buffered", Rw::Read, 1 << 20);

@@ -4,7 +4,7 @@ use crate::attribute::{Attribution, attribute};
 use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
 use crate::judge::Input;
-use crate::metrics;
+use crate::{limit, metrics};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
 use record::plan::Cell;
@@ -32,8 +32,10 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
     let own: Vec<&VolumeFacts> =
         input.volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
     let mut strongest: BTreeMap<usize, (u32, Detected)> = BTreeMap::new();
+    let mut limits = Vec::new();
     for (facts, shares) in facts.iter().zip(&shares) {
         let scene = Scene { facts, shares, volumes: &own, machine: input.environment };
+        limits.push((limit::of_trial(&scene), limit::made_iops(facts)));
         for (detector, detected) in detect::in_trial(&scene) {
             remember(&mut strongest, detector, detected);
         }
@@ -45,7 +47,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
 
     let view = CellView {
-        limited_by: None,
+        limited_by: limit::over_trials(limits),
         model: None,
         leaves: Vec::new(),
         id: cell.id.clone(),

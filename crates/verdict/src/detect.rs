@@ -1,8 +1,8 @@
 //! Detectors: each looks at one trial and claims something, or keeps silent.
 
 mod content;
-mod cpu;
-mod generator;
+pub(crate) mod cpu;
+pub(crate) mod generator;
 mod ground;
 mod load;
 mod outcome;
@@ -11,6 +11,7 @@ mod source;
 
 use crate::attribute::Attribution;
 use crate::facts::Facts;
+use crate::limit;
 use record::environment::Environment;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::Cell;
@@ -63,7 +64,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 13] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 19] = [
         source::holes,
         source::page_cache,
         source::compressed,
@@ -77,6 +78,12 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         load::interference,
         cpu::others_used_the_cpu,
         load::io_errors,
+        limit::undeclared_limit,
+        limit::throttle_changed,
+        limit::cpu_quota,
+        limit::network_bound,
+        limit::journal_bound,
+        limit::serialized,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

@@ -235,7 +235,7 @@ fn files(list: &[FileExtents], topology: &Topology) -> Option<Files> {
 }
 
 /// Copies on the direct devices: of the topmost layer, since its members are what the ground uses directly.
-fn copies(cell: &Cell) -> f64 {
+pub(crate) fn copies(cell: &Cell) -> f64 {
     match cell.stack.layers.last() {
         Some(Layer::Btrfs(b)) => match b.data {
             BtrfsProfile::Single | BtrfsProfile::Raid0 => 1.0,

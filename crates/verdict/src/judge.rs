@@ -1,7 +1,7 @@
 //! A run's records to one judged view.
 
 use crate::cell::{self, CellJudgement};
-use crate::{answer, expect};
+use crate::{answer, expect, limit};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -50,6 +50,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         cells.push(view);
         findings.extend(found);
     }
+    limit::resolve(plan, &mut cells);
     let expectations = expect::check(plan, &cells);
     findings.extend(expect::findings(&expectations));
     sort(&mut findings, plan);

@@ -15,6 +15,7 @@ mod expect;
 mod facts;
 mod figures;
 mod judge;
+mod limit;
 mod metrics;
 #[cfg(test)]
 mod random;

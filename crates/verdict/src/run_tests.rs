@@ -6,7 +6,7 @@ use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Claim, Severity};
 use record::id::{CellId, RunId};
-use record::judged::{Checked, RUN_FORMAT, RunView, Status};
+use record::judged::{Checked, LimitKind, RUN_FORMAT, RunView, Status};
 use record::plan::{Cell, Expectation, Measure, Plan};
 use record::stack::{BtrfsProfile, FsKind};
 use record::trial::{FaultKind, Outcome, TrialRecord, Verified, VerifyFault};
@@ -312,4 +312,53 @@ fn a_mix_over_mirrors_has_both_directions() {
     assert!(cell.metrics.contains_key("read_iops") && cell.metrics.contains_key("write_lat_p99"));
     assert_eq!(cell.served_read.unwrap().device, 1.0);
     assert_eq!(cell.served_write.unwrap().device, 1.0);
+}
+
+/// Cells of one stack at these depths and rates, each with its I/Os on the device.
+fn depths(cells: &[(u32, u64)]) -> Vec<(Cell, Vec<TrialRecord>)> {
+    let cell = |&(depth, iops): &(u32, u64)| {
+        let (mut cell, _) = cell("stack", &[]);
+        cell.id = CellId(format!("depth-{depth}"));
+        let trial = |round| {
+            let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+            t.asked(iops * 20 * 4096, 0);
+            (t.device_read, t.device_queue) = (iops * 20 * 4096, f64::from(depth));
+            t.options().iodepth = depth;
+            let read = t.trial.engine.as_mut().unwrap().read.as_mut().unwrap();
+            read.latency_mean_ns = Some(f64::from(depth) / iops as f64 * 1e9);
+            let mut record = t.record();
+            (record.id.cell, record.id.round) = (CellId(format!("depth-{depth}")), round);
+            (t.cell, record)
+        };
+        let (asked, _) = trial(0);
+        cell.workload = asked.workload;
+        (cell, (0..3).map(|round| trial(round).1).collect())
+    };
+    cells.iter().map(cell).collect()
+}
+
+fn limits(view: &RunView) -> Vec<(LimitKind, bool)> {
+    view.cells.iter().map(|c| c.limited_by.as_ref().unwrap()).map(|l| (l.by, l.shown)).collect()
+}
+
+#[test]
+fn another_depth_tells_whether_it_was_the_depth_or_the_device() {
+    use LimitKind::{Device, QueueDepth};
+    // Serves two at a time: 16 and 64 only wait longer.
+    let view = run(&depths(&[(1, 5000), (2, 9800), (16, 10_000), (64, 10_000)]), vec![]);
+    assert_eq!(limits(&view), [(QueueDepth, true), (Device, true), (Device, true), (Device, true)]);
+    let text = &view.cells[3].limited_by.as_ref().unwrap().text;
+    assert!(text.contains("with 1 I/O in flight the same stack made 5,000 IOPS"), "{text}");
+    // One that grows with every step is never full.
+    let view = run(&depths(&[(4, 5000), (16, 19_000), (64, 70_000)]), vec![]);
+    assert_eq!(limits(&view), [(QueueDepth, true), (QueueDepth, true), (QueueDepth, true)]);
+    // Serves one at a time: already one I/O is all it takes.
+    let view = run(&depths(&[(1, 100), (16, 105)]), vec![]);
+    assert_eq!(limits(&view), [(Device, true), (Device, true)]);
+    assert!(view.findings.is_empty(), "{:?}", view.findings);
+}
+
+#[test]
+fn a_cell_that_was_not_measured_has_no_limit() {
+    assert_eq!(run(&[cell("a", &[])], vec![]).cells[0].limited_by, None);
 }

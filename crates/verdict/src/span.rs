@@ -33,6 +33,12 @@ impl<'a> Span<'a> {
         Self { samples: self.samples, window: Window { start_ns, end_ns } }
     }
 
+    /// The samples taken inside the window.
+    pub(crate) fn within(&self) -> impl Iterator<Item = &'a Sample> + use<'a> {
+        let Window { start_ns, end_ns } = self.window;
+        self.samples.iter().filter(move |s| (start_ns..=end_ns).contains(&s.monotonic_ns))
+    }
+
     pub(crate) fn seconds(&self) -> f64 {
         self.window.seconds()
     }

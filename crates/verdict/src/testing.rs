@@ -106,6 +106,8 @@ pub(crate) struct Truth {
     pub(crate) device_queue: f64,
     /// I/Os per second on each device.
     pub(crate) device_iops: f64,
+    /// What else each sample holds; the second argument grows from 0 to 1 during the window.
+    pub(crate) each: fn(&mut Sample, f64),
     /// The volumes as found, and the machine.
     pub(crate) volumes: Vec<VolumeFacts>,
     pub(crate) machine: Environment,
@@ -146,6 +148,7 @@ impl Truth {
             dirty_at_end: 0,
             device_queue: 0.0,
             device_iops: 0.0,
+            each: |_, _| {},
             volumes: vec![],
             machine: Environment::default(),
         };
@@ -238,7 +241,7 @@ impl Truth {
                     weighted_ms: whole(self.device_queue / count as f64 * done * SECONDS as f64 * 1e3),
                     ..BlockCounters::default()
                 };
-                Sample {
+                let mut sample = Sample {
                     monotonic_ns,
                     block: names.iter().map(|n| (n.clone(), block)).collect(),
                     cpu: Some(CpuTicks {
@@ -262,7 +265,9 @@ impl Truth {
                     }),
                     cgroup_io: cgroup(&trial.topology, grow(own_read / count), grow(own_write / count)),
                     ..Sample::default()
-                }
+                };
+                (self.each)(&mut sample, done);
+                sample
             })
             .collect();
         trial

@@ -3,6 +3,7 @@
 mod clean;
 mod cpu;
 mod generator;
+mod limit;
 mod load;
 mod source;
 mod trim;

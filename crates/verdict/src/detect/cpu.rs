@@ -3,6 +3,7 @@
 use super::{Detected, Scene, evidence, generator};
 use crate::facts::Facts;
 use crate::figures::percent;
+use crate::limit::device_busy;
 use crate::span::{Span, float};
 use record::counter::{CpuTicks, OtherProcess};
 use record::finding::{Claim, Severity};
@@ -17,21 +18,38 @@ const OTHERS_MATTER: f64 = 0.25;
 const NAMED: usize = 3;
 const WORTH_NAMING: f64 = 0.02;
 
+/// What had no CPU left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Full {
+    /// All cores.
+    Machine,
+    /// The engine's busiest thread, which ran this share of the time.
+    Thread(f64),
+}
+
+/// What had no CPU left, if nothing else held the load back.
+pub(crate) fn full(scene: &Scene<'_>) -> Option<Full> {
+    let machine = ours_share(scene.facts).is_some_and(|share| share >= MACHINE_FULL);
+    let thread = generator::busiest_thread(scene.facts).filter(|t| *t >= THREAD_FULL);
+    let full = if machine { Some(Full::Machine) } else { thread.map(Full::Thread) };
+    full.filter(|_| !generator::is_acquitted(scene))
+}
+
+/// Share of all cores' time that the engine, the kernel's threads and interrupts used.
+pub(crate) fn ours_share(facts: &Facts<'_>) -> Option<f64> {
+    Ours::of(facts).map(Ours::sum)
+}
+
 /// The load generator, or the machine's CPUs, were the limit. What other processes used is no limit of ours, however busy they
 /// kept the machine.
 pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let thread = generator::busiest_thread(facts);
     let ours = Ours::of(facts);
-    let full_thread = thread.filter(|t| *t >= THREAD_FULL);
-    let full_machine = ours.filter(|o| o.sum() >= MACHINE_FULL);
-    if (full_thread.is_none() && full_machine.is_none()) || generator::is_acquitted(scene) {
-        return None;
-    }
-    let (text, remedy) = match (full_machine, full_thread) {
-        (Some(ours), _) => (machine_text(ours, thread), MACHINE_REMEDY.to_owned()),
-        (None, Some(thread)) => (generator::text(scene, thread), generator::remedy(scene)),
-        (None, None) => return None,
+    let (text, remedy) = match (full(scene)?, ours) {
+        (Full::Machine, Some(ours)) => (machine_text(ours, thread), MACHINE_REMEDY.to_owned()),
+        (Full::Machine, None) => return None,
+        (Full::Thread(thread), _) => (generator::text(scene, thread), generator::remedy(scene)),
     };
     let mut counters = evidence([
         ("busiest_thread_cores", thread),
@@ -40,7 +58,7 @@ pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
         ("interrupts_cpu_share", ours.map(|o| o.interrupts)),
         ("others_cpu_share", others_share(facts)),
         ("machine_busy_share", busy_share(&facts.span)),
-        ("busiest_device_busy_share", busiest_device(facts)),
+        ("busiest_device_busy_share", device_busy(facts)),
     ]);
     counters.extend(generator::evidence(scene));
     Some(Detected {
@@ -146,14 +164,6 @@ fn all_ticks(span: &Span<'_>) -> Option<f64> {
 }
 
 /// Share of all cores' time that was neither idle nor waiting.
-fn busy_share(span: &Span<'_>) -> Option<f64> {
+pub(crate) fn busy_share(span: &Span<'_>) -> Option<f64> {
     Some((1.0 - span.grown(|s| s.cpu.map(idle))? / all_ticks(span)?).clamp(0.0, 1.0))
-}
-
-fn busiest_device(facts: &Facts<'_>) -> Option<f64> {
-    let share = |name: &str| {
-        let ms = facts.span.grown(|s| s.block.get(name).map(|b| b.busy_ms))?;
-        Some((ms / 1000.0 / facts.span.seconds()).min(1.0))
-    };
-    facts.trial.topology.direct().filter_map(|n| share(&n.name)).reduce(f64::max)
 }

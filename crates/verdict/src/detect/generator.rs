@@ -3,15 +3,12 @@
 use super::Scene;
 use crate::facts::Facts;
 use crate::figures::{bytes, percent, rate, with_unit};
+use crate::limit::{LIMIT_MET, asked_queue, device_queue, made_iops, nearest, rate_is_made, rates};
 use crate::span::float;
 use record::environment::Ceiling;
 use record::workload::{EngineKind, Options};
 use std::collections::BTreeMap;
 
-/// The share of an asked rate from which it is reached: the rest is the window's ends.
-const RATE_MET: f64 = 0.98;
-/// The share of a volume's limit from which the limit is what held the load back.
-const LIMIT_MET: f64 = 0.95;
 /// The share of all I/Os that may be in flight from which the devices hold them all: the generator then waits for them.
 const QUEUE_FULL: f64 = 0.8;
 /// From this share of the ceiling on, no storage would have been measured faster by this job.
@@ -27,7 +24,7 @@ const LARGE_BLOCK: u64 = 128 << 10;
 
 /// Share of the measured time that the generator's busiest thread ran: as the engine counted, else as it was sampled; of the
 /// whole engine when it is one job and threads weren't counted.
-pub(super) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
+pub(crate) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
     let window = facts.engine.window.seconds();
     let told = facts.engine.generator.and_then(|cost| cost.busiest_thread_seconds);
     if let Some(seconds) = told
@@ -54,7 +51,7 @@ pub(super) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
 pub(super) fn is_acquitted(scene: &Scene<'_>) -> bool {
     let facts = scene.facts;
     polls(facts)
-        || made_its_rate(facts)
+        || rate_is_made(facts)
         || limit_share(scene).is_some_and(|share| share >= LIMIT_MET)
         || queue_share(facts).is_some_and(|share| share >= QUEUE_FULL)
 }
@@ -64,69 +61,9 @@ fn polls(facts: &Facts<'_>) -> bool {
     ["hipri", "sqthread_poll"].iter().any(set)
 }
 
-/// The rate that all jobs together made and the one that was asked for, in I/Os or bytes per second; `None` when it was to be
-/// as high as possible. fio holds each direction to the rate.
-fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
-    let options = facts.options()?;
-    let directions = u32::try_from(totals(facts).count().max(1)).unwrap_or(1);
-    let times = f64::from(options.numjobs) * f64::from(directions);
-    let by_bytes = || {
-        let made: f64 = totals(facts).map(|t| t.bytes_per_second).sum();
-        Some((made, float(options.rate_bytes_per_second?) * times, "B/s"))
-    };
-    let by_ios = options.rate_iops.map(|rate| (made_iops(facts), float(rate) * times, "1/s"));
-    by_ios.or_else(by_bytes).filter(|(_, asked, _)| *asked > 0.0)
-}
-
-fn totals<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a record::trial::Totals> {
-    let engine = facts.engine;
-    [engine.read.as_ref(), engine.write.as_ref(), engine.trim.as_ref()].into_iter().flatten()
-}
-
-fn made_iops(facts: &Facts<'_>) -> f64 {
-    totals(facts).map(|t| t.iops).sum()
-}
-
-fn made_its_rate(facts: &Facts<'_>) -> bool {
-    rates(facts).is_some_and(|(made, asked, _)| made >= RATE_MET * asked)
-}
-
-/// How near the limits of emulated volumes their devices came: of the nearest. `None` when there are no limits.
+/// How near the load came to the nearest limit of a device; `None` when there are no limits.
 fn limit_share(scene: &Scene<'_>) -> Option<f64> {
-    let span = scene.facts.span;
-    let share = |device: &str, limit: &record::volume::VerifiedLimit| {
-        let grown = span.grown(|s| {
-            let block = s.block.get(device)?;
-            match limit.limit.as_str() {
-                "read_iops" => Some(block.reads),
-                "write_iops" => Some(block.writes),
-                "read_bps" => Some(block.read_bytes),
-                "write_bps" => Some(block.write_bytes),
-                _ => None,
-            }
-        })?;
-        (limit.asked > 0.0 && span.seconds() > 0.0).then(|| grown / span.seconds() / limit.asked)
-    };
-    let volumes = scene.volumes.iter().filter_map(|v| Some((v.device.as_ref()?.file_name()?.to_str()?, v)));
-    volumes.flat_map(|(device, v)| v.verified.iter().filter_map(move |l| share(device, l))).reduce(f64::max)
-}
-
-/// I/Os in flight on the ground's devices, mean over the measured time; `None` when they weren't counted.
-fn device_queue(facts: &Facts<'_>) -> Option<f64> {
-    let seconds = facts.span.seconds();
-    let mut sum = None;
-    for node in facts.trial.topology.direct() {
-        let ms = facts.span.grown(|s| s.block.get(&node.name).map(|b| b.weighted_ms))?;
-        sum = Some(sum.unwrap_or(0.0) + ms / 1e3 / seconds);
-    }
-    sum.filter(|queue: &f64| queue.is_finite())
-}
-
-/// I/Os that all jobs together may have in flight; `None` where the page cache stands between: its own reading ahead and
-/// writing back fill the devices' queues.
-fn asked_queue(facts: &Facts<'_>) -> Option<f64> {
-    let options = facts.options().filter(|_| facts.direct() == Some(true))?;
-    Some(f64::from(options.iodepth) * f64::from(options.numjobs))
+    nearest(scene).map(|near| near.share())
 }
 
 fn queue_share(facts: &Facts<'_>) -> Option<f64> {

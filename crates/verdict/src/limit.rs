@@ -1,0 +1,80 @@
+//! What limited a trial: one witness after another is heard, and the first that has something to say names the limit.
+//!
+//! The order is that of docs/metrics.md ("What limited it"): who stands earlier explains the figure whatever the later ones
+//! counted. A load that got all it asked for was held back by nothing; a limit that is met leaves no room for others; only
+//! what none of them explains is left to the depth of the queue.
+
+mod asked;
+mod changed;
+mod depth;
+mod figures;
+mod journal;
+mod lock;
+mod memory;
+mod network;
+mod processor;
+mod queue;
+mod quota;
+mod rate;
+mod throttle;
+mod trials;
+
+pub(crate) use changed::changed as throttle_changed;
+pub(crate) use depth::resolve;
+pub(crate) use journal::finding as journal_bound;
+pub(crate) use lock::finding as serialized;
+pub(crate) use network::finding as network_bound;
+pub(crate) use queue::{asked_queue, device_busy, device_queue};
+pub(crate) use quota::finding as cpu_quota;
+pub(crate) use rate::{is_made as rate_is_made, made_iops, rates};
+pub(crate) use throttle::{LIMIT_MET, finding as undeclared_limit, nearest};
+pub(crate) use trials::over_trials;
+
+use crate::detect::{Detected, Scene};
+use crate::figures::rate as number;
+use figures::{Figures, NAMES};
+use record::finding::{Claim, Severity};
+use record::judged::{Limit, LimitKind};
+use std::collections::BTreeMap;
+
+/// In the order in which they are heard.
+const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 12] = [
+    asked::limit,
+    journal::limit,
+    throttle::limit,
+    network::limit,
+    memory::limit,
+    quota::limit,
+    processor::limit,
+    lock::limit,
+    throttle::likely,
+    depth::limit,
+    processor::likely,
+    processor::crowded,
+];
+
+/// What limited one trial.
+pub(crate) fn of_trial(scene: &Scene<'_>) -> Limit {
+    let figures = Figures::of(scene);
+    WITNESSES.iter().find_map(|witness| witness(&figures)).unwrap_or_else(|| unknown(&figures))
+}
+
+/// What was looked at, since nothing of it is a limit.
+fn unknown(figures: &Figures<'_>) -> Limit {
+    let looked = figures.pick(&NAMES);
+    let text = match (figures.depth, figures.queue) {
+        (Some(depth), Some(queue)) => format!(
+            "Nobody can tell: the devices held {} of {} I/Os that were asked for, and no counter shows what the others waited for.",
+            number(queue),
+            number(depth)
+        ),
+        (_, None) => "Nobody can tell: the devices' counters are missing.".to_owned(),
+        (None, _) => "Nobody can tell: what a job file keeps in flight isn't known.".to_owned(),
+    };
+    Limit { by: LimitKind::Unknown, shown: false, evidence: BTreeMap::new(), against: looked, text }
+}
+
+/// A finding that says what the limit says.
+fn detected(limit: Limit, claim: Claim, severity: Severity, strength: f64, remedy: String) -> Detected {
+    Detected { claim, severity, strength, evidence: limit.evidence, text: limit.text, remedy }
+}

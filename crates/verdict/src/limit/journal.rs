@@ -1,0 +1,163 @@
+//! Writes that waited for the journal or for flushes.
+
+use super::figures::Figures;
+use super::throttle::{LIMIT_MET, Near, limited_writes};
+use super::{detected, rate};
+use crate::detect::{Detected, Scene, evidence};
+use crate::facts::{Facts, copies};
+use crate::figures::{percent, rate as number};
+use record::counter::Sample;
+use record::finding::{Claim, Severity};
+use record::judged::{Limit, LimitKind};
+use record::workload::{Options, SyncMode};
+
+/// From this many writes on the device for one of the workload's on, most are the file system's own.
+const MOSTLY_OTHERS: f64 = 2.0;
+/// From this share of the time on, most of it was spent on flushes, or in fsync.
+const MOST: f64 = 0.5;
+/// Larger blocks are several I/Os on a device by themselves.
+const ONE_IO: u64 = 128 << 10;
+/// A thread that computes for this share of the time isn't waiting for fsync.
+const COMPUTING: f64 = 0.5;
+
+/// What making writes durable cost.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    /// Writes on the devices for one of the workload's, whoever wrote them.
+    device_writes: Option<f64>,
+    /// The same, only those that count against a limit of writes.
+    limited_writes: Option<f64>,
+    flushes: Option<f64>,
+    commits: Option<f64>,
+    /// Flushes in flight, mean.
+    flushing: Option<f64>,
+    /// Share of the time in which jobs had no I/O in flight: they were in fsync.
+    syncing: Option<f64>,
+}
+
+/// Only where every so many writes are made durable while the clock runs.
+fn asked<'a>(facts: &Facts<'a>) -> Option<&'a Options> {
+    let syncs = |o: &&Options| o.fsync > 0 || o.fdatasync > 0 || o.sync != SyncMode::None;
+    facts.options().filter(|o| o.rw.writes()).filter(syncs)
+}
+
+fn cost(figures: &Figures<'_>) -> Option<Cost> {
+    let facts = figures.facts;
+    let options = asked(facts)?;
+    let (writes, seconds) = (facts.write.ios, facts.span.seconds());
+    if writes <= 0.0 || seconds <= 0.0 {
+        return None;
+    }
+    let one_io = options.bs_bytes <= ONE_IO && options.bsrange.is_none() && options.bssplit.is_empty();
+    let per_write = |count: f64| count / writes / copies(facts.cell);
+    let busy = figures.thread.is_none_or(|t| t >= COMPUTING);
+    let waits = options.sync == SyncMode::None && !busy && rate::rates(facts).is_none();
+    Some(Cost {
+        device_writes: on_devices(facts, |s, d| Some(s.block.get(d)?.writes))
+            .map(per_write)
+            .filter(|_| one_io),
+        limited_writes: limited_writes(figures.scene)
+            .map(|made| per_write(made * seconds))
+            .filter(|_| one_io),
+        flushes: on_devices(facts, |s, d| s.block.get(d)?.flushes).map(per_write),
+        commits: on_devices(facts, |s, d| s.journal_commits.get(d).copied()).map(|n| n / writes),
+        flushing: flushing(facts),
+        syncing: figures
+            .in_engine()
+            .map(|share| (1.0 - share).max(0.0))
+            .filter(|_| waits && options.thinktime_us == 0),
+    })
+}
+
+/// A counter's growth on all direct devices; `None` when one of them doesn't have it.
+fn on_devices(facts: &Facts<'_>, counter: impl Fn(&Sample, &str) -> Option<u64>) -> Option<f64> {
+    let grown = facts.trial.topology.direct().map(|node| facts.span.grown(|s| counter(s, &node.name)));
+    grown.reduce(|a, b| Some(a? + b?))?
+}
+
+/// What the devices' queues held beside reads and writes: flushes, where nothing was discarded.
+fn flushing(facts: &Facts<'_>) -> Option<f64> {
+    on_devices(facts, |s, d| s.block.get(d)?.discards).filter(|discards| *discards <= 0.0)?;
+    on_devices(facts, |s, d| s.block.get(d)?.flushes).filter(|flushes| *flushes > 0.0)?;
+    let all = on_devices(facts, |s, d| Some(s.block.get(d)?.weighted_ms))?;
+    let data =
+        on_devices(facts, |s, d| s.block.get(d).map(|b| b.read_wait_ms.saturating_add(b.write_wait_ms)))?;
+    Some((all - data).max(0.0) / 1e3 / facts.span.seconds())
+}
+
+pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
+    let cost = cost(figures)?;
+    let at_limit = figures.near.as_ref().filter(|n| n.share() >= LIMIT_MET);
+    let text = match at_limit {
+        Some(near) => at_a_limit(near, &cost)?,
+        None => waiting(&cost)?,
+    };
+    Some(Limit {
+        by: LimitKind::Journal,
+        shown: true,
+        evidence: evidence([
+            ("device_writes_per_write", cost.device_writes),
+            ("limited_writes_per_write", cost.limited_writes),
+            ("flushes_per_write", cost.flushes),
+            ("journal_commits_per_write", cost.commits),
+            ("flushes_in_flight_ios", cost.flushing),
+            ("in_fsync_share", cost.syncing),
+        ]),
+        against: figures.pick(&["nearest_limit_share", "device_queue_ios", "asked_queue_ios"]),
+        text,
+    })
+}
+
+/// The volume's limit is met, mostly with the file system's own writes.
+fn at_a_limit(near: &Near, cost: &Cost) -> Option<String> {
+    let writes = cost.limited_writes.filter(|w| *w >= MOSTLY_OTHERS && near.name == "write_iops")?;
+    Some(format!(
+        "{} is at its limit with {} writes for each of the workload's: the others are the file system's, to make them durable.",
+        near.device,
+        number(writes)
+    ))
+}
+
+/// No limit is met: the time goes into making writes durable.
+fn waiting(cost: &Cost) -> Option<String> {
+    let syncing = cost.syncing.filter(|share| *share >= MOST);
+    let flushing = cost.flushing.filter(|share| *share >= MOST);
+    let writes = cost.device_writes.filter(|w| *w >= MOSTLY_OTHERS);
+    let mut parts = Vec::new();
+    parts.extend(syncing.map(|share| format!("jobs spent {} of their time in fsync", percent(share))));
+    parts.extend(flushing.map(|share| format!("{} flushes were in flight on average", number(share))));
+    parts.extend(writes.map(|w| format!("each write cost {} writes on the device", number(w))));
+    parts.extend(
+        cost.flushes
+            .filter(|_| !parts.is_empty())
+            .map(|f| format!("there were {} flushes per write", number(f))),
+    );
+    (!parts.is_empty()).then(|| format!("Writes waited to be made durable: {}.", parts.join(", ")))
+}
+
+/// Worth knowing: it was asked for, but the figure is that of commits, not of writes.
+pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
+    let limit = super::of_trial(scene);
+    let options = asked(scene.facts).filter(|_| limit.by == LimitKind::Journal)?;
+    let strength = limit.evidence.values().copied().fold(0.0, f64::max);
+    Some(detected(limit, Claim::JournalBound, Severity::Note, strength, remedy(options)))
+}
+
+/// What to change, knowing what is set already.
+fn remedy(options: &Options) -> String {
+    let mut ways = Vec::new();
+    if options.fsync > 0 {
+        ways.push(format!("more writes between two syncs than fsync: {}", options.fsync));
+        ways.push("fdatasync, which needn't commit times of change".to_owned());
+    } else if options.fdatasync > 0 {
+        ways.push(format!("more writes between two syncs than fdatasync: {}", options.fdatasync));
+    }
+    if options.numjobs == 1 {
+        ways.push("more jobs than numjobs: 1, which share commits".to_owned());
+    }
+    ways.push(
+        "a device with a write cache that survives power loss, or a journal on a device of its own"
+            .to_owned(),
+    );
+    format!("If durable writes are what you ask about, this is the figure. To raise it: {}.", ways.join("; "))
+}

@@ -1,0 +1,71 @@
+//! One I/O after another above the device, whatever depth was asked.
+
+use super::figures::Figures;
+use super::{detected, queue, throttle};
+use crate::detect::{Detected, Scene};
+use crate::facts::Facts;
+use crate::figures::rate as number;
+use record::finding::{Claim, Severity};
+use record::judged::{Limit, LimitKind};
+
+/// What the devices hold on average when I/Os come one by one; a fifth is left for metadata.
+const ONE: f64 = 1.2;
+/// Below this the devices are not what each I/O waits for in its turn.
+const HARDLY: f64 = 0.3;
+/// Of the looks at the devices, the share that may see more than two I/Os: a journal writes now and then.
+const RARELY: f64 = 0.05;
+/// A thread that computes this share of the time may itself be why I/Os come one by one.
+const COMPUTING: f64 = 0.5;
+
+pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
+    let facts = figures.facts;
+    let depth = figures.depth.filter(|d| *d >= 2.0)?;
+    let held = figures.queue.filter(|q| (HARDLY..=ONE).contains(q))?;
+    let one_by_one = queue::seen_above(facts, 2).is_some_and(|share| share <= RARELY);
+    let idle = figures.thread.is_some_and(|t| t < COMPUTING);
+    if !one_by_one || !idle {
+        return None;
+    }
+    // A limit that nobody could see would let I/Os wait above the device, too.
+    let shown = throttle::is_known(facts);
+    Some(Limit {
+        by: LimitKind::Lock,
+        shown,
+        evidence: figures.pick(&["asked_queue_ios", "device_queue_ios", "busiest_device_busy_share"]),
+        against: figures.pick(&["nearest_limit_share", "busiest_thread_cores", "machine_busy_share"]),
+        text: format!(
+            "Of {} I/Os that were asked for at once the devices held {}: they went one after another{}.",
+            number(depth),
+            number(held),
+            facts.fs().map_or(String::new(), |fs| format!(" through {fs}"))
+        ),
+    })
+}
+
+pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
+    let limit = super::of_trial(scene);
+    let shown = limit.by == LimitKind::Lock && limit.shown;
+    let depth = limit.evidence.get("asked_queue_ios").copied().filter(|_| shown)?;
+    let remedy = remedy(scene.facts);
+    Some(detected(limit, Claim::Serialized, Severity::Caveat, depth, remedy))
+}
+
+/// What to change, knowing what is set already.
+fn remedy(facts: &Facts<'_>) -> String {
+    let Some(options) = facts.options() else {
+        return "Give each job a file of its own.".to_owned();
+    };
+    let empty = facts.before.is_some_and(|f| f.empty_share() > 0.0);
+    if options.rw.writes() && empty {
+        return "Lay the data out before the trial (layout: written): writes into space that isn't allocated yet take the file's lock."
+            .to_owned();
+    }
+    if !options.direct {
+        return "Use direct: 1, or several files: buffered I/O to one file takes its lock.".to_owned();
+    }
+    match (options.numjobs, options.filename.is_some()) {
+        (_, true) => "Give each job a file of its own (without filename).".to_owned(),
+        (1, false) => "Spread the load over several files: more jobs than numjobs: 1, or nrfiles.".to_owned(),
+        _ => "Try another file system: each job has a file of its own already.".to_owned(),
+    }
+}

@@ -1,0 +1,41 @@
+//! No device was asked.
+
+use super::figures::Figures;
+use crate::detect::evidence;
+use crate::facts::memory_behind;
+use crate::figures::percent;
+use record::judged::{Limit, LimitKind};
+
+/// From this share of the bytes on it was mostly memory that answered.
+const MOST: f64 = 0.5;
+/// Below this share of the time with an I/O in flight, the devices weren't what most of the time was spent on.
+const RARELY_BUSY: f64 = 0.5;
+/// All of the bytes, where nobody knows how busy the devices were.
+const ALL: f64 = 0.98;
+
+pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
+    let shares = figures.scene.shares.both;
+    let memory = shares.hole + shares.page_cache;
+    let behind = memory_behind(&figures.facts.trial.topology);
+    let idle = match figures.busy {
+        Some(busy) => busy < RARELY_BUSY,
+        None => memory >= ALL,
+    };
+    let text = match behind {
+        Some(why) => format!("Memory answered: {why}."),
+        None if memory >= MOST && idle => {
+            format!("Memory answered: {} of the bytes never met a device.", percent(memory))
+        }
+        None => return None,
+    };
+    Some(Limit {
+        by: LimitKind::Memory,
+        shown: true,
+        evidence: evidence([
+            ("hole_share", Some(shares.hole)),
+            ("page_cache_share", Some(shares.page_cache)),
+        ]),
+        against: figures.pick(&["device_share", "busiest_device_busy_share"]),
+        text,
+    })
+}

@@ -1,0 +1,112 @@
+//! The CPU: the load generator's own thread, the machine's cores, a thread of the kernel.
+
+use super::figures::Figures;
+use crate::detect::cpu::{self, Full};
+use crate::detect::evidence;
+use crate::figures::percent;
+use crate::span::float;
+use record::counter::OtherProcess;
+use record::judged::{Limit, LimitKind};
+
+/// A thread that runs this share of the time has none left to wait.
+const THREAD_FULL: f64 = 0.90;
+/// From here on whoever wants a CPU has to wait for it.
+const NONE_LEFT: f64 = 0.95;
+/// One that runs more than half of the time spends most of it on itself.
+const THREAD_MOSTLY: f64 = 0.5;
+
+pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
+    kernel_thread(figures).or_else(|| generator(figures))
+}
+
+/// As in the finding `engine_cpu_bound`, with all that acquits.
+fn generator(figures: &Figures<'_>) -> Option<Limit> {
+    let (by, text) = match cpu::full(figures.scene)? {
+        Full::Machine => (
+            LimitKind::Cpu,
+            format!(
+                "The machine ran out of CPU for the engine and the kernel's threads{}.",
+                busiest(figures)
+            ),
+        ),
+        Full::Thread(share) => (
+            LimitKind::Generator,
+            format!("The load generator's busiest thread ran {} of the measured time.", percent(share)),
+        ),
+    };
+    Some(Limit {
+        by,
+        shown: true,
+        evidence: figures.pick(&["busiest_thread_cores", "engine_and_kernel_cpu_share"]),
+        against: figures.pick(&["device_queue_ios", "asked_queue_ios", "nearest_limit_share"]),
+        text,
+    })
+}
+
+/// A single thread of the kernel that never rests: what runs in it runs on one core only.
+fn kernel_thread(figures: &Figures<'_>) -> Option<Limit> {
+    let (thread, share) = kernel_threads(figures).next().filter(|(_, share)| *share >= THREAD_FULL)?;
+    Some(Limit {
+        by: LimitKind::Cpu,
+        shown: true,
+        evidence: evidence([("busiest_kernel_thread_cores", Some(share))]),
+        against: figures.pick(&["busiest_thread_cores", "machine_busy_share"]),
+        text: format!(
+            "A thread of the kernel, {}, ran {} of the time on one core.",
+            thread.comm,
+            percent(share)
+        ),
+    })
+}
+
+/// Threads of the kernel with the share of a core that each used, most first.
+fn kernel_threads<'a>(figures: &Figures<'a>) -> impl Iterator<Item = (&'a OtherProcess, f64)> {
+    let evidence = &figures.facts.trial.evidence;
+    let ticks = float(evidence.ticks_per_second) * figures.facts.span.whole().seconds();
+    let share = move |p: &'a OtherProcess| Some((p, float(p.cpu_ticks?) / ticks));
+    let mut threads: Vec<_> =
+        evidence.others.iter().filter(|p| p.kernel == Some(true) && ticks > 0.0).filter_map(share).collect();
+    threads.sort_by(|a, b| b.1.total_cmp(&a.1));
+    threads.into_iter()
+}
+
+/// The kernel's busiest threads, by name.
+fn busiest(figures: &Figures<'_>) -> String {
+    const WORTH_NAMING: f64 = 0.05;
+    let names: Vec<String> = kernel_threads(figures)
+        .take(3)
+        .filter(|(_, share)| *share >= WORTH_NAMING)
+        .map(|(p, share)| format!("{} {}", p.comm, percent(share)))
+        .collect();
+    if names.is_empty() { String::new() } else { format!(" (of a core: {})", names.join(", ")) }
+}
+
+/// Where nothing else explains the figure: all cores were busy, whoever kept them so.
+pub(super) fn crowded(figures: &Figures<'_>) -> Option<Limit> {
+    let busy = cpu::busy_share(&figures.facts.span).filter(|share| *share >= NONE_LEFT)?;
+    Some(Limit {
+        by: LimitKind::Cpu,
+        shown: false,
+        evidence: figures.pick(&["machine_busy_share", "engine_queue_ios", "asked_queue_ios"]),
+        against: figures.pick(&["engine_and_kernel_cpu_share", "device_queue_ios", "nearest_limit_share"]),
+        text: format!(
+            "All cores were busy {} of the time, mostly for others: I/Os wait for a CPU to begin and to end.",
+            percent(busy)
+        ),
+    })
+}
+
+/// Where nothing else explains the figure: most of the time went into the generator's own work and the kernel's code in its calls.
+pub(super) fn likely(figures: &Figures<'_>) -> Option<Limit> {
+    let share = figures.thread.filter(|t| *t >= THREAD_MOSTLY)?;
+    Some(Limit {
+        by: LimitKind::Generator,
+        shown: false,
+        evidence: figures.pick(&["busiest_thread_cores", "asked_queue_ios"]),
+        against: figures.pick(&["device_queue_ios", "busiest_device_busy_share"]),
+        text: format!(
+            "The load generator's busiest thread ran {} of the measured time, and nothing else was used up.",
+            percent(share)
+        ),
+    })
+}

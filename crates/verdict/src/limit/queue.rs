@@ -1,0 +1,70 @@
+//! How many I/Os were in flight: as asked, as the engine saw it, and on the devices.
+
+use super::rate::totals;
+use crate::facts::Facts;
+use record::workload::{Ask, EngineKind, Options, Workload};
+
+/// fio's engines that do one I/O after another, whatever `iodepth` says.
+const ONE_BY_ONE: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
+
+/// Whether each job has one I/O in flight only: fio's synchronous engines, and its libaio on the page cache. The native engine
+/// has a thread for each where it works synchronously.
+pub(super) fn is_one_by_one(workload: &Workload, options: &Options) -> bool {
+    let engine = options.ioengine.as_str();
+    workload.engine == EngineKind::Fio
+        && (ONE_BY_ONE.contains(&engine) || (engine == "libaio" && !options.direct))
+}
+
+/// I/Os that all jobs together may have in flight; `None` for a user's own job file.
+pub(super) fn depth(workload: &Workload) -> Option<f64> {
+    let Ask::Options(options) = &workload.ask else { return None };
+    let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
+    Some(f64::from(each) * f64::from(options.numjobs))
+}
+
+/// The same, `None` where the page cache stands between: its own reading ahead and writing back fill the devices' queues.
+pub(crate) fn asked_queue(facts: &Facts<'_>) -> Option<f64> {
+    depth(&facts.cell.workload).filter(|_| facts.direct() == Some(true))
+}
+
+/// Little's law: I/Os in flight are their rate times the time each took.
+pub(super) fn little(facts: &Facts<'_>) -> Option<f64> {
+    let mut sum = None;
+    for side in totals(facts).filter(|t| t.ios > 0) {
+        sum = Some(sum.unwrap_or(0.0) + side.iops * side.latency_mean_ns? / 1e9);
+    }
+    sum
+}
+
+/// I/Os in flight on the ground's devices, mean over the measured time; `None` when they weren't counted.
+pub(crate) fn device_queue(facts: &Facts<'_>) -> Option<f64> {
+    let seconds = facts.span.seconds();
+    let mut sum = None;
+    for node in facts.trial.topology.direct() {
+        let ms = facts.span.grown(|s| s.block.get(&node.name).map(|b| b.weighted_ms))?;
+        sum = Some(sum.unwrap_or(0.0) + ms / 1e3 / seconds);
+    }
+    sum.filter(|queue: &f64| queue.is_finite())
+}
+
+/// Share of the measured time in which the busiest of the ground's devices had an I/O in flight.
+pub(crate) fn device_busy(facts: &Facts<'_>) -> Option<f64> {
+    let share = |name: &str| {
+        let ms = facts.span.grown(|s| s.block.get(name).map(|b| b.busy_ms))?;
+        Some((ms / 1000.0 / facts.span.seconds()).min(1.0))
+    };
+    facts.trial.topology.direct().filter_map(|n| share(&n.name)).reduce(f64::max)
+}
+
+/// Of the looks at the devices within the window, the share that saw more than `most` I/Os in flight on them.
+pub(super) fn seen_above(facts: &Facts<'_>, most: u64) -> Option<f64> {
+    let mut looks = 0.0;
+    let mut above = 0.0;
+    for sample in facts.span.within() {
+        let held: Option<u64> =
+            facts.trial.topology.direct().map(|n| Some(sample.block.get(&n.name)?.in_flight)).sum();
+        looks += 1.0;
+        above += f64::from(u8::from(held? > most));
+    }
+    (looks > 0.0).then(|| above / looks)
+}

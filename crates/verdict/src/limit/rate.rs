@@ -1,0 +1,41 @@
+//! The rate that was asked for, and the rate that was made.
+
+use crate::facts::Facts;
+use crate::span::float;
+use record::trial::Totals;
+use record::workload::RateProcess;
+
+/// The share of an asked rate from which it is reached: the rest is the window's ends.
+const RATE_MET: f64 = 0.98;
+
+/// The rate that all jobs together made and the one that was asked for, in I/Os or bytes per second; `None` when it was to be
+/// as high as possible. fio holds each direction to the rate.
+pub(crate) fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
+    let options = facts.options()?;
+    let directions = u32::try_from(totals(facts).count().max(1)).unwrap_or(1);
+    let times = f64::from(options.numjobs) * f64::from(directions);
+    let by_bytes = || {
+        let made: f64 = totals(facts).map(|t| t.bytes_per_second).sum();
+        Some((made, float(options.rate_bytes_per_second?) * times, "B/s"))
+    };
+    let by_ios = options.rate_iops.map(|rate| (made_iops(facts), float(rate) * times, "1/s"));
+    by_ios.or_else(by_bytes).filter(|(_, asked, _)| *asked > 0.0)
+}
+
+/// Whether the rate that was asked for was made. Of random arrivals as many come as chance has it: two standard deviations fewer
+/// are no lack.
+pub(crate) fn is_made(facts: &Facts<'_>) -> bool {
+    let ios: f64 = totals(facts).map(|t| float(t.ios)).sum();
+    let random = facts.options().is_some_and(|o| o.rate_process == RateProcess::Poisson);
+    let chance = if random && ios > 0.0 { 2.0 / ios.sqrt() } else { 0.0 };
+    rates(facts).is_some_and(|(made, asked, _)| made >= (RATE_MET - chance) * asked)
+}
+
+pub(crate) fn totals<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Totals> {
+    let engine = facts.engine;
+    [engine.read.as_ref(), engine.write.as_ref(), engine.trim.as_ref()].into_iter().flatten()
+}
+
+pub(crate) fn made_iops(facts: &Facts<'_>) -> f64 {
+    totals(facts).map(|t| t.iops).sum()
+}

@@ -1,0 +1,386 @@
+//! What limited a trial whose limit is made by construction.
+
+use super::claims;
+use crate::attribute::attribute;
+use crate::detect::Scene;
+use crate::facts::Facts;
+use crate::limit;
+use crate::testing::{GIB, MIB, Truth, filesystem, whole};
+use record::counter::{CgroupIo, CpuQuota, NetCounters, OtherProcess, Sample};
+use record::finding::Claim;
+use record::judged::{Limit, LimitKind};
+use record::stack::FsKind;
+use record::volume::{Limits, VerifiedLimit, VolumeFacts};
+use record::workload::{EngineKind, RateProcess, Rw};
+use std::collections::BTreeMap;
+
+/// 200 I/Os of 4 KiB per second at this depth, all of them in flight all the time, none of them held by a device.
+fn load(rw: Rw, depth: u32) -> Truth {
+    let mut t = Truth::new(rw, 4096, true, filesystem(FsKind::Ext4), 1);
+    t.cell.workload.engine = EngineKind::Native;
+    (t.options().iodepth, t.options().ioengine) = (depth, "io_uring".to_owned());
+    let bytes = 4000 * 4096;
+    if rw.reads() {
+        t.asked(bytes, 0);
+        t.device_read = bytes;
+    } else {
+        t.asked(0, bytes);
+        t.device_write = bytes;
+    }
+    in_flight(&mut t, f64::from(depth));
+    t
+}
+
+/// I/Os in flight on average as the engine saw it.
+fn in_flight(t: &mut Truth, ios: f64) {
+    let engine = t.trial.engine.as_mut().unwrap();
+    for side in [engine.read.as_mut(), engine.write.as_mut()].into_iter().flatten() {
+        side.latency_mean_ns = Some(ios / side.iops * 1e9);
+    }
+}
+
+/// The one volume under it, with this limit of reads and writes per second.
+fn limited(t: &mut Truth, iops: f64) {
+    t.emulated(1);
+    let verified = ["read_iops", "write_iops"].map(|limit| VerifiedLimit {
+        limit: limit.to_owned(),
+        asked: iops,
+        measured: iops,
+        seconds: 3.0,
+    });
+    t.volumes = vec![VolumeFacts {
+        name: "vol[0]".to_owned(),
+        device: Some("/dev/loop0".into()),
+        size_bytes: GIB,
+        identity: None,
+        verified: verified.to_vec(),
+        backing_fs: Some("ext4".to_owned()),
+        loop_direct_io: Some(true),
+    }];
+}
+
+fn limit_of(t: &Truth) -> Limit {
+    let record = t.record();
+    let facts = Facts::of(&record, &t.cell).unwrap();
+    let shares = attribute(&facts);
+    let volumes: Vec<&VolumeFacts> = t.volumes.iter().collect();
+    let limit =
+        limit::of_trial(&Scene { facts: &facts, shares: &shares, volumes: &volumes, machine: &t.machine });
+    assert!(limit.evidence.values().chain(limit.against.values()).all(|v| v.is_finite()), "{limit:?}");
+    assert!(limit.text.ends_with('.'), "{}", limit.text);
+    limit
+}
+
+/// What limits it, and whether that is shown.
+fn by(t: &Truth) -> (LimitKind, bool) {
+    let limit = limit_of(t);
+    (limit.by, limit.shown)
+}
+
+fn block(sample: &mut Sample, change: impl Fn(&mut record::counter::BlockCounters)) {
+    sample.block.values_mut().for_each(change);
+}
+
+#[test]
+fn a_volume_at_its_limit() {
+    let mut t = load(Rw::Randread, 64);
+    limited(&mut t, 200.0);
+    t.device_iops = 199.0;
+    assert_eq!(by(&t), (LimitKind::Throttle, true));
+    assert!(claims(&t).is_empty(), "the experiment sets it");
+    // Nine tenths of it: the I/Os wait somewhere, and nowhere else.
+    t.device_iops = 180.0;
+    assert_eq!(by(&t), (LimitKind::Throttle, false));
+    in_flight(&mut t, 20.0);
+    assert_eq!(by(&t), (LimitKind::Unknown, false), "the load hadn't its I/Os in flight");
+}
+
+#[test]
+fn what_is_charged_counts_not_what_was_merged() {
+    let mut t = load(Rw::Read, 64);
+    limited(&mut t, 200.0);
+    t.device_iops = 50.0;
+    t.each = |sample, done| {
+        let io = CgroupIo { reads: Some(whole(4000.0 * done)), ..CgroupIo::default() };
+        sample.cgroup_io = BTreeMap::from([("7:0".to_owned(), io)]);
+    };
+    assert_eq!(
+        by(&t),
+        (LimitKind::Throttle, true),
+        "four neighbours are one I/O on the device, but are charged as four"
+    );
+    t.each = |_, _| {};
+    assert_ne!(by(&t).0, LimitKind::Throttle);
+}
+
+#[test]
+fn a_limit_that_nobody_declared() {
+    let mut t = load(Rw::Randread, 64);
+    t.device_iops = 200.0;
+    t.each = |sample, _| {
+        let limits = Limits { read_iops: Some(200), ..Limits::default() };
+        sample.throttles = Some(BTreeMap::from([("7:0".to_owned(), limits)]));
+    };
+    assert_eq!(by(&t), (LimitKind::Throttle, true));
+    assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
+    assert!(limit_of(&t).text.contains("which the experiment doesn't set"));
+    // A volume's own limit, lowered by somebody.
+    limited(&mut t, 400.0);
+    assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
+    limited(&mut t, 200.0);
+    assert!(claims(&t).is_empty());
+    // It is there, but isn't met.
+    t.device_iops = 90.0;
+    t.volumes.clear();
+    assert!(claims(&t).is_empty());
+}
+
+#[test]
+fn a_limit_that_changes_in_between() {
+    let mut t = load(Rw::Randread, 64);
+    limited(&mut t, 200.0);
+    t.device_iops = 150.0;
+    t.each = |sample, done| {
+        let limits = Limits { read_iops: Some(if done < 0.5 { 200 } else { 100 }), ..Limits::default() };
+        sample.throttles = Some(BTreeMap::from([("7:0".to_owned(), limits)]));
+    };
+    assert_eq!(by(&t), (LimitKind::Throttle, true), "the mean of both was met");
+    assert_eq!(claims(&t), [Claim::ThrottleChanged]);
+    let (_, all) = super::judged(&t);
+    let changed = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
+    assert!(changed.text.contains("read_iops from 200 to 100"), "{}", changed.text);
+    assert!((changed.evidence["changed_after_seconds"] - 10.0).abs() < 0.2, "{:?}", changed.evidence);
+}
+
+#[test]
+fn a_rate_that_was_asked_for_comes_before_all_else() {
+    let mut t = load(Rw::Randread, 64);
+    limited(&mut t, 200.0);
+    t.device_iops = 200.0;
+    t.options().rate_iops = Some(200);
+    assert_eq!(by(&t), (LimitKind::AskedRate, true));
+    t.options().rate_iops = Some(250);
+    assert_eq!(by(&t), (LimitKind::Throttle, true));
+    t.options().rate_iops = Some(205);
+    assert_eq!(by(&t).0, LimitKind::Throttle, "2.4 % are missing");
+    t.options().rate_process = RateProcess::Poisson;
+    assert_eq!(by(&t).0, LimitKind::AskedRate, "of 4,000 random arrivals, 100 fewer are chance");
+}
+
+#[test]
+fn pauses_that_were_asked_for() {
+    let mut t = load(Rw::Randread, 1);
+    // 200 I/Os with 4 ms after each: four fifths of the time.
+    t.options().thinktime_us = 4000;
+    in_flight(&mut t, 0.2);
+    assert_eq!(by(&t), (LimitKind::AskedRate, true));
+    assert!(limit_of(&t).text.contains("paused 80 %"), "{}", limit_of(&t).text);
+    t.options().thinktime_blocks = 4;
+    assert_ne!(by(&t).0, LimitKind::AskedRate, "a fifth of the time is not most of it");
+}
+
+#[test]
+fn a_quota() {
+    let mut t = load(Rw::Randread, 16);
+    t.each = |sample, done| {
+        let quota = CpuQuota {
+            cpus: 0.2,
+            throttled_periods: whole(190.0 * done),
+            periods: whole(200.0 * done),
+            throttled_ns: whole(16e9 * done),
+        };
+        sample.cpu_quota = Some(quota);
+    };
+    assert_eq!(by(&t), (LimitKind::CpuQuota, true));
+    assert_eq!(claims(&t), [Claim::CpuQuota]);
+    assert!(limit_of(&t).text.contains("0.20 CPUs and held it back for 80 %"), "{}", limit_of(&t).text);
+    t.device_queue = 15.0;
+    assert!(claims(&t).is_empty(), "the devices had all they could take");
+    t.device_queue = 0.1;
+    limited(&mut t, 200.0);
+    t.device_iops = 200.0;
+    assert!(claims(&t).is_empty(), "the volume gives no more");
+}
+
+#[test]
+fn one_io_at_a_time_is_the_depth() {
+    let mut t = load(Rw::Randread, 1);
+    t.device_queue = 0.95;
+    let limit = limit_of(&t);
+    assert_eq!((limit.by, limit.shown), (LimitKind::QueueDepth, true));
+    assert!(limit.text.contains("With 1 I/O in flight and 5 ms for each, 200 IOPS is all"), "{}", limit.text);
+    assert!(limit.text.contains("raise iodepth: 1"), "{}", limit.text);
+    assert!(claims(&t).is_empty());
+    // fio's synchronous engines have one in flight, whatever is asked.
+    t.cell.workload.engine = EngineKind::Fio;
+    (t.options().iodepth, t.options().ioengine) = (32, "psync".to_owned());
+    let limit = limit_of(&t);
+    assert_eq!((limit.by, limit.shown), (LimitKind::QueueDepth, true));
+    assert!(limit.text.contains("psync does one at a time"), "{}", limit.text);
+}
+
+#[test]
+fn a_full_queue_alone_shows_neither_depth_nor_device() {
+    for (depth, kind) in [(4, LimitKind::QueueDepth), (64, LimitKind::Device)] {
+        let mut t = load(Rw::Randread, depth);
+        t.device_queue = f64::from(depth);
+        assert_eq!(by(&t), (kind, false));
+    }
+    let mut disk = load(Rw::Randread, 4);
+    disk.device_queue = 4.0;
+    disk.trial.topology.nodes[0].rotational = Some(true);
+    assert_eq!(by(&disk), (LimitKind::Device, false));
+}
+
+#[test]
+fn a_lock_above_the_device() {
+    let mut t = load(Rw::Randwrite, 16);
+    t.device_queue = 0.9;
+    t.each = |sample, _| {
+        sample.throttles = Some(BTreeMap::new());
+        block(sample, |b| b.in_flight = 1);
+    };
+    assert_eq!(by(&t), (LimitKind::Lock, true));
+    assert_eq!(claims(&t), [Claim::Serialized]);
+    // An unseen limit would let I/Os wait above the device as well.
+    let mut unseen = t.clone();
+    unseen.each = |sample, _| block(sample, |b| b.in_flight = 1);
+    assert_eq!(by(&unseen), (LimitKind::Lock, false));
+    assert!(claims(&unseen).is_empty());
+    // A device that takes them eight at a time, now and then.
+    let mut bursts = t.clone();
+    bursts.each = |sample, done| {
+        sample.throttles = Some(BTreeMap::new());
+        block(sample, |b| b.in_flight = if whole(done * 200.0).is_multiple_of(8) { 8 } else { 0 });
+    };
+    assert_ne!(by(&bursts).0, LimitKind::Lock);
+    // A generator that computes in between.
+    t.thread_cores = 0.7;
+    assert_eq!(by(&t), (LimitKind::Generator, false));
+}
+
+#[test]
+fn the_journal_or_flushes() {
+    let mut t = load(Rw::Randwrite, 1);
+    t.options().fsync = 1;
+    in_flight(&mut t, 0.3);
+    t.each = |sample, done| {
+        block(sample, |b| {
+            b.writes = whole(12_000.0 * done);
+            (b.flushes, b.discards) = (Some(whole(4000.0 * done)), Some(0));
+            (b.weighted_ms, b.write_wait_ms) = (whole(18_000.0 * done), whole(6000.0 * done));
+        });
+        sample.journal_commits = BTreeMap::from([("loop0".to_owned(), whole(4000.0 * done))]);
+    };
+    let limit = limit_of(&t);
+    assert_eq!((limit.by, limit.shown), (LimitKind::Journal, true));
+    let close = |name: &str, value: f64| (limit.evidence[name] - value).abs() < 0.02 * value;
+    assert!(close("device_writes_per_write", 3.0) && close("flushes_per_write", 1.0), "{limit:?}");
+    assert!(close("flushes_in_flight_ios", 0.6) && close("in_fsync_share", 0.7), "{limit:?}");
+    assert!(close("journal_commits_per_write", 1.0), "{limit:?}");
+    assert_eq!(claims(&t), [Claim::JournalBound]);
+    // The same counters where nothing is to be made durable are the file system's business.
+    t.options().fsync = 0;
+    assert_ne!(by(&t).0, LimitKind::Journal);
+}
+
+#[test]
+fn a_sync_that_costs_little_is_no_limit() {
+    let mut t = load(Rw::Randwrite, 1);
+    t.options().fdatasync = 32;
+    in_flight(&mut t, 0.95);
+    t.device_queue = 0.95;
+    t.each = |sample, done| block(sample, |b| b.writes = whole(4100.0 * done));
+    assert_eq!(by(&t).0, LimitKind::QueueDepth);
+    assert!(claims(&t).is_empty());
+}
+
+#[test]
+fn a_limit_that_is_met_by_the_journals_writes() {
+    let mut t = load(Rw::Randwrite, 16);
+    t.options().fsync = 1;
+    limited(&mut t, 600.0);
+    t.each = |sample, done| block(sample, |b| b.writes = whole(12_000.0 * done));
+    let limit = limit_of(&t);
+    assert_eq!(limit.by, LimitKind::Journal);
+    assert!(limit.text.contains("3 writes for each of the workload's"), "{}", limit.text);
+    // The kernel charges the engine only for its own: then these are the limit.
+    limited(&mut t, 200.0);
+    t.each = |sample, done| {
+        block(sample, |b| b.writes = whole(12_000.0 * done));
+        let io = CgroupIo { writes: Some(whole(4000.0 * done)), ..CgroupIo::default() };
+        sample.cgroup_io = BTreeMap::from([("7:0".to_owned(), io)]);
+    };
+    assert_eq!(by(&t), (LimitKind::Throttle, true));
+}
+
+#[test]
+fn the_network() {
+    let mut t = load(Rw::Read, 16);
+    t.asked(2400 * MIB, 0);
+    t.device_read = 2400 * MIB;
+    t.each = |sample, done| {
+        let eth = NetCounters {
+            received_bytes: whole(20.0 * 118e6 * done),
+            sent_bytes: whole(20.0 * 1e6 * done),
+            speed_mbps: Some(1000),
+        };
+        sample.network = BTreeMap::from([("eth0".to_owned(), eth)]);
+    };
+    assert_eq!(by(&t), (LimitKind::Network, true));
+    assert_eq!(claims(&t), [Claim::NetworkBound]);
+    t.asked(200 * MIB, 0);
+    assert_ne!(by(&t).0, LimitKind::Network, "the link was full of something else");
+}
+
+#[test]
+fn holes_and_cached_files_are_memory() {
+    let mut t = load(Rw::Randread, 16);
+    t.file(256 * MIB, |f| (f.written_bytes, f.hole_bytes) = (0, 256 * MIB));
+    t.device_read = 0;
+    assert_eq!(by(&t), (LimitKind::Memory, true));
+    // Half of it read from a device that is busy with it: that is what takes the time.
+    let mut half = load(Rw::Randread, 1);
+    half.file(256 * MIB, |f| (f.written_bytes, f.hole_bytes) = (128 * MIB, 128 * MIB));
+    half.device_read /= 2;
+    half.device_queue = 0.95;
+    half.each = |sample, done| block(sample, |b| b.busy_ms = whole(19_000.0 * done));
+    assert_eq!(by(&half).0, LimitKind::QueueDepth);
+}
+
+#[test]
+fn a_kernel_thread_that_never_rests() {
+    let mut t = load(Rw::Randwrite, 64);
+    t.device_queue = 60.0;
+    t.trial.evidence.others.push(OtherProcess {
+        pid: 99,
+        comm: "md0_raid5".to_owned(),
+        cpu_ticks: Some(2300),
+        kernel: Some(true),
+        ..OtherProcess::default()
+    });
+    let limit = limit_of(&t);
+    assert_eq!(limit.by, LimitKind::Cpu);
+    assert!(
+        limit.text.contains("md0_raid5, ran 95.8 %") || limit.text.contains("md0_raid5, ran 96 %"),
+        "{}",
+        limit.text
+    );
+}
+
+#[test]
+fn what_is_unknown_is_unknown() {
+    let mut t = load(Rw::Randread, 16);
+    t.each = |sample, _| sample.block.clear();
+    let limit = limit_of(&t);
+    assert_eq!((limit.by, limit.shown), (LimitKind::Unknown, false));
+    assert!(!limit.against.is_empty(), "what was looked at");
+    // Where others use all the CPU there is, I/Os wait for it.
+    let mut crowded = load(Rw::Randread, 16);
+    (crowded.machine_busy, crowded.others_cpu) = (0.99, Some(0.9));
+    assert_eq!(by(&crowded), (LimitKind::Cpu, false));
+    // A record of before all these counters.
+    t.each = |sample, _| *sample = Sample { monotonic_ns: sample.monotonic_ns, ..Sample::default() };
+    t.trial.engine.as_mut().unwrap().read.as_mut().unwrap().latency_mean_ns = None;
+    assert_eq!(by(&t), (LimitKind::Unknown, false));
+}
