@@ -11,8 +11,11 @@ use record::judged::{Limit, LimitKind};
 /// What the devices hold on average when I/Os come one by one; a fifth is left for metadata.
 const ONE: f64 = 1.2;
 /// Below this the devices are not what each I/O waits for in its turn.
-const HARDLY: f64 = 0.3;
-/// Of the looks at the devices, the share that may see more than two I/Os: a journal writes now and then.
+const HARDLY: f64 = 0.1;
+/// From this share of all I/Os on, the load had them all in flight.
+const FULL: f64 = 0.8;
+/// Of the looks at the devices, the share that may see more than two I/Os (of two or three asked for, more than one): a journal writes
+/// now and then.
 const RARELY: f64 = 0.05;
 /// A thread that computes this share of the time may itself be why I/Os come one by one.
 const COMPUTING: f64 = 0.5;
@@ -21,9 +24,11 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let facts = figures.facts;
     let depth = figures.depth.filter(|d| *d >= 2.0)?;
     let held = figures.queue.filter(|q| (HARDLY..=ONE).contains(q))?;
-    let one_by_one = queue::seen_above(facts, 2).is_some_and(|share| share <= RARELY);
+    let at_most = if depth < 4.0 { 1 } else { 2 };
+    let one_by_one = queue::seen_above(facts, at_most).is_some_and(|share| share <= RARELY);
+    let waits = figures.in_engine().is_none_or(|share| share >= FULL);
     let idle = figures.thread.is_some_and(|t| t < COMPUTING);
-    if !one_by_one || !idle {
+    if !one_by_one || !waits || !idle {
         return None;
     }
     // A limit that nobody could see would let I/Os wait above the device, too.

@@ -56,9 +56,9 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         ]),
         against: figures.pick(&["nearest_limit_share", "device_queue_ios", "asked_queue_ios"]),
         text: format!(
-            "A cgroup grants the engine {} CPUs and held it back for {} of the measured time{often}.",
+            "A cgroup grants the engine {} CPUs and held it back for {} s in each second{often}.",
             number(quota.cpus),
-            percent(quota.throttled)
+            number(quota.throttled)
         ),
     })
 }

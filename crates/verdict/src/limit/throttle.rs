@@ -4,7 +4,6 @@
 //! size a device takes, and before it is merged with its neighbours, while the device's own counters tell of what was merged.
 //! They are believed where nothing was charged by name.
 
-use super::changed::changed;
 use super::detected;
 use super::figures::Figures;
 use crate::detect::{Detected, Scene, evidence};
@@ -32,6 +31,7 @@ struct Direction {
     of: fn(&Limits) -> Option<u64>,
     charged: fn(&CgroupIo) -> Option<u64>,
     counted: fn(&BlockCounters) -> u64,
+    asked: fn(&Facts<'_>) -> f64,
 }
 
 const DIRECTIONS: [Direction; 4] = [
@@ -41,6 +41,7 @@ const DIRECTIONS: [Direction; 4] = [
         of: |l| l.read_iops,
         charged: |io| io.reads,
         counted: |b| b.reads,
+        asked: |f| f.read.ios,
     },
     Direction {
         name: "write_iops",
@@ -48,6 +49,7 @@ const DIRECTIONS: [Direction; 4] = [
         of: |l| l.write_iops,
         charged: |io| io.writes,
         counted: |b| b.writes,
+        asked: |f| f.write.ios,
     },
     Direction {
         name: "read_bps",
@@ -55,6 +57,7 @@ const DIRECTIONS: [Direction; 4] = [
         of: |l| l.read_bps,
         charged: |io| io.read_bytes,
         counted: |b| b.read_bytes,
+        asked: |f| f.read.asked,
     },
     Direction {
         name: "write_bps",
@@ -62,6 +65,7 @@ const DIRECTIONS: [Direction; 4] = [
         of: |l| l.write_bps,
         charged: |io| io.write_bytes,
         counted: |b| b.write_bytes,
+        asked: |f| f.write.asked,
     },
 ];
 
@@ -74,6 +78,8 @@ pub(crate) struct Near {
     pub(crate) unit: &'static str,
     /// Mean over the measured time.
     pub(crate) limit: f64,
+    /// Whether it was the same all the time.
+    pub(crate) steady: bool,
     pub(crate) made: f64,
     /// What the experiment sets.
     pub(crate) declared: Option<f64>,
@@ -99,7 +105,7 @@ pub(crate) fn nearest(scene: &Scene<'_>) -> Option<Near> {
 fn near(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<Near> {
     let facts = scene.facts;
     let declared = declared(scene, node, direction);
-    let limit = if is_known(facts) { in_force(facts, node, direction)? } else { declared? };
+    let (limit, steady) = if is_known(facts) { in_force(facts, node, direction)? } else { (declared?, true) };
     let seconds = facts.span.seconds();
     (limit > 0.0 && seconds > 0.0).then_some(())?;
     Some(Near {
@@ -107,7 +113,8 @@ fn near(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<Ne
         name: direction.name,
         unit: direction.unit,
         limit,
-        made: charged(facts, node, direction)? / seconds,
+        steady,
+        made: charged(scene, node, direction)? / seconds,
         declared,
     })
 }
@@ -131,21 +138,28 @@ pub(super) fn is_known(facts: &Facts<'_>) -> bool {
     facts.span.within().any(|s| s.throttles.is_some())
 }
 
-/// The limit in force, mean over the measured time; `None` when there was none for part of it.
-fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &Direction) -> Option<f64> {
+/// The limit in force, mean over the measured time, and whether it stayed; `None` when there was none for part of it.
+fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &Direction) -> Option<(f64, bool)> {
     let key = key(node);
     let looks = facts.span.within().filter_map(|s| s.throttles.as_ref());
     let limits: Vec<f64> =
         looks.map(|all| all.get(&key).and_then(direction.of).map(float)).collect::<Option<_>>()?;
     let n = u32::try_from(limits.len()).ok().filter(|n| *n > 0)?;
-    Some(limits.iter().sum::<f64>() / f64::from(n))
+    let steady = limits.windows(2).all(|pair| pair.first() == pair.last());
+    Some((limits.iter().sum::<f64>() / f64::from(n), steady))
 }
 
-/// I/Os or bytes that count against the limit.
-fn charged(facts: &Facts<'_>, node: &BlockNode, direction: &Direction) -> Option<f64> {
+/// I/Os or bytes that count against the limit. Of what a device counted where others are at home, no more than the workload
+/// asked for.
+fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<f64> {
+    let facts = scene.facts;
     let key = key(node);
     let by_name = facts.span.grown(|s| s.cgroup_io.get(&key).and_then(direction.charged));
-    by_name.or_else(|| facts.span.grown(|s| s.block.get(&node.name).map(direction.counted)))
+    by_name.or_else(|| {
+        let counted = facts.span.grown(|s| s.block.get(&node.name).map(direction.counted))?;
+        let asked = (direction.asked)(facts);
+        Some(if facts.is_exclusive() { counted } else { counted.min(asked) })
+    })
 }
 
 /// Writes per second that count against limits of writes, on all devices together; `None` when there are no such limits.
@@ -192,7 +206,11 @@ fn told(figures: &Figures<'_>, near: &Near, shown: bool, text: &str) -> Limit {
 }
 
 fn text(near: &Near) -> String {
-    let whose = if near.is_declared() { "" } else { ", which the experiment doesn't set" };
+    let whose = match (near.steady, near.is_declared()) {
+        (false, _) => " on average: it changed",
+        (true, false) => ", which the experiment doesn't set",
+        (true, true) => "",
+    };
     format!(
         "{} came to {} of its limit of {} ({}){whose}.",
         near.device,
@@ -204,11 +222,10 @@ fn text(near: &Near) -> String {
 
 /// A limit that somebody else set held the load back.
 pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
-    let near = nearest(scene).filter(|n| !n.is_declared())?;
+    // That it changed is a finding of its own.
+    let near = nearest(scene).filter(|n| n.steady && !n.is_declared())?;
     let limit = super::of_trial(scene);
-    let met = limit.by == LimitKind::Throttle && limit.shown;
-    // That it changed says more.
-    if !met || changed(scene).is_some() {
+    if limit.by != LimitKind::Throttle || !limit.shown {
         return None;
     }
     let remedy = match near.declared {

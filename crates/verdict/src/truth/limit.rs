@@ -129,9 +129,15 @@ fn a_limit_that_nobody_declared() {
     assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
     limited(&mut t, 200.0);
     assert!(claims(&t).is_empty());
-    // It is there, but isn't met.
-    t.device_iops = 90.0;
+    // On a device where others are at home their I/Os don't count.
     t.volumes.clear();
+    t.cell.stack.volumes.clear();
+    t.device_iops = 5000.0;
+    assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
+    assert!(limit_of(&t).text.contains("came to 100 %"), "{}", limit_of(&t).text);
+    // It is there, but isn't met.
+    t.emulated(1);
+    t.device_iops = 90.0;
     assert!(claims(&t).is_empty());
 }
 
@@ -193,7 +199,7 @@ fn a_quota() {
     };
     assert_eq!(by(&t), (LimitKind::CpuQuota, true));
     assert_eq!(claims(&t), [Claim::CpuQuota]);
-    assert!(limit_of(&t).text.contains("0.20 CPUs and held it back for 80 %"), "{}", limit_of(&t).text);
+    assert!(limit_of(&t).text.contains("0.20 CPUs and held it back for 0.80 s in"), "{}", limit_of(&t).text);
     t.device_queue = 15.0;
     assert!(claims(&t).is_empty(), "the devices had all they could take");
     t.device_queue = 0.1;
