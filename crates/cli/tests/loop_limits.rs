@@ -1,0 +1,151 @@
+//! What limited a cell, on volumes whose limit is made by construction.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// What a volume gives, and who asks for how much.
+const SLOW: &str = "
+experiment: slow
+volumes: { slow: { emulate: { size: 300m, iops: 200 } } }
+stacks: { ext4: { layers: [ { ext4: { on: slow } } ] } }
+workloads:
+  deep: { rw: randread, bs: 4k, iodepth: 32, size: 16m, direct: 1 }
+  rate: { rw: randread, bs: 4k, iodepth: 4, size: 16m, direct: 1, rate_iops: 50 }
+measure: { trial: 2s, ramp: 1s, rounds: 1 }
+";
+
+/// One volume without limits. Writes into unwritten extents change the file system's own data each time.
+const FREE: &str = "
+experiment: free
+volumes: { free: { emulate: { size: 300m } } }
+stacks: { ext4: { layers: [ { ext4: { on: free } } ] } }
+workloads:
+  one: { rw: randread, bs: 4k, iodepth: 1, size: 16m, direct: 1 }
+  hole: { rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1, layout: hole }
+  fsync: { rw: randwrite, bs: 4k, iodepth: 1, size: 64m, direct: 1, layout: unwritten, fsync: 1 }
+measure: { trial: 2s, ramp: 1s, rounds: 1 }
+";
+
+/// Long enough for somebody to change the limit in between.
+const CHANGED: &str = "
+experiment: changed
+volumes: { slow: { emulate: { size: 300m, iops: 400 } } }
+stacks: { ext4: { layers: [ { ext4: { on: slow } } ] } }
+workloads: { deep: { rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1 } }
+measure: { trial: 4s, ramp: 1s, rounds: 1 }
+";
+
+/// A folder of its own, with home, store and state in it.
+struct Lab {
+    dir: PathBuf,
+    _alone: testkit::Exclusive,
+}
+
+impl Lab {
+    /// `None`, said loudly, without root.
+    fn new(name: &str) -> Option<Self> {
+        if !testkit::is_root() {
+            eprintln!("SKIPPED {name}: needs root");
+            return None;
+        }
+        let alone = testkit::exclusive();
+        Some(Self { dir: testkit::fresh_dir(&format!("limits-{name}")), _alone: alone })
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("diskproof"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", &self.dir)
+            .env("DISKPROOF_STATE", self.dir.join("state"))
+            .current_dir(&self.dir)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn start(&self, experiment: &str) -> Child {
+        std::fs::write(self.dir.join("e.yaml"), experiment).unwrap();
+        let mut command = self.command(&["run", "e.yaml", "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Runs an experiment to its end, and gives what was judged.
+    fn judged(&self, experiment: &str) -> Value {
+        let ran = self.start(experiment).wait_with_output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+        self.export()
+    }
+
+    fn export(&self) -> Value {
+        let export = self.command(&["export", "latest", "--json"]).output().unwrap();
+        serde_json::from_slice(&export.stdout).unwrap()
+    }
+}
+
+/// What limited a workload's cell.
+fn limit<'a>(run: &'a Value, workload: &str) -> &'a Value {
+    let cells = run["cells"].as_array().unwrap();
+    &cells.iter().find(|c| c["workload"] == workload).unwrap()["limited_by"]
+}
+
+fn claims(run: &Value) -> Vec<&str> {
+    run["findings"].as_array().unwrap().iter().filter_map(|f| f["claim"].as_str()).collect()
+}
+
+#[test]
+fn loop_a_limit_a_rate_a_depth_a_journal_and_memory_are_named() {
+    let Some(lab) = Lab::new("named") else { return };
+    let slow = lab.judged(SLOW);
+    let free = lab.judged(FREE);
+    for (run, workload, by) in [
+        (&slow, "deep", "throttle"),
+        (&slow, "rate", "asked_rate"),
+        (&free, "one", "queue_depth"),
+        (&free, "hole", "memory"),
+        (&free, "fsync", "journal"),
+    ] {
+        let limit = limit(run, workload);
+        assert_eq!(limit["by"], by, "{workload}: {limit:#}");
+    }
+    assert!(claims(&free).contains(&"journal_bound"), "{:?}", claims(&free));
+    assert!(!claims(&slow).contains(&"undeclared_limit"), "{:?}", claims(&slow));
+}
+
+#[test]
+fn loop_a_limit_that_changes_while_it_is_measured_is_named() {
+    let Some(lab) = Lab::new("changed") else { return };
+    let mut child = lab.start(CHANGED);
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let run = events.find_map(|line| {
+        let event: Value = serde_json::from_str(&line).unwrap();
+        event["run"].as_str().map(str::to_owned)
+    });
+    assert!(events.any(|line| line.contains(r#""step":"measure""#)), "it never measured");
+    std::thread::sleep(Duration::from_secs(3));
+    let changed = lower(&run.unwrap());
+    events.for_each(drop);
+    assert!(child.wait().unwrap().success());
+    if !changed {
+        eprintln!("SKIPPED: no throttle of cgroup v1 here");
+        return;
+    }
+    let run = lab.export();
+    assert!(claims(&run).contains(&"throttle_changed"), "{:?}", claims(&run));
+    assert!(!claims(&run).contains(&"undeclared_limit"), "{:?}", claims(&run));
+}
+
+/// Lowers the limit of reads that a run set; false where it isn't set by cgroup v1.
+fn lower(run: &str) -> bool {
+    let file = PathBuf::from(format!("/sys/fs/cgroup/blkio/diskproof-{run}/blkio.throttle.read_iops_device"));
+    let Ok(text) = std::fs::read_to_string(&file) else { return false };
+    let device = text.split_whitespace().next().expect("a limit is set").to_owned();
+    std::fs::write(&file, format!("{device} 100")).unwrap();
+    true
+}
