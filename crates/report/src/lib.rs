@@ -6,6 +6,7 @@ mod csv;
 mod footer;
 mod index;
 mod json;
+mod leaves;
 mod number;
 mod paint;
 mod plan;

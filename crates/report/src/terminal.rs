@@ -3,6 +3,7 @@
 use crate::caveats::caveats;
 use crate::footer;
 use crate::index::Index;
+use crate::leaves::leaves;
 use crate::paint::{Paint, Tone};
 use crate::table::{in_common, table};
 use crate::wrap::fill;
@@ -41,6 +42,7 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
         answers(view, width, paint),
         expectations(&index, &shown, width, paint),
         caveats(&index, width, paint),
+        leaves(&index, width, paint),
     ];
     for part in parts.iter().filter(|p| !p.is_empty()) {
         out.push('\n');

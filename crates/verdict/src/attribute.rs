@@ -5,6 +5,7 @@
 //! cache's residency can explain it; the rest is `unknown`. A counter that is missing explains nothing.
 
 use crate::facts::{Facts, Files, is_memory_fs};
+use crate::host_cache::{HostCache, Kept};
 use crate::strangers;
 use record::finding::Served;
 use record::plan::Cell;
@@ -19,6 +20,10 @@ pub struct Attribution {
     pub write: Option<Served>,
     /// Both, weighted by bytes asked.
     pub both: Served,
+    /// Of the reads' page cache share, what the cache under loop devices served.
+    pub host_read: f64,
+    /// Of the writes' page cache share, what it took.
+    pub host_write: f64,
 }
 
 /// Attributes one trial. `None` when the engine never ran.
@@ -28,14 +33,36 @@ pub fn trial(trial: &TrialRecord, cell: &Cell) -> Option<Attribution> {
 }
 
 pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
-    let read = (facts.read.asked > 0.0).then(|| reads(facts));
-    let write = (facts.write.asked > 0.0).then(|| writes(facts));
+    let host = HostCache::of(facts);
+    let kept_read = host.as_ref().map(|h| h.of_reads(facts)).unwrap_or_default();
+    let kept_write = host.as_ref().map(|h| h.of_writes(facts)).unwrap_or_default();
+    let read = (facts.read.asked > 0.0).then(|| reads(facts)).map(|served| followed(served, kept_read));
+    let write = (facts.write.asked > 0.0).then(|| writes(facts)).map(|served| followed(served, kept_write));
     let both = match (read, write) {
-        (Some(r), Some(w)) => mix(r, facts.read.asked, w, facts.write.asked),
-        (Some(one), None) | (None, Some(one)) => one,
+        (Some((r, _)), Some((w, _))) => mix(r, facts.read.asked, w, facts.write.asked),
+        (Some((one, _)), None) | (None, Some((one, _))) => one,
         (None, None) => nobody_knows(),
     };
-    Attribution { read, write, both }
+    let hosted = |followed: Option<(Served, f64)>| followed.map_or(0.0, |(_, host)| host);
+    Attribution {
+        read: read.map(|(served, _)| served),
+        write: write.map(|(served, _)| served),
+        both,
+        host_read: hosted(read),
+        host_write: hosted(write),
+    }
+}
+
+/// The devices' share followed below loop devices that cache their backing files, and what the host's cache had of it.
+fn followed(served: Served, kept: Kept) -> (Served, f64) {
+    let (host, unknown) = (served.device * kept.host, served.device * kept.unknown);
+    let followed = Served {
+        device: served.device - host - unknown,
+        page_cache: served.page_cache + host,
+        unknown: served.unknown + unknown,
+        ..served
+    };
+    (followed, host)
 }
 
 /// Weighted mean of shares.

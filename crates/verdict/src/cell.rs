@@ -4,7 +4,7 @@ use crate::attribute::{Attribution, attribute};
 use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
 use crate::judge::Input;
-use crate::{limit, metrics};
+use crate::{leaves, limit, metrics};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
 use record::plan::Cell;
@@ -49,7 +49,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
     let view = CellView {
         limited_by: limit::over_trials(limits),
         model: None,
-        leaves: Vec::new(),
+        leaves: leaves::of_cell(&facts),
         id: cell.id.clone(),
         target: cell.target.clone(),
         stack: cell.stack.name.clone(),

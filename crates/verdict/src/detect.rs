@@ -64,13 +64,14 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 19] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 20] = [
         source::holes,
         source::page_cache,
         source::compressed,
         source::not_durable,
         source::unknown,
         ground::memory_backed,
+        ground::host_cache,
         ground::double_caching,
         setting::smaller_than_memory,
         setting::shared_file,

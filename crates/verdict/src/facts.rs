@@ -60,6 +60,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) span: Span<'a>,
     pub(crate) read: Flow,
     pub(crate) write: Flow,
+    /// Copies that the stack keeps of each byte on the direct devices.
+    pub(crate) copies: f64,
     /// I/Os that trimmed: they move no bytes.
     pub(crate) trim_ios: f64,
     /// Bytes read from the direct devices between the first sample and the window: during the ramp.
@@ -102,6 +104,7 @@ impl<'a> Facts<'a> {
             span,
             read,
             write,
+            copies,
             trim_ios: engine.trim.as_ref().map_or(0.0, |t| float(t.ios)),
             read_earlier: device_bytes(&span.before(), topology, |b| b.read_bytes),
             before: files(&trial.files_before, topology),

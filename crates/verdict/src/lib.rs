@@ -14,7 +14,9 @@ mod documented;
 mod expect;
 mod facts;
 mod figures;
+mod host_cache;
 mod judge;
+mod leaves;
 mod limit;
 mod metrics;
 #[cfg(test)]

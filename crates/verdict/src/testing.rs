@@ -108,6 +108,8 @@ pub(crate) struct Truth {
     pub(crate) device_iops: f64,
     /// What else each sample holds; the second argument grows from 0 to 1 during the window.
     pub(crate) each: fn(&mut Sample, f64),
+    /// Bytes read and written on the disk under the loop devices, by anybody; `None`: not counted.
+    pub(crate) leaf: Option<(u64, u64)>,
     /// The volumes as found, and the machine.
     pub(crate) volumes: Vec<VolumeFacts>,
     pub(crate) machine: Environment,
@@ -149,6 +151,7 @@ impl Truth {
             device_queue: 0.0,
             device_iops: 0.0,
             each: |_, _| {},
+            leaf: None,
             volumes: vec![],
             machine: Environment::default(),
         };
@@ -186,6 +189,32 @@ impl Truth {
         };
         self.trial.cache_before = vec![residency(before)];
         self.trial.cache_after = vec![residency(after)];
+    }
+
+    /// Loop devices that cache their backing file, which lies on `vda`; of the file, so much in the page cache before and after.
+    pub(crate) fn hosted(&mut self, leaf: (u64, u64), cached: (u64, u64)) {
+        for node in &mut self.trial.topology.nodes {
+            if let BlockKind::Loop { direct_io, .. } = &mut node.kind {
+                *direct_io = Some(false);
+            }
+        }
+        self.trial.topology.nodes.push(BlockNode {
+            name: "vda".to_owned(),
+            devno: (254, 0),
+            depth: 1,
+            kind: BlockKind::Disk,
+            rotational: None,
+            scheduler: None,
+            size_bytes: None,
+        });
+        self.leaf = Some(leaf);
+        let file = |cached_bytes| Residency {
+            path: "/v/vol".into(),
+            size_bytes: GIB,
+            cached_bytes,
+            dirty_bytes: Some(0),
+        };
+        (self.trial.backing_before, self.trial.backing_after) = (vec![file(cached.0)], vec![file(cached.1)]);
     }
 
     pub(crate) fn asked(&mut self, read_bytes: u64, write_bytes: u64) {
@@ -241,9 +270,14 @@ impl Truth {
                     weighted_ms: whole(self.device_queue / count as f64 * done * SECONDS as f64 * 1e3),
                     ..BlockCounters::default()
                 };
+                let leaf = self.leaf.map(|(read, write)| {
+                    let counters =
+                        BlockCounters { read_bytes: grow(read), write_bytes: grow(write), ..block };
+                    ("vda".to_owned(), counters)
+                });
                 let mut sample = Sample {
                     monotonic_ns,
-                    block: names.iter().map(|n| (n.clone(), block)).collect(),
+                    block: names.iter().map(|n| (n.clone(), block)).chain(leaf).collect(),
                     cpu: Some(CpuTicks {
                         user: ticks(2.0 * self.machine_busy),
                         idle: ticks(2.0 * (1.0 - self.machine_busy)),

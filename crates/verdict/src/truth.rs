@@ -3,6 +3,7 @@
 mod clean;
 mod cpu;
 mod generator;
+mod host_cache;
 mod limit;
 mod load;
 mod source;

@@ -1,10 +1,10 @@
 //! Claims about what the ground is made of.
 
-use super::{Detected, Scene, evidence};
+use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::facts::{is_memory_fs, memory_behind};
-use crate::figures::percent;
+use crate::figures::{bytes, percent};
+use crate::host_cache::HostCache;
 use record::finding::{Claim, Severity};
-use record::topology::{BlockKind, BlockNode};
 
 /// The ground is memory.
 pub(super) fn memory_backed(scene: &Scene<'_>) -> Option<Detected> {
@@ -27,63 +27,82 @@ pub(super) fn memory_backed(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// A loop device that caches its backing file a second time.
-pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
-    let nodes = &scene.facts.trial.topology.nodes;
-    let cached: Vec<(&BlockNode, &[String])> = nodes
-        .iter()
-        .filter_map(|node| match &node.kind {
-            BlockKind::Loop { direct_io: Some(false), members, backing_fs, .. }
-                if !backing_fs.as_deref().is_some_and(is_memory_fs) =>
-            {
-                Some((node, members.as_slice()))
-            }
-            _ => None,
-        })
-        .collect();
-    if cached.is_empty() {
+/// Bytes that the page cache under a loop device served, or took and gave up to be overwritten.
+pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let host = HostCache::of(facts)?;
+    let read = scene.shares.host_read;
+    // What was still to be written at the end is the business of `not_durable`.
+    let dirty = host.dirty(facts) / facts.write.asked.max(1.0);
+    let write = (scene.shares.host_write - dirty).max(0.0);
+    let share = read.max(write);
+    if share < WORTH_SAYING {
         return None;
     }
-    let span = &scene.facts.span;
-    let grown = |name: &str| span.grown(|s| s.block.get(name).map(|b| b.read_bytes));
-    let sum = |names: &mut dyn Iterator<Item = &str>| names.map(grown).sum::<Option<f64>>();
-    let loops = sum(&mut cached.iter().map(|(n, _)| n.name.as_str()));
-    let mut members: Vec<&str> = cached.iter().flat_map(|(_, m)| m.iter().map(String::as_str)).collect();
-    members.sort_unstable();
-    members.dedup();
-    let leaves = if members.is_empty() { None } else { sum(&mut members.iter().copied()) };
-    // Leaves may carry other traffic too, so what is missing on them is missing at least that much.
-    let missing = match (loops, leaves) {
-        (Some(loops), Some(leaves)) if loops > 0.0 && scene.facts.read.asked > 0.0 => {
-            Some((1.0 - leaves / loops).max(0.0))
-        }
-        _ => None,
+    let told = |figure: Option<f64>| figure.map_or("an unknown part".to_owned(), bytes);
+    let names = host.loops.join(", ");
+    let text = if read >= write {
+        format!(
+            "{} of the bytes read came from this machine's page cache under {names}: the loop device read {}, the disk \
+             under it {} (for all its users); the cache held {} of the backing file before the trial and {} after it.",
+            percent(read),
+            told(host.loop_read),
+            told(host.leaf_read),
+            told(host.cached_before),
+            told(host.cached_after),
+        )
+    } else {
+        format!(
+            "{} of the bytes written were held in this machine's page cache under {names} and not on the disk when the \
+             clock stopped: the loop device took {}, the disk under it {} (for all its users).",
+            percent(write),
+            told(host.loop_written),
+            told(host.leaf_written),
+        )
     };
-    let served = match missing {
-        Some(share) if share >= 0.02 => {
-            format!(
-                "; at least {} of what the loop device read never reached the disk under it",
-                percent(share)
-            )
-        }
-        _ => String::new(),
-    };
-    let names: Vec<&str> = cached.iter().map(|(n, _)| n.name.as_str()).collect();
     Some(Detected {
-        claim: Claim::DoubleCaching,
-        severity: if missing.is_some_and(|m| m >= 0.5) { Severity::Void } else { Severity::Caveat },
-        strength: missing.unwrap_or(0.0),
+        claim: Claim::ServedFromHostCache,
+        severity: by_share(share),
+        strength: share,
         evidence: evidence([
-            ("loop_read_bytes", loops),
-            ("leaf_read_bytes", leaves),
-            ("missing_on_leaf_share", missing),
-            ("loops_without_direct_io", Some(f64::from(crate::cell::number(cached.len())))),
+            ("host_cache_read_share", scene.shares.read.map(|_| read)),
+            ("host_cache_write_share", scene.shares.write.map(|_| write)),
+            ("loop_read_bytes", host.loop_read),
+            ("leaf_read_bytes", host.leaf_read),
+            ("loop_write_bytes", host.loop_written),
+            ("leaf_write_bytes", host.leaf_written),
+            ("backing_cached_before_bytes", host.cached_before),
+            ("backing_cached_after_bytes", host.cached_after),
+            ("backing_dirty_growth_bytes", host.dirty_growth),
         ]),
-        text: format!(
-            "{} caches its backing file in this machine's memory, whatever the workload does above it{served}.",
-            names.join(", ")
-        ),
-        remedy: "Attach the loop device with direct I/O (losetup --direct-io=on); diskproof's own emulated volumes do."
-            .to_owned(),
+        text,
+        remedy: WITH_DIRECT_IO.to_owned(),
     })
 }
+
+/// A loop device that can cache its backing file a second time, where it isn't known to have done it.
+pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
+    let host = HostCache::of(scene.facts)?;
+    if scene.shares.host_read.max(scene.shares.host_write) >= WORTH_SAYING {
+        return None;
+    }
+    Some(Detected {
+        claim: Claim::DoubleCaching,
+        severity: Severity::Caveat,
+        strength: 0.0,
+        evidence: evidence([
+            ("loop_read_bytes", host.loop_read),
+            ("leaf_read_bytes", host.leaf_read),
+            ("loops_without_direct_io", Some(f64::from(crate::cell::number(host.loops.len())))),
+        ]),
+        text: format!(
+            "{} caches its backing file in this machine's memory, whatever the workload does above it; that it served \
+             anything is not shown.",
+            host.loops.join(", ")
+        ),
+        remedy: WITH_DIRECT_IO.to_owned(),
+    })
+}
+
+const WITH_DIRECT_IO: &str =
+    "Attach the loop device with direct I/O (losetup --direct-io=on); diskproof's own emulated volumes do.";

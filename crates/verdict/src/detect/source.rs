@@ -4,6 +4,7 @@ use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::attribute::turned_buffered;
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
+use crate::host_cache::HostCache;
 use record::finding::{Claim, Served, Severity};
 use record::workload::{CacheStart, Layout};
 
@@ -65,8 +66,9 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
     if facts.fs().is_some_and(is_memory_fs) {
         return None;
     }
-    let read = scene.shares.read.map_or(0.0, |s| s.page_cache);
-    let absorbed = scene.shares.write.map_or(0.0, |s| s.page_cache);
+    let own = |served: Option<Served>, host: f64| served.map_or(0.0, |s| s.page_cache - host);
+    let read = own(scene.shares.read, scene.shares.host_read);
+    let absorbed = own(scene.shares.write, scene.shares.host_write);
     // What was still in memory at the end is the business of `not_durable`.
     let write = if flushed(facts) { absorbed } else { 0.0 };
     let share = read.max(write);
@@ -97,8 +99,8 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
         severity: by_share(share),
         strength: share,
         evidence: evidence([
-            ("page_cache_read_share", scene.shares.read.map(|s| s.page_cache)),
-            ("page_cache_write_share", scene.shares.write.map(|s| s.page_cache)),
+            ("page_cache_read_share", scene.shares.read.map(|_| read)),
+            ("page_cache_write_share", scene.shares.write.map(|_| absorbed)),
             ("read_asked_bytes", Some(facts.read.asked)),
             ("read_device_bytes", facts.read.device),
             ("write_asked_bytes", Some(facts.write.asked)),
@@ -210,14 +212,24 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     if facts.fs().is_some_and(is_memory_fs) {
         return None;
     }
-    let share = scene.shares.write?.page_cache;
+    let share = scene.shares.write?.page_cache - scene.shares.host_write;
+    // A flush goes through a loop device to its backing file; without one, what it took may be in the host's memory only.
+    let host = HostCache::of(facts);
+    let on_host = host.as_ref().map_or(0.0, |h| h.dirty(facts));
     let left = facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
-    let left_share = (left / facts.write.asked).min(1.0);
-    let share = if flushed(facts) { left_share } else { share.max(left_share) };
+    let left_share = ((left + on_host) / facts.write.asked).min(1.0);
+    let share = if flushed(facts) {
+        left_share
+    } else {
+        (share + on_host / facts.write.asked).max(left_share).min(1.0)
+    };
     if share < WORTH_SAYING.max(facts.slack(&facts.write)) {
         return None;
     }
-    let remedy = if flushed(facts) {
+    let remedy = if on_host > left {
+        "Set end_fsync: 1 (a flush reaches through a loop device; direct: 1 alone does not), or attach the loop device with \
+         direct I/O (losetup --direct-io=on)."
+    } else if flushed(facts) {
         "end_fsync: 1 or direct: 1 is set, yet dirty pages were left: something else wrote to the file, or the file system \
          ignored the flush."
     } else if facts.options().is_some() {
@@ -235,6 +247,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
             ("write_device_bytes", facts.write.device),
             ("dirty_after_bytes", facts.dirty_after),
             ("delayed_allocation_bytes", facts.after.map(|f| f.delalloc)),
+            ("backing_dirty_growth_bytes", host.as_ref().and_then(|h| h.dirty_growth)),
             ("machine_dirty_growth_bytes", facts.dirty_growth()),
         ]),
         text: format!(
@@ -256,6 +269,7 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     if share < MATTERS {
         return None;
     }
+    let host = HostCache::of(facts);
     let uncounted = (scene.shares.read.is_some() && facts.read.device.is_none())
         || (scene.shares.write.is_some() && facts.write.device.is_none());
     let (why, remedy) = if uncounted && facts.trial.topology.direct().next().is_none() {
@@ -278,6 +292,13 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
         (
             "the file system compresses but does not tell how far".to_owned(),
             "Run as root: btrfs then tells how much a file takes on its devices.".to_owned(),
+        )
+    } else if host.as_ref().is_some_and(|h| h.of_reads(facts).unknown >= MATTERS) {
+        (
+            "the disk under the loop device is used by others too, so its counters don't tell what the host's page cache \
+             served"
+                .to_owned(),
+            "Attach the loop device with direct I/O (losetup --direct-io=on), or let nobody else use the disk.".to_owned(),
         )
     } else {
         (

@@ -1,0 +1,79 @@
+//! The devices under each cell, as a tree.
+
+use crate::index::Index;
+use crate::number::{expected, percent};
+use crate::paint::{Paint, Tone};
+use crate::wrap::fill;
+use record::judged::NodeView;
+
+/// More lines than this bury the answer; then the JSON has them.
+const MOST: usize = 12;
+
+/// Empty when nothing is known of the devices, or when there are too many.
+pub(crate) fn leaves(index: &Index<'_>, width: usize, paint: Paint) -> String {
+    let cells = || index.view.cells.iter().filter(|cell| !cell.leaves.is_empty());
+    let lines: usize = cells().map(|cell| cell.leaves.len() + 1).sum();
+    if lines == 0 || lines > MOST {
+        return String::new();
+    }
+    let mut out = paint.text(Tone::Heading, "Devices");
+    out.push('\n');
+    for cell in cells() {
+        out.push_str(&fill("  ", &index.name(&cell.id), width));
+        for node in &cell.leaves {
+            let indent = "  ".repeat(2 + usize::try_from(node.depth.min(8)).unwrap_or(0));
+            out.push_str(&fill(&indent, &line(node), width));
+        }
+    }
+    out
+}
+
+/// `loop0: loop device over a file on ext4: read 1.00x, written 1.02x of what was asked, 812 I/Os per second, 98 % busy`.
+fn line(node: &NodeView) -> String {
+    let ratio = |word: &str, figure: Option<f64>| figure.map(|f| format!("{word} {f:.2}x"));
+    let moved: Vec<String> = [ratio("read", node.read_per_asked), ratio("wrote", node.write_per_asked)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let figures = [
+        (!moved.is_empty()).then(|| format!("{} of what was asked", moved.join(" and "))),
+        node.iops.map(|iops| format!("{} I/Os per second", expected(iops, "iops"))),
+        node.busy_share.map(|share| format!("{} busy", percent(share))),
+    ];
+    let figures: Vec<String> = figures.into_iter().flatten().collect();
+    let figures = if figures.is_empty() { "not counted".to_owned() } else { figures.join(", ") };
+    format!("{} ({}): {figures}", node.name, node.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::terminal;
+    use crate::testing;
+    use record::judged::NodeView;
+    use record::workload::Rw;
+
+    fn node(name: &str, depth: u32, read: Option<f64>) -> NodeView {
+        NodeView {
+            name: name.to_owned(),
+            kind: "disk".to_owned(),
+            depth,
+            read_per_asked: read,
+            write_per_asked: None,
+            iops: read.map(|r| r * 812.0),
+            busy_share: read.map(|_| 0.98),
+        }
+    }
+
+    #[test]
+    fn a_few_devices_are_a_tree_and_many_are_left_to_json() {
+        let mut cell = testing::cell("c", "ext4", "randread", Rw::Randread, 4096);
+        testing::side(&mut cell, "read", (900.0, Some(5.0)), 400.0);
+        cell.leaves = vec![node("loop0", 0, Some(1.0)), node("vda", 1, None)];
+        let mut view = testing::run("r", "?", vec![cell]);
+        let text = terminal(&view, 100, false);
+        let wanted = "    loop0 (disk): read 1.00x of what was asked, 812 I/Os per second, 98 % busy\n      vda (disk): not counted\n";
+        assert!(text.contains(wanted), "{text}");
+        view.cells[0].leaves = vec![node("loop0", 0, Some(1.0)); 12];
+        assert!(!terminal(&view, 100, false).contains("Devices"));
+    }
+}

@@ -1,0 +1,204 @@
+//! What the page cache under loop devices served: bytes that reached a loop device without direct I/O, but not the disk under
+//! its backing file.
+//!
+//! The disk's counters hold everybody's bytes, so they bound what it can have done for us from above; what other processes are
+//! known to have read bounds it from below. Residency of the backing files bounds the cache from both sides. Where the bounds
+//! are apart, the difference is unknown. docs/metrics.md, "The host's cache".
+
+use crate::facts::{Facts, Files, is_memory_fs};
+use crate::span::float;
+use record::extents::Residency;
+use record::topology::{BlockKind, BlockNode};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Loop devices that cache their backing files, nearest to the ground, and what is known of them; bytes within the window.
+#[derive(Debug, Clone)]
+pub(crate) struct HostCache<'a> {
+    pub(crate) loops: Vec<&'a str>,
+    pub(crate) loop_read: Option<f64>,
+    pub(crate) loop_written: Option<f64>,
+    /// On the disks under the backing files, everybody's, without what loop devices with direct I/O moved there.
+    pub(crate) leaf_read: Option<f64>,
+    pub(crate) leaf_written: Option<f64>,
+    /// Of the backing files, just before the trial and just after it.
+    pub(crate) cached_before: Option<f64>,
+    pub(crate) cached_after: Option<f64>,
+    /// Bytes that the backing files had not on the disk after the trial, less those before it.
+    pub(crate) dirty_growth: Option<f64>,
+    backing_bytes: f64,
+    /// These loop devices' share of all bytes at their distance from the ground.
+    part_read: f64,
+    part_written: f64,
+}
+
+/// Shares of the bytes that reached the ground's devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Kept {
+    /// Served by the host's cache, at least.
+    pub(crate) host: f64,
+    /// Served by it or by the disk: nobody can tell.
+    pub(crate) unknown: f64,
+}
+
+impl<'a> HostCache<'a> {
+    /// `None` without such a loop device. One that doesn't say is not accused; one over memory is memory.
+    pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
+        let nodes: &'a [BlockNode] = &facts.trial.topology.nodes;
+        let depth = nodes.iter().filter(|n| backing(n, Some(false)).is_some()).map(|n| n.depth).min()?;
+        let level = || nodes.iter().filter(|n| n.depth == depth);
+        let cached: Vec<(&BlockNode, Backing<'a>)> =
+            level().filter_map(|n| Some((n, backing(n, Some(false))?))).collect();
+        let leaves: BTreeSet<&str> = cached.iter().flat_map(|(_, b)| b.members).map(String::as_str).collect();
+        // Their bytes are on the same disks without having been in the cache.
+        let direct = nodes.iter().filter(|n| {
+            backing(n, Some(true)).is_some_and(|b| b.members.iter().any(|m| leaves.contains(m.as_str())))
+        });
+        let direct: Vec<&str> = direct.map(|n| n.name.as_str()).collect();
+        let sum = |names: &mut dyn Iterator<Item = &str>, read: bool| -> Option<f64> {
+            let each = names.map(|name| {
+                let bytes =
+                    |b: &record::counter::BlockCounters| if read { b.read_bytes } else { b.write_bytes };
+                facts.span.grown(|s| s.block.get(name).map(bytes))
+            });
+            let all: Vec<f64> = each.collect::<Option<_>>()?;
+            (!all.is_empty()).then(|| all.iter().sum())
+        };
+        let of_loops = |read| sum(&mut cached.iter().map(|(n, _)| n.name.as_str()), read);
+        let of_leaves = |read| {
+            let all = sum(&mut leaves.iter().copied(), read)?;
+            let other = if direct.is_empty() { 0.0 } else { sum(&mut direct.iter().copied(), read)? };
+            Some((all - other).max(0.0))
+        };
+        let part = |read| match (of_loops(read), sum(&mut level().map(|n| n.name.as_str()), read)) {
+            (Some(loops), Some(all)) if all > 0.0 => loops / all,
+            _ => 0.0,
+        };
+        let files: Option<Vec<&Path>> = cached.iter().map(|(_, b)| b.file).collect();
+        let files = files.unwrap_or_default();
+        let (before, after) = (&facts.trial.backing_before, &facts.trial.backing_after);
+        let cached_bytes = |r: &Residency| Some(r.cached_bytes);
+        let dirty = |list| total(list, &files, |r| r.dirty_bytes);
+        Some(Self {
+            loops: cached.iter().map(|(n, _)| n.name.as_str()).collect(),
+            loop_read: of_loops(true),
+            loop_written: of_loops(false),
+            leaf_read: of_leaves(true),
+            leaf_written: of_leaves(false),
+            cached_before: total(before, &files, cached_bytes),
+            cached_after: total(after, &files, cached_bytes),
+            dirty_growth: dirty(after).zip(dirty(before)).map(|(after, before)| (after - before).max(0.0)),
+            backing_bytes: total(before, &files, |r| Some(r.size_bytes)).unwrap_or(0.0),
+            part_read: part(true),
+            part_written: part(false),
+        })
+    }
+
+    /// Of the bytes that the ground's devices read.
+    pub(crate) fn of_reads(&self, facts: &Facts<'_>) -> Kept {
+        let Some(loops) = self.loop_read.filter(|l| *l > 0.0) else { return Kept::default() };
+        let slack = facts.slack(&facts.read);
+        let (held_least, held_most) = self.held(facts);
+        let Some(leaf) = self.leaf_read else {
+            // No counter under the loop: only residency speaks.
+            let known = self.cached_before.is_some() || self.cached_after.is_some();
+            return if known { self.reads_between(held_least, held_most, slack) } else { Kept::default() };
+        };
+        let missing = (1.0 - leaf / loops).max(0.0);
+        let shown = missing.max(held_least);
+        if missing > held_most + slack {
+            // More than the cache can have answered: holes of the backing file, or a file system that compresses it.
+            return self.reads(Kept { host: held_most, unknown: missing - held_most });
+        }
+        let ours = (leaf - others_read(facts, leaf > loops * (1.0 + slack))).max(0.0);
+        let most = held_most.min(1.0 - (ours / loops).min(1.0));
+        self.reads_between(shown, most, slack)
+    }
+
+    fn reads_between(&self, least: f64, most: f64, slack: f64) -> Kept {
+        let host = if least <= slack { 0.0 } else { least.min(1.0) };
+        let unknown = if most - host <= slack { 0.0 } else { most - host };
+        self.reads(Kept { host, unknown })
+    }
+
+    fn reads(&self, kept: Kept) -> Kept {
+        Kept { host: kept.host * self.part_read, unknown: kept.unknown * self.part_read }
+    }
+
+    /// Of the bytes that the ground's devices wrote: what the disk had not taken by the window's end, at least.
+    pub(crate) fn of_writes(&self, facts: &Facts<'_>) -> Kept {
+        let Some(loops) = self.loop_written.filter(|l| *l > 0.0) else { return Kept::default() };
+        let missing = self.leaf_written.map_or(0.0, |leaf| 1.0 - leaf / loops);
+        let host = missing.max(self.dirty_growth.unwrap_or(0.0) / loops).clamp(0.0, 1.0);
+        let host = if host <= facts.slack(&facts.write) { 0.0 } else { host };
+        Kept { host: host * self.part_written, unknown: 0.0 }
+    }
+
+    /// Bytes written that the backing files had not on the disk when the clock stopped; 0 where the kernel doesn't tell.
+    pub(crate) fn dirty(&self, facts: &Facts<'_>) -> f64 {
+        self.dirty_growth.unwrap_or(0.0).min(facts.write.asked)
+    }
+
+    /// The least and the largest share of reads that the cache can have answered, by what it held.
+    fn held(&self, facts: &Facts<'_>) -> (f64, f64) {
+        let seen = || self.cached_before.into_iter().chain(self.cached_after);
+        let Some(most_bytes) = seen().max_by(f64::total_cmp) else { return (0.0, 1.0) };
+        let plain = facts.before.is_none_or(|f: Files| f.encoded <= 0.0);
+        let data = facts.data_bytes() * facts.copies;
+        let options = facts.options().filter(|_| plain && data > 0.0);
+        let random = options.filter(|o| o.rw.is_random() && o.random_distribution == "random").is_some();
+        let most = match most_bytes {
+            held if held <= 0.0 => 0.0,
+            held if random => (held / data).min(1.0),
+            _ => 1.0,
+        };
+        // What isn't cached of the backing files may all be data; the rest of the data then was cached throughout.
+        let all_here = facts.trial.topology.direct().all(|n| self.loops.contains(&n.name.as_str()));
+        let (Some(before), Some(after), true) = (self.cached_before, self.cached_after, all_here) else {
+            return (0.0, most);
+        };
+        let share = ((before.min(after) + data - self.backing_bytes) / data.max(1.0)).clamp(0.0, 1.0);
+        let passes = facts.read.asked / data.max(1.0);
+        let least = match options {
+            Some(_) if random => share,
+            Some(o) if !o.rw.is_random() && passes >= 1.0 => share,
+            Some(o) if !o.rw.is_random() && passes > 0.0 => ((share - (1.0 - passes)) / passes).max(0.0),
+            _ => 0.0,
+        };
+        (least.min(most), most)
+    }
+}
+
+/// Bytes that user processes beside the engine read, on whichever device: at most so much of the disk's was theirs. Where not
+/// all could be looked at, anything may have been, but only if the disk's counters show somebody else at all.
+fn others_read(facts: &Facts<'_>, crowded: bool) -> f64 {
+    let evidence = &facts.trial.evidence;
+    if crowded && !evidence.others_complete {
+        return f64::INFINITY;
+    }
+    evidence.others.iter().filter(|p| p.kernel != Some(true)).map(|p| float(p.read_bytes)).sum()
+}
+
+struct Backing<'a> {
+    file: Option<&'a Path>,
+    members: &'a [String],
+}
+
+/// A loop device over a file that is no memory, with this kind of I/O to it.
+fn backing(node: &BlockNode, direct: Option<bool>) -> Option<Backing<'_>> {
+    match &node.kind {
+        BlockKind::Loop { direct_io, members, backing_fs, backing_file }
+            if *direct_io == direct && !backing_fs.as_deref().is_some_and(is_memory_fs) =>
+        {
+            Some(Backing { file: backing_file.as_deref(), members })
+        }
+        _ => None,
+    }
+}
+
+/// A sum over these files; `None` unless all of them were looked at.
+fn total(list: &[Residency], files: &[&Path], bytes: fn(&Residency) -> Option<u64>) -> Option<f64> {
+    let of = |path: &&Path| bytes(list.iter().find(|r| r.path == *path)?).map(float);
+    let all: Vec<f64> = files.iter().map(of).collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| all.iter().sum())
+}
