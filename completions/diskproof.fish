@@ -42,6 +42,9 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Go 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the answer of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s answer for programs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Set cells side by side: of one run, or the same cells of two runs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Is a run worse than its baseline? For CI: exit code 1 on a regression, 0 on none, 5 if nobody can tell'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs anew with this judge, and tell what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: free or not, and why'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and may be overwritten'
@@ -155,6 +158,44 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l stack -d 'Only this stack; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l workload -d 'Only this workload; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l baseline -d 'The run to be no worse than: its name, or how it begins' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l margin -d 'What still counts as no regression, in percent' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l stack -d 'Only this stack; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l workload -d 'Only this workload; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l undecided -d 'What to make of what can\'t be told, instead of exit code 5' -r -f -a "pass\t'No regression: exit code 0'
+fail\t'A regression: exit code 1'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l across-machines -d 'Compare runs of different machines, too'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'All runs that are kept'
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

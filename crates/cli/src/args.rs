@@ -12,14 +12,16 @@ Examples:
   diskproof plan my.yaml       what it would do, how long, how many bytes; changes nothing
   sudo diskproof run my.yaml   do it, take everything down again, answer the question
   diskproof show               the latest answer again
+  diskproof gate --baseline 20261121-2014      is the latest run worse than that one?
   sudo diskproof calibrate     does the built-in engine agree with fio here?
 
 Exit codes:
   0    fine
-  1    an expectation was not met
+  1    an expectation was not met, or `gate` found a regression
   2    the input is wrong: arguments, experiment file, settings
   3    the machine refuses: guard, privileges, a missing tool, no space
   4    our own fault, or an undo that failed
+  5    `gate` can't tell whether there is a regression
   130  ended by Ctrl-C (143: by SIGTERM); what was measured is kept, `diskproof resume` goes on";
 
 /// Honest storage benchmarking: builds storage stacks, measures them, shows where every byte came from, and takes them
@@ -133,6 +135,34 @@ Examples:
   diskproof export latest --json | jq '.cells[].metrics.iops'
   diskproof export 20261121-2014 --csv -o result.csv")]
     Export(Export),
+    /// Set cells side by side: of one run, or the same cells of two runs
+    #[command(after_help = "\
+Examples:
+  diskproof compare latest                       every two stacks of a workload, paired within rounds
+  diskproof compare latest --stack ext4 --stack xfs --of read_lat_p99
+  diskproof compare 20261121-2014 latest         after / before, cell by cell, and what else differs
+  diskproof compare 20261121-2014 latest --json | jq '.lines[].ratio'")]
+    Compare(Compare),
+    /// Is a run worse than its baseline? For CI: exit code 1 on a regression, 0 on none, 5 if nobody can tell
+    #[command(after_help = "\
+Examples:
+  diskproof gate --baseline 20261121-2014                 the latest run against that one
+  diskproof gate --baseline 20261121-2014 latest --margin 3 --of read_lat_p99 --of iops
+  diskproof gate --baseline 20261121-2014 --undecided fail
+
+A regression is shown when the whole interval, all figures accounted for, lies beyond the margin on the bad side. None is
+shown when for every figure the interval excludes one. Everything between is undecided, and more rounds decide it.
+Exit code 3: the runs are of different machines, or have nothing in common.")]
+    Gate(Gate),
+    /// Judge stored runs anew with this judge, and tell what changed
+    #[command(after_help = "\
+Examples:
+  diskproof judge                  the latest run
+  diskproof judge 20261121-2014 20261122-0900
+  diskproof judge --all
+
+What was measured is never touched; what the judge makes of it is derived from it again.")]
+    Judge(Judge),
     /// Put back what a killed run left behind
     #[command(after_help = "\
 Examples:
@@ -357,6 +387,81 @@ pub(crate) struct Export {
     /// Where to write it; default: standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Which cells and figures are compared.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Choice {
+    /// Only this metric (docs/metrics.md); repeatable
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) of: Vec<String>,
+    /// Only this stack; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) stack: Vec<String>,
+    /// Only this workload; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    /// The run (its name, how it begins, or `latest`) whose cells are compared, or the earlier one of two
+    pub(crate) run: String,
+    /// The later one of two
+    pub(crate) after: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Gate {
+    /// The run to be no worse than: its name, or how it begins
+    #[arg(long, value_name = "RUN")]
+    pub(crate) baseline: String,
+    /// The run in question: its name, how it begins, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// What still counts as no regression, in percent
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT", value_parser = gate_margin)]
+    pub(crate) margin: f64,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Compare runs of different machines, too
+    #[arg(long)]
+    pub(crate) across_machines: bool,
+    /// What to make of what can't be told, instead of exit code 5
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) undecided: Option<Undecided>,
+    /// Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to make of what can't be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Undecided {
+    /// No regression: exit code 0
+    Pass,
+    /// A regression: exit code 1
+    Fail,
+}
+
+/// A margin in percent that leaves something of a rate.
+fn gate_margin(text: &str) -> Result<f64, String> {
+    margin(text).and_then(|m| if m < 100.0 { Ok(m) } else { Err("expected less than 100".to_owned()) })
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Judge {
+    /// The runs: names, or how they begin; default: the latest
+    #[arg(conflicts_with = "all")]
+    pub(crate) run: Vec<String>,
+    /// All runs that are kept
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, clap::Args)]

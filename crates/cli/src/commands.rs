@@ -2,12 +2,15 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod claim;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod engine_native;
 pub(crate) mod export;
+pub(crate) mod gate;
 pub(crate) mod generate;
+pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod node;

@@ -9,7 +9,7 @@ use std::fmt;
 pub(crate) enum Exit {
     /// All went well.
     Fine,
-    /// An expectation was not met.
+    /// An expectation was not met, or a run is worse than its baseline.
     NotMet,
     /// The user's input is wrong.
     Input,
@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Machine,
     /// Our own fault, or an undo that failed.
     Ours,
+    /// `gate` can't tell: the data exclude neither a regression nor its absence.
+    Undecided,
     /// A signal asked us to end; its number.
     Signal(u8),
 }
@@ -30,6 +32,7 @@ impl Exit {
             Self::Input => 2,
             Self::Machine => 3,
             Self::Ours => 4,
+            Self::Undecided => 5,
             Self::Signal(number) => 128 + number,
         }
     }
@@ -106,8 +109,16 @@ mod tests {
 
     #[test]
     fn codes_are_the_documented_ones() {
-        let all = [Exit::Fine, Exit::NotMet, Exit::Input, Exit::Machine, Exit::Ours, Exit::Signal(2)];
-        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 130]);
+        let all = [
+            Exit::Fine,
+            Exit::NotMet,
+            Exit::Input,
+            Exit::Machine,
+            Exit::Ours,
+            Exit::Undecided,
+            Exit::Signal(2),
+        ];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5, 130]);
         let document = include_str!("../../../docs/exit-codes.md");
         for exit in all {
             assert!(document.contains(&format!("| {} |", exit.code())), "{exit:?} is not documented");

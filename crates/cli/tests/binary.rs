@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 19] = [
     "quick",
     "calibrate",
     "new",
@@ -67,6 +67,9 @@ const VERBS: [&str; 16] = [
     "show",
     "list",
     "export",
+    "compare",
+    "gate",
+    "judge",
     "undo",
     "devices",
     "claim",
@@ -99,6 +102,9 @@ fn every_verb_has_help() {
         "resume",
         "show",
         "export",
+        "compare",
+        "gate",
+        "judge",
         "undo",
         "claim",
         "completions",

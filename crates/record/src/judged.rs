@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.2: `limited_by`, `model`, `leaves` of a cell; `comparisons` and `best_set` of an answer; `prices`, `reached`; median and trimmed mean of a
+/// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
 pub const RUN_FORMAT: &str = "diskproof.run/1.2";
@@ -86,7 +86,10 @@ pub struct CellView {
     pub trials: TrialCount,
     /// True when a finding of severity `void` says that the metrics are not storage figures. Don't quote them.
     pub void: bool,
-    /// Metrics by name (docs/metrics.md). Empty when no trial was measured.
+    /// Round, from 0, of each measured trial, in the order of a metric's `values`.
+    #[serde(default)]
+    pub rounds: Vec<u32>,
+    /// Metrics by name (docs/metrics.md), and those that the experiment derives. Empty when no trial was measured.
     pub metrics: BTreeMap<String, Metric>,
     /// Where the bytes came from or went to, both directions, mean over trials; `None` when no trial was measured, or
     /// when all were trims, which move no bytes.
@@ -299,7 +302,7 @@ pub struct TrialCount {
 /// One metric of one cell: never without its interval and the number of trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
-    /// Mean over trials.
+    /// Mean over trials; the trimmed one where `measure.trim` asks for it; of a derived quotient, the ratio of the means.
     pub estimate: f64,
     /// Lower end of the interval, never below 0; null when one trial gives none.
     pub low: Option<f64>,
@@ -309,7 +312,7 @@ pub struct Metric {
     pub confidence: f64,
     /// Number of trials.
     pub n: u32,
-    /// `1/s`, `B/s`, `us`, `ns`, `cores` or `1`.
+    /// `1/s`, `B/s`, `us`, `ns`, `cores`, `1`, or what a derived metric makes of them.
     pub unit: String,
     /// The value of each measured trial, in order of rounds.
     pub values: Vec<f64>,
@@ -409,14 +412,14 @@ pub enum Relation {
     Nothing,
 }
 
-/// Which stack delivers most for one workload.
+/// Which stack is best for one workload, by one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// Name of the workload.
     pub workload: String,
-    /// Metric compared.
+    /// Metric compared; `iops/price_per_month`: by what it gives for its price.
     pub metric: String,
-    /// The cell with the best estimate.
+    /// The cell with the best estimate of those that no other is shown to beat.
     pub best: CellId,
     /// Cells that can't be told from the best.
     pub tied: Vec<CellId>,

@@ -3,6 +3,7 @@
 //! Plain serde types, no I/O. Units are in the field names. A counter that is absent is `None`, never 0.
 
 pub mod agreement;
+pub mod comparison;
 pub mod counter;
 pub mod environment;
 pub mod event;

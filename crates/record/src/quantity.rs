@@ -51,9 +51,36 @@ impl fmt::Display for Seconds {
     }
 }
 
+/// A ratio and the ends of its interval, with as many digits as tell the nearest of them from 1: `1.42`, `1.042`, `1.0042`; an interval that holds 1
+/// with as many as its width is worth; large ones with fewer.
+#[must_use]
+pub fn ratios<const N: usize>(figures: [f64; N]) -> [String; N] {
+    let nearest = figures.iter().map(|x| (x - 1.0).abs()).fold(f64::INFINITY, f64::min);
+    let largest = figures.iter().copied().fold(0.0, f64::max);
+    let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let worth = if least < 1.0 && largest > 1.0 { nearest.max((largest - least) / 4.0) } else { nearest };
+    let places = match (worth, largest) {
+        (_, x) if x >= 100.0 => 0,
+        (_, x) if x >= 10.0 => 1,
+        (n, _) if n >= 0.05 => 2,
+        (n, _) if n >= 0.005 => 3,
+        _ => 4,
+    };
+    figures.map(|x| format!("{x:.places$}"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, Seconds};
+    use super::{Bytes, Seconds, ratios};
+
+    #[test]
+    fn ratios_tell_themselves_from_one() {
+        assert_eq!(ratios([1.4167, 1.31, 1.54]), ["1.42", "1.31", "1.54"]);
+        assert_eq!(ratios([1.04, 1.012, 1.068]), ["1.040", "1.012", "1.068"]);
+        assert_eq!(ratios([1.0006, 0.9896, 1.0116]), ["1.001", "0.990", "1.012"]);
+        assert_eq!(ratios([420.0, 310.0, 520.0]), ["420", "310", "520"]);
+        assert_eq!(ratios([1.0; 1]), ["1.0000"]);
+    }
 
     #[test]
     fn sizes_read_well() {

@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TAIL: [&str; 23] = [
+const TAIL: [&str; 29] = [
     "metric",
     "estimate",
     "low",
@@ -32,6 +32,12 @@ const TAIL: [&str; 23] = [
     "wrong_blocks",
     "limited_by",
     "limit_shown",
+    "median",
+    "median_low",
+    "median_high",
+    "trimmed",
+    "trimmed_low",
+    "trimmed_high",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
@@ -81,7 +87,7 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
         Status::Missed => "missed",
         Status::Undecided => "undecided",
     });
-    vec![
+    let mut columns = vec![
         name.unwrap_or_default().to_owned(),
         optional(metric.map(|m| m.estimate)),
         optional(metric.and_then(|m| m.low)),
@@ -105,7 +111,12 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
         optional(cell.verified.map(|v| v.wrong_blocks)),
         cell.limited_by.as_ref().map_or_else(String::new, |l| word(&l.by)),
         optional(cell.limited_by.as_ref().map(|l| l.shown)),
-    ]
+    ];
+    for other in [metric.and_then(|m| m.median), metric.and_then(|m| m.trimmed)] {
+        columns
+            .extend([other.map(|i| i.estimate), other.map(|i| i.low), other.map(|i| i.high)].map(optional));
+    }
+    columns
 }
 
 /// The claims about a cell, separated by blanks.

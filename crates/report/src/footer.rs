@@ -22,6 +22,12 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         view.seed,
         stopped(&view.stopped)
     )];
+    if let Some(share) = measure.trim {
+        lines.push(format!(
+            "As the experiment asks, estimates are trimmed means: {} of the trials is left out at each end.",
+            number::percent(share)
+        ));
+    }
     if !view.volumes.is_empty() {
         lines.push(format!("Volumes: {}.", volumes(&view.volumes)));
     }

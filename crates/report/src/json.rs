@@ -1,21 +1,36 @@
-//! The machine-readable form: `diskproof.run/1.2`, documented in docs/formats.md.
+//! The machine-readable forms, documented in docs/formats.md.
 
+use record::comparison::Comparison;
 use record::judged::RunView;
+use serde::Serialize;
 
 /// One JSON document, pretty-printed, ending in a newline. Always valid: a number that JSON can't hold is null.
 #[must_use]
 pub fn json(view: &RunView) -> String {
-    // Serialising plain data into memory can't fail; a view that did would be a defect of its types.
-    let mut text = serde_json::to_string_pretty(view).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
-    text.push('\n');
-    text
+    document(view)
+}
+
+/// The same of a comparison, format `diskproof.comparison/1.0`.
+#[must_use]
+pub fn comparison_json(view: &Comparison) -> String {
+    document(view)
 }
 
 /// The JSON Schema of [`json`]'s output, as kept in schema/run.schema.json.
 #[must_use]
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(RunView);
-    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    document(&schemars::schema_for!(RunView))
+}
+
+/// The JSON Schema of [`comparison_json`]'s output, as kept in schema/comparison.schema.json.
+#[must_use]
+pub fn comparison_schema() -> String {
+    document(&schemars::schema_for!(Comparison))
+}
+
+fn document(of: &impl Serialize) -> String {
+    // Serialising plain data into memory can't fail; what did would be a defect of its types.
+    let mut text = serde_json::to_string_pretty(of).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
     text.push('\n');
     text
 }

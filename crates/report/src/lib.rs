@@ -2,6 +2,7 @@
 
 mod agreement;
 mod caveats;
+mod comparison;
 mod csv;
 mod footer;
 mod index;
@@ -18,7 +19,8 @@ mod testing;
 mod wrap;
 
 pub use agreement::agreement;
+pub use comparison::comparison;
 pub use csv::csv;
-pub use json::{json, schema};
+pub use json::{comparison_json, comparison_schema, json, schema};
 pub use plan::{Forecast, PlanCell, PlanView, plan};
 pub use terminal::terminal;

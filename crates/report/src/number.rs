@@ -133,9 +133,21 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A bound of a relative difference, rounded up: `1.4 %`, `12 %`, from 1 on a factor: `x 2.5`.
+pub(crate) fn at_most(x: f64) -> String {
+    let up = |x: f64, step: f64| (x / step - 1e-9).ceil() * step;
+    if x >= 1.0 {
+        format!("x {:.1}", up(1.0 + x, 0.1))
+    } else if x >= 0.0995 {
+        format!("{:.0} %", up(x * 100.0, 1.0))
+    } else {
+        format!("{:.1} %", up(x * 100.0, 0.1))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{alone, expected, percent, with_interval};
+    use super::{alone, at_most, expected, percent, with_interval};
     use crate::testing::metric;
 
     fn shown(estimate: f64, half: f64, unit: &str) -> String {
@@ -195,6 +207,14 @@ mod tests {
         assert_eq!(
             [1.0, 0.9991, 0.97, 0.042, 0.0001, 0.0].map(percent),
             ["100 %", "99.9 %", "97 %", "4.2 %", "<0.1 %", "0 %"]
+        );
+    }
+
+    #[test]
+    fn bounds_are_never_shown_smaller_than_they_are() {
+        assert_eq!(
+            [0.0131, 0.03, 0.121, 0.0996, 1.5].map(at_most),
+            ["1.4 %", "3.0 %", "13 %", "10 %", "x 2.5"]
         );
     }
 }

@@ -4,9 +4,25 @@ use std::path::Path;
 
 #[test]
 fn the_schema_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/run.schema.json");
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == diskproof_report::schema(), "{} is out of date: run `make generate`", path.display());
+    let shipped =
+        [("run", diskproof_report::schema()), ("comparison", diskproof_report::comparison_schema())];
+    for (name, schema) in shipped {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schema/{name}.schema.json"));
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == schema, "{} is out of date: run `make generate`", path.display());
+    }
+}
+
+/// The second example is a comparison, with every field.
+#[test]
+fn the_documented_comparison_can_be_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let example = text.split("```json\n").nth(2).unwrap().split("```").next().unwrap();
+    let view: record::comparison::Comparison = serde_json::from_str(example).unwrap();
+    assert_eq!(view.format, record::comparison::COMPARISON_FORMAT);
+    let written: serde_json::Value = serde_json::from_str(&diskproof_report::comparison_json(&view)).unwrap();
+    assert_eq!(written, serde_json::from_str::<serde_json::Value>(example).unwrap());
 }
 
 /// The example in the documentation is a document of this format.

@@ -102,7 +102,7 @@ fn standing(cells: &[Rounds], i: usize, better: Better, level: f64) -> Standing 
 fn bounds(pairs: &[(f64, f64)], better: Better, level: f64) -> (f64, f64) {
     const NOTHING: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
     let Some(ratio) = paired_ratio(pairs, 0.5).filter(RatioEstimate::is_bounded) else { return NOTHING };
-    let Ok(t) = StudentsT::new(0.0, 1.0, count(ratio.n) - 1.0) else { return NOTHING };
+    let Ok(t) = StudentsT::new(0.0, 1.0, ratio.freedom) else { return NOTHING };
     let gain = match better {
         Better::Higher => ratio.log_mean,
         Better::Lower => -ratio.log_mean,

@@ -18,12 +18,12 @@ mod stop;
 
 pub use anytime::mean_anytime;
 pub use best::{Better, Comparison, Rounds, Standing, all_pairs, standings};
-pub use derived::quotient;
+pub use derived::{paired_quotient, quotient};
 pub use estimate::{Estimate, mean_t, trials_for};
 pub use holm::holm;
 pub use location::{geometric_mean, median, trimmed_mean};
 pub use machine::machine_rounds;
-pub use ratio::{RatioEstimate, paired_ratio};
+pub use ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed, unpaired_ratio};
 pub use replicates::{
     Autocorrelation, Doubt, FirstRound, Outlier, Suspicion, Trend, TwoModes, autocorrelation, doubts,
     first_round, outliers, trend, two_modes,

@@ -82,7 +82,7 @@ pub fn trimmed_mean(samples: &[f64], share: f64, confidence: f64) -> Option<Esti
 }
 
 /// ⌊share · n⌋.
-fn trimmed_per_side(n: usize, share: f64) -> usize {
+pub(crate) fn trimmed_per_side(n: usize, share: f64) -> usize {
     (1..=n / 2).take_while(|g| count(*g) <= share * count(n) + 1e-9 && 2 * g < n).last().unwrap_or(0)
 }
 

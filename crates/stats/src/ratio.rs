@@ -1,9 +1,13 @@
-//! Ratios of paired samples: of two things measured in the same round, so that what the round did to both cancels.
+//! Ratios with intervals on their logarithms: of paired samples (two things measured in the same round, so that what the round did to both
+//! cancels), and of independent ones.
 
-use crate::estimate::{Estimate, count, mean_t, t_quantile, trials_for_spread};
+use crate::estimate::{
+    Estimate, count, mean, mean_t, standard_deviation, t_quantile, trials_for_spread, usable,
+};
+use crate::location::{trimmed_mean, trimmed_per_side};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A ratio with its interval: the geometric mean of the pairs' ratios, and Student's t interval on their logarithms.
+/// A ratio with its interval: a difference of mean logarithms, and Student's t interval on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioEstimate {
     /// The ratio.
@@ -18,8 +22,10 @@ pub struct RatioEstimate {
     pub log_error: f64,
     /// Confidence of the interval, between 0 and 1.
     pub confidence: f64,
-    /// Number of pairs.
+    /// Number of pairs; of trimmed ones, those kept; of independent samples, the smaller number.
     pub n: usize,
+    /// Degrees of freedom of the standard error.
+    pub freedom: f64,
 }
 
 /// The ratio a / b over pairs (a, b) of the same round: exp of the mean of ln(a / b), with a t interval on the logarithms.
@@ -28,25 +34,112 @@ pub struct RatioEstimate {
 /// `None` when there are no pairs, a value isn't positive and finite, or `confidence` isn't strictly between 0 and 1.
 #[must_use]
 pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64) -> Option<RatioEstimate> {
-    let usable = |x: f64| x.is_finite() && x > 0.0;
-    if pairs.iter().any(|&(a, b)| !usable(a) || !usable(b)) {
-        return None;
-    }
-    let logs: Vec<f64> = pairs.iter().map(|(a, b)| a.ln() - b.ln()).collect();
-    let Estimate { value, low, high, n, .. } = mean_t(&logs, confidence)?;
-    let log_error = if n < 2 { f64::INFINITY } else { (high - low) / 2.0 / t_quantile(confidence, n)? };
-    Some(RatioEstimate {
-        ratio: value.exp(),
-        low: low.exp(),
-        high: high.exp(),
-        log_mean: value,
-        log_error,
+    let logs = log_ratios(pairs)?;
+    of_logs(mean_t(&logs, confidence)?, logs.len())
+}
+
+/// The same without the `share` lowest and highest log ratios (0.1: a tenth on each side): their trimmed mean with the winsorized standard error,
+/// h - 1 degrees of freedom for the h pairs kept. Source: Yuen (1974), Biometrika 61:165-170, on the differences of pairs as Wilcox (2012),
+/// "Introduction to Robust Estimation and Hypothesis Testing", 5.9.3. Too few pairs to trim any: as [`paired_ratio`].
+///
+/// `None` as for [`paired_ratio`], and when `share` isn't in 0 .. 0.5.
+#[must_use]
+pub fn paired_ratio_trimmed(pairs: &[(f64, f64)], share: f64, confidence: f64) -> Option<RatioEstimate> {
+    let logs = log_ratios(pairs)?;
+    let estimate = trimmed_mean(&logs, share, confidence)?;
+    of_logs(estimate, logs.len() - 2 * trimmed_per_side(logs.len(), share))
+}
+
+/// The ratio of the geometric means of two independent sets of samples, e.g. of two runs: Welch's interval on the logarithms,
+/// m_a - m_b ± t(ν) √(s_a²/n_a + s_b²/n_b) with Satterthwaite's ν. It needs neither equal spreads nor equal numbers; it knows nothing of what
+/// changed for a whole set at once.
+/// Source: Welch (1938), Biometrika 29:350-362, and (1947), Biometrika 34:28-35; ν: Satterthwaite (1946), Biometrics Bulletin 2:110-114.
+///
+/// Unbounded when either side has one sample. `None` when either is empty, a value isn't positive and finite, or `confidence` isn't strictly
+/// between 0 and 1.
+#[must_use]
+pub fn unpaired_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<RatioEstimate> {
+    let logs = |side: &[f64]| -> Option<Vec<f64>> {
+        let logs: Vec<f64> = side.iter().map(|x| x.ln()).collect();
+        (side.iter().all(|x| *x > 0.0) && usable(&logs, confidence)).then_some(logs)
+    };
+    let (a, b) = (logs(a)?, logs(b)?);
+    let (mean_a, mean_b) = (mean(&a), mean(&b));
+    let variance = |x: &[f64], m: f64| standard_deviation(x, m).powi(2) / count(x.len());
+    let (var_a, var_b) = (variance(&a, mean_a), variance(&b, mean_b));
+    let log_mean = mean_a - mean_b;
+    let n = a.len().min(b.len());
+    let unbounded = RatioEstimate {
+        ratio: log_mean.exp(),
+        low: 0.0,
+        high: f64::INFINITY,
+        log_mean,
+        log_error: f64::INFINITY,
         confidence,
         n,
+        freedom: 0.0,
+    };
+    if n < 2 {
+        return Some(unbounded);
+    }
+    let (free_a, free_b) = (count(a.len()) - 1.0, count(b.len()) - 1.0);
+    let total = var_a + var_b;
+    let parts = var_a.powi(2) / free_a + var_b.powi(2) / free_b;
+    let freedom = if parts > 0.0 { total * total / parts } else { free_a + free_b };
+    let log_error = total.sqrt();
+    let reach = quantile(0.5 + confidence / 2.0, freedom)? * log_error;
+    Some(RatioEstimate {
+        low: (log_mean - reach).exp(),
+        high: (log_mean + reach).exp(),
+        log_error,
+        freedom,
+        ..unbounded
     })
 }
 
+/// ln(a / b) of each pair; `None` when a value isn't positive and finite.
+fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let usable = |x: f64| x.is_finite() && x > 0.0;
+    let all = pairs.iter().all(|&(a, b)| usable(a) && usable(b));
+    all.then(|| pairs.iter().map(|(a, b)| a.ln() - b.ln()).collect())
+}
+
+/// A t interval of logarithms as a ratio's, `n` of them kept.
+fn of_logs(e: Estimate, n: usize) -> Option<RatioEstimate> {
+    let bounded = n >= 2 && e.is_bounded();
+    let log_error =
+        if bounded { (e.high - e.low) / 2.0 / t_quantile(e.confidence, n)? } else { f64::INFINITY };
+    let freedom = if bounded { count(n) - 1.0 } else { 0.0 };
+    Some(RatioEstimate {
+        ratio: e.value.exp(),
+        low: e.low.exp(),
+        high: e.high.exp(),
+        log_mean: e.value,
+        log_error,
+        confidence: e.confidence,
+        n,
+        freedom,
+    })
+}
+
+/// The p-quantile of Student's t.
+fn quantile(p: f64, freedom: f64) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(p))
+}
+
 impl RatioEstimate {
+    /// The ratio of b to a.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        Self {
+            ratio: self.ratio.recip(),
+            low: self.high.recip(),
+            high: self.low.recip(),
+            log_mean: -self.log_mean,
+            ..self
+        }
+    }
+
     /// Whether the data give an interval.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
@@ -59,15 +152,30 @@ impl RatioEstimate {
     #[must_use]
     pub fn p_beyond(&self, log_margin: f64) -> f64 {
         let distance = self.log_mean.abs();
-        if self.n < 2 || !self.log_error.is_finite() {
+        (self.tail(distance - log_margin) + self.tail(distance + log_margin)).min(1.0)
+    }
+
+    /// The one-sided p-value against "the true ratio's logarithm is at most `edge`".
+    #[must_use]
+    pub fn p_above(&self, edge: f64) -> f64 {
+        self.tail(self.log_mean - edge)
+    }
+
+    /// The one-sided p-value against "the true ratio's logarithm is at least `edge`".
+    #[must_use]
+    pub fn p_below(&self, edge: f64) -> f64 {
+        self.tail(edge - self.log_mean)
+    }
+
+    /// The probability that an estimate lies this far or farther on one side of the truth.
+    fn tail(&self, distance: f64) -> f64 {
+        if !self.is_bounded() {
             return 1.0;
         }
         if self.log_error == 0.0 {
-            return if distance > log_margin { 0.0 } else { 1.0 };
+            return if distance > 0.0 { 0.0 } else { 1.0 };
         }
-        let Ok(t) = StudentsT::new(0.0, 1.0, count(self.n) - 1.0) else { return 1.0 };
-        let tail = |x: f64| t.cdf(-x / self.log_error);
-        (tail(distance - log_margin) + tail(distance + log_margin)).min(1.0)
+        StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |t| t.cdf(-distance / self.log_error))
     }
 
     /// Whether the whole interval lies within `log_margin` of a ratio of 1.
@@ -86,7 +194,10 @@ impl RatioEstimate {
 
     /// How far the interval reaches from a ratio of 1 to its farther end, in logarithms.
     fn reach(&self) -> f64 {
-        t_quantile(self.confidence, self.n)
+        if !self.is_bounded() {
+            return f64::INFINITY;
+        }
+        quantile(0.5 + self.confidence / 2.0, self.freedom)
             .map_or(f64::INFINITY, |t| self.log_mean.abs() + t * self.log_error)
     }
 
@@ -94,18 +205,24 @@ impl RatioEstimate {
     /// stay as seen. `None` when they would not in any number that could be done: the mean lies on the margin.
     #[must_use]
     pub fn rounds_to_decide(&self, log_margin: f64) -> Option<u32> {
-        if self.n < 2 || !self.log_error.is_finite() {
+        self.rounds_to_tell(log_margin - self.log_mean.abs())
+    }
+
+    /// Roughly how many rounds in all (of independent samples: on each side) would tell the ratio's logarithm from one that is
+    /// `distance` away. `None` when no number that could be done would.
+    #[must_use]
+    pub fn rounds_to_tell(&self, distance: f64) -> Option<u32> {
+        if !self.is_bounded() {
             return None;
         }
         let spread = self.log_error * count(self.n).sqrt();
-        let distance = (log_margin - self.log_mean.abs()).abs();
-        trials_for_spread(spread, self.confidence, distance)
+        trials_for_spread(spread, self.confidence, distance.abs())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::paired_ratio;
+    use super::{paired_ratio, paired_ratio_trimmed, unpaired_ratio};
 
     /// By hand: logarithms ln 1.1 and ln 0.9; t(0.975, 1) = 12.7062.
     #[test]
@@ -196,5 +313,59 @@ mod tests {
         let room = margin - e.log_mean.abs();
         assert!(half(m) <= room && half(m - 1) > room, "{m}");
         assert!(e.rounds_to_decide(e.log_mean.abs()).is_none(), "on the margin no number decides");
+    }
+
+    /// By hand: logarithms 0, 0.02, 0.04 against -0.1, 0.1: variances 0.0004/3 and 0.02/2, ν = 0.0101333² / (0.000133333²/2 + 0.01²/1).
+    #[test]
+    fn welch_by_hand() {
+        let exp = |logs: &[f64]| logs.iter().map(|x| x.exp()).collect::<Vec<_>>();
+        let e = unpaired_ratio(&exp(&[0.0, 0.02, 0.04]), &exp(&[-0.1, 0.1]), 0.95).unwrap();
+        assert!(
+            (e.log_mean - 0.02).abs() < 1e-12 && (e.log_error - (4e-4 / 3.0 + 0.01_f64).sqrt()).abs() < 1e-8
+        );
+        let freedom = 0.010_133_333_f64.powi(2) / (0.000_133_333_f64.powi(2) / 2.0 + 1e-4);
+        assert!((e.freedom - freedom).abs() < 1e-4, "{} {freedom}", e.freedom);
+        assert_eq!(e.n, 2);
+    }
+
+    #[test]
+    fn unpaired_turned_around_and_alone() {
+        let (a, b) = ([1.0, 1.1, 0.9], [2.0, 2.2, 1.9, 2.05]);
+        let (e, r) = (unpaired_ratio(&a, &b, 0.95).unwrap(), unpaired_ratio(&b, &a, 0.95).unwrap());
+        assert!((e.low * r.high - 1.0).abs() < 1e-12 && (e.ratio * r.ratio - 1.0).abs() < 1e-12);
+        assert!((e.p_above(0.1) - r.p_below(-0.1)).abs() < 1e-12);
+        assert!((e.turned().low - r.low).abs() < 1e-12 && (e.turned().high - r.high).abs() < 1e-12);
+        assert!(unpaired_ratio(&a, &a, 0.95).unwrap().ratio == 1.0);
+        let alone = unpaired_ratio(&a, &[2.0], 0.95).unwrap();
+        assert!(!alone.is_bounded() && alone.excluded_difference() == f64::INFINITY);
+        assert_eq!((alone.p_beyond(0.0), alone.p_above(-9.0), alone.rounds_to_tell(0.1)), (1.0, 1.0, None));
+        for (a, b) in [(&[][..], &[1.0][..]), (&[1.0], &[0.0]), (&[f64::NAN], &[1.0])] {
+            assert_eq!(unpaired_ratio(a, b, 0.95), None);
+        }
+        assert_eq!(unpaired_ratio(&a, &b, 1.0), None);
+        let still = unpaired_ratio(&[2.0; 3], &[1.0; 3], 0.95).unwrap();
+        assert_eq!((still.p_beyond(0.0), still.low == still.high), (0.0, true));
+    }
+
+    /// One-sided p-values are the two halves of the two-sided one, and cross half the error at the interval's ends.
+    #[test]
+    fn one_sided_tests_agree_with_the_interval() {
+        let e = paired_ratio(&[(1.05, 1.0), (1.1, 1.0), (1.07, 1.0), (1.02, 1.0)], 0.9).unwrap();
+        assert!((e.p_above(e.low.ln()) - 0.05).abs() < 1e-9 && (e.p_below(e.high.ln()) - 0.05).abs() < 1e-9);
+        assert!((e.p_above(0.0) + e.p_below(0.0) - 1.0).abs() < 1e-12);
+        assert!((2.0 * e.p_above(0.0) - e.p_beyond(0.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_wild_pair_of_ten_is_trimmed_and_fewer_are_not() {
+        let mut pairs: Vec<(f64, f64)> = (0..10).map(|i| (1.0 + f64::from(i) * 0.001, 1.0)).collect();
+        pairs[9].0 = 50.0;
+        let e = paired_ratio_trimmed(&pairs, 0.1, 0.95).unwrap();
+        assert!(e.high < 1.02 && e.n == 8 && e.freedom == 7.0, "{e:?}");
+        let logs: Vec<f64> = pairs.iter().map(|(a, b)| a.ln() - b.ln()).collect();
+        let direct = crate::trimmed_mean(&logs, 0.1, 0.95).unwrap();
+        assert!((e.low.ln() - direct.low).abs() < 1e-12);
+        assert_eq!(paired_ratio_trimmed(&pairs[..9], 0.1, 0.95), paired_ratio(&pairs[..9], 0.95));
+        assert_eq!(paired_ratio_trimmed(&pairs, 0.5, 0.95), None);
     }
 }

@@ -79,6 +79,8 @@ pub(crate) const BY_PREFIX: &str =
 pub(crate) const LATEST: &str = "SELECT id FROM run ORDER BY started_unix_ms DESC, seq DESC LIMIT 1";
 pub(crate) const JUDGEMENT: &str = "SELECT judgement.body FROM run JOIN judgement
     ON judgement.run = run.seq AND judgement.revision = run.revision AND judgement.judge = ?2 WHERE run.id = ?1";
+const KEPT: &str = "SELECT judgement.judge, judgement.body FROM run JOIN judgement
+    ON judgement.run = run.seq AND judgement.revision = run.revision WHERE run.id = ?1 ORDER BY judgement.rowid DESC LIMIT 1";
 pub(crate) const TRIALS: &str =
     "SELECT trial.seq, body.major, body.minor, body.record, body.samples, body.raw
     FROM trial JOIN trial_body AS body ON body.trial = trial.seq
@@ -229,11 +231,26 @@ impl Store {
         let mut statement = self.connection.prepare_cached(JUDGEMENT).map_err(&sql)?;
         let body: Option<Vec<u8>> =
             statement.query_row((&run.0, judge), |row| row.get(0)).optional().map_err(sql)?;
-        let text = body.map(|body| {
-            let text = pack::decompress(&body).and_then(|bytes| Ok(String::from_utf8(bytes)?));
-            text.map_err(|source| self.damaged(format!("the judgement of run {run}"), source))
-        });
-        text.transpose()
+        body.map(|body| self.judgement_text(run, &body)).transpose()
+    }
+
+    /// The latest judgement kept for a run, and the judge whose it is; `None` when there is none, or the run has changed since.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn kept_judgement(&self, run: &RunId) -> Result<Option<(String, String)>, StoreError> {
+        let sql = self.sql("read a judgement");
+        let found: Option<(String, Vec<u8>)> = self
+            .connection
+            .query_row(KEPT, [&run.0], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()
+            .map_err(sql)?;
+        found.map(|(judge, body)| Ok((judge, self.judgement_text(run, &body)?))).transpose()
+    }
+
+    fn judgement_text(&self, run: &RunId, body: &[u8]) -> Result<String, StoreError> {
+        let text = pack::decompress(body).and_then(|bytes| Ok(String::from_utf8(bytes)?));
+        text.map_err(|source| self.damaged(format!("the judgement of run {run}"), source))
     }
 
     fn fact<T: DeserializeOwned>(&self, seq: i64, run: &RunId, kind: &str) -> Result<Option<T>, StoreError> {

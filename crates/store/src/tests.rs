@@ -181,6 +181,13 @@ fn a_cached_judgement_lives_until_the_run_changes() {
     keep("{\"second\":2}");
     assert_eq!(kept("1.0").as_deref(), Some("{\"second\":2}"));
     assert_eq!(kept("1.1"), None);
+    let latest = || store.kept_judgement(&run).unwrap();
+    assert_eq!(latest(), Some(("1.0".to_owned(), "{\"second\":2}".to_owned())));
+    let revision = store.head(&run).unwrap().revision;
+    store.cache_judgement(&run, "1.1", revision, "{\"other\":3}").unwrap();
+    assert_eq!(latest().unwrap().0, "1.1");
+    keep("{\"second\":2}");
+    assert_eq!(latest().unwrap().0, "1.0", "the one that was kept last");
     assert_eq!(store.judgement(&other, "1.0").unwrap(), None);
     store.append_trial(&other, &trial(0, 0)).unwrap();
     assert!(kept("1.0").is_some());

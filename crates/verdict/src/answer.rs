@@ -1,14 +1,20 @@
-//! Which stack delivers most, workload by workload: a first, conservative answer.
-//!
-//! Two cells count as different only when their intervals don't overlap; that is stricter than a test on the difference
-//! (Schenker and Gentleman 2001), so what it tells apart is apart.
+//! Which stack is best, workload by workload, and by what it costs: paired within rounds, all pairs of a workload accounted for.
+//! The rules are in docs/statistics.md.
 
-use crate::figures::{range, with_unit};
-use record::judged::{Answer, CellView, Metric};
+mod price;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::direction::Direction;
+use crate::pairing::{Level, Rivals, Told, by_round, family, most_trials};
+use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
+use record::plan::Plan;
+use record::workload::Ask;
 use std::collections::BTreeMap;
 
-/// One answer per workload that at least two cells measured with storage figures.
-pub(crate) fn of(cells: &[CellView]) -> Vec<Answer> {
+/// One answer per workload and metric that at least two cells measured with storage figures.
+pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<Answer> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut workloads: Vec<(&str, Vec<&CellView>)> = Vec::new();
     for cell in cells {
@@ -18,86 +24,153 @@ pub(crate) fn of(cells: &[CellView]) -> Vec<Answer> {
             None => workloads.push((&cell.workload, vec![cell])),
         }
     }
-    workloads.into_iter().filter_map(|(workload, rivals)| answer(workload, &rivals)).collect()
+    workloads.into_iter().flat_map(|(workload, rivals)| answers(plan, workload, &rivals)).collect()
+}
+
+fn answers(plan: &Plan, workload: &str, all: &[&CellView]) -> Vec<Answer> {
+    let level = Level::of([(&plan.measure, most_trials(all.iter().copied()))]);
+    let (void, rivals): (Vec<&CellView>, Vec<&CellView>) = all.iter().partition(|c| c.void);
+    let Some(first) = rivals.first() else { return Vec::new() };
+    let main = main_metric(plan, first);
+    let mut metrics = vec![main.clone()];
+    metrics.extend(plan.derived.iter().map(|d| d.name.clone()).filter(|name| *name != main));
+    let question = |metric: &str| Question {
+        workload,
+        metric: metric.to_owned(),
+        label: (metric != main).then(|| format!("by {metric}")),
+        direction: Direction::of(plan, metric),
+        level,
+        seconds: plan.measure.trial_seconds,
+    };
+    let mut found: Vec<Answer> = metrics.iter().filter_map(|m| question(m).answer(&rivals, &void)).collect();
+    found.extend(price::answer(plan, &question(&main), &rivals, &void));
+    found
+}
+
+/// What the experiment judges by, else bandwidth for large blocks, else I/Os per second.
+fn main_metric(plan: &Plan, cell: &CellView) -> String {
+    let asked = plan.measure.until.as_ref().and_then(|u| u.of.clone());
+    asked.filter(|of| cell.metrics.contains_key(of)).unwrap_or_else(|| headline(plan, cell).to_owned())
 }
 
 /// Large blocks are judged by bandwidth, small ones by I/Os per second.
-fn headline(cell: &CellView) -> &'static str {
-    match &cell.asked {
-        Some(asked) if asked.bs_bytes >= 128 << 10 => "bw",
+pub(crate) fn headline(plan: &Plan, cell: &CellView) -> &'static str {
+    let workload = plan.cells.iter().find(|c| c.id == cell.id).map(|c| &c.workload.ask);
+    match workload {
+        Some(Ask::Options(options)) if options.bs_bytes >= 128 << 10 => "bw",
         _ => "iops",
     }
 }
 
-fn answer(workload: &str, cells: &[&CellView]) -> Option<Answer> {
-    let (void, rivals): (Vec<&CellView>, Vec<&CellView>) = cells.iter().partition(|c| c.void);
-    let metric = headline(rivals.first()?);
-    let mut ranked: Vec<(&CellView, &Metric)> =
-        rivals.iter().filter_map(|c| Some((*c, c.metrics.get(metric)?))).collect();
-    if ranked.len() < 2 {
-        return None;
-    }
-    ranked.sort_by(|a, b| b.1.estimate.total_cmp(&a.1.estimate));
-    let (best, top) = ranked[0];
-    let overlaps = |m: &Metric| match (top.low, m.high) {
-        (Some(low), Some(high)) => high >= low,
-        _ => true,
-    };
-    let tied: Vec<&CellView> = ranked[1..].iter().filter(|(_, m)| overlaps(m)).map(|(c, _)| *c).collect();
-    let figure = match (top.low, top.high) {
-        (Some(low), Some(high)) => {
-            format!("{} ({})", with_unit(top.estimate, &top.unit), range(low, high, &top.unit))
+/// What is asked of the cells of a workload.
+struct Question<'a> {
+    workload: &'a str,
+    metric: String,
+    /// How the answer begins where the metric isn't the workload's own.
+    label: Option<String>,
+    direction: Direction,
+    level: Level,
+    /// Measured seconds of a trial.
+    seconds: f64,
+}
+
+/// A pair of cells and what is told of them; `a` is the better one by its estimate.
+struct Match {
+    a: usize,
+    b: usize,
+    told: Told,
+}
+
+impl Question<'_> {
+    /// `None` when fewer than two cells have the metric.
+    fn answer(&self, rivals: &[&CellView], void: &[&CellView]) -> Option<Answer> {
+        let mut ranked: Vec<(&CellView, &Metric)> =
+            rivals.iter().filter_map(|c| Some((*c, c.metrics.get(&self.metric)?))).collect();
+        if ranked.len() < 2 {
+            return None;
         }
-        _ => format!("{} in one trial", with_unit(top.estimate, &top.unit)),
-    };
-    let text = if tied.is_empty() {
-        let (second, next) = ranked[1];
-        let times = top.estimate / next.estimate;
-        format!(
-            "{} delivers most: {figure}, {times:.2} times the next best, {}",
-            name(best, &rivals),
-            name(second, &rivals)
-        )
-    } else {
-        let names: Vec<String> = tied.iter().map(|c| name(c, &rivals)).collect();
-        format!(
-            "{} has the highest estimate, {figure}, but can't be told apart from {}",
-            name(best, &rivals),
-            list(&names)
-        )
-    };
-    let text = if void.is_empty() {
-        text
-    } else {
-        let names: Vec<String> = void.iter().map(|c| name(c, cells)).collect();
-        format!("{text} (not compared, since their figures are not storage figures: {})", list(&names))
-    };
-    Some(Answer {
-        comparisons: Vec::new(),
-        workload: workload.to_owned(),
-        metric: metric.to_owned(),
-        best: best.id.clone(),
-        tied: tied.into_iter().map(|c| c.id.clone()).collect(),
-        text,
-    })
-}
-
-/// The stack's name, with the target where there are several.
-fn name(cell: &CellView, rivals: &[&CellView]) -> String {
-    if rivals.iter().any(|r| r.target != cell.target) {
-        format!("{} on {}", cell.stack, cell.target)
-    } else {
-        cell.stack.clone()
+        ranked.sort_by(|a, b| self.direction.order(a.1.estimate, b.1.estimate));
+        let cells: Vec<&CellView> = ranked.iter().map(|(c, _)| *c).collect();
+        let matches = self.matches(&cells);
+        let unbeaten: Vec<usize> = (0..cells.len()).filter(|i| !self.is_beaten(*i, &matches)).collect();
+        let best = unbeaten.first().copied().unwrap_or(0);
+        let tied: Vec<usize> = unbeaten.into_iter().filter(|i| *i != best).collect();
+        let names = words::names(&cells, void);
+        let comparisons = (0..cells.len())
+            .filter(|other| *other != best)
+            .map(|other| self.comparison(&cells, best, other, &matches, &names))
+            .collect();
+        let outcome = words::Outcome {
+            question: self,
+            metric: ranked.get(best).map(|(_, m)| *m),
+            best,
+            tied: &tied,
+            behind: self.behind_at_most(&cells, best, &tied),
+            matches: &matches,
+            names: &names,
+        };
+        Some(Answer {
+            workload: self.workload.to_owned(),
+            metric: self.metric.clone(),
+            best: cells[best].id.clone(),
+            tied: tied.iter().map(|i| cells[*i].id.clone()).collect(),
+            comparisons,
+            text: outcome.text() + &words::left_out(void, &names),
+        })
     }
-}
 
-/// Names in a sentence; of many, the first few and their number.
-fn list(names: &[String]) -> String {
-    const MOST: usize = 6;
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        many if many.len() > MOST => format!("{} and {} more", many[..MOST].join(", "), many.len() - MOST),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    /// All pairs, Holm's adjustment over them.
+    fn matches(&self, cells: &[&CellView]) -> Vec<Match> {
+        let places: Vec<(usize, usize)> =
+            (0..cells.len()).flat_map(|a| (a + 1..cells.len()).map(move |b| (a, b))).collect();
+        let rivals: Vec<Rivals> = places
+            .iter()
+            .map(|(a, b)| Rivals::paired(cells[*a], cells[*b], &self.metric, self.seconds))
+            .collect();
+        let told = family(&rivals, &self.level);
+        places.into_iter().zip(told).map(|((a, b), told)| Match { a, b, told }).collect()
+    }
+
+    /// Whether another cell is shown to be better.
+    fn is_beaten(&self, cell: usize, matches: &[Match]) -> bool {
+        matches.iter().any(|m| {
+            let above = m.told.estimate.is_some_and(|e| self.direction.is_better(e.log_mean));
+            m.told.relation == Relation::Apart && cell == if above { m.b } else { m.a }
+        })
+    }
+
+    /// The best is at most this factor better than the best by estimate and those that can't be told from it, all at once; `None` when
+    /// nothing bounds it.
+    fn behind_at_most(&self, cells: &[&CellView], best: usize, tied: &[usize]) -> Option<f64> {
+        let rounds: Vec<Vec<Option<f64>>> =
+            cells.iter().map(|c| by_round(c, &self.metric)).collect::<Option<_>>()?;
+        let rounds: Vec<&[Option<f64>]> = rounds.iter().map(Vec::as_slice).collect();
+        let members = crate::span::float(tied.len() as u64 + 1);
+        let confidence = 1.0 - self.level.error() / members;
+        let standings = stats::standings(&rounds, self.direction.of_stats(), confidence)?;
+        let of = |i: usize| standings.get(i).map(|s| s.behind_at_most);
+        let most = tied.iter().chain([&best]).filter_map(|i| of(*i)).fold(1.0, f64::max);
+        Some(most).filter(|x| x.is_finite())
+    }
+
+    fn comparison(
+        &self,
+        cells: &[&CellView],
+        best: usize,
+        other: usize,
+        matches: &[Match],
+        names: &[String],
+    ) -> ComparisonView {
+        let known = words::between(best, other, matches);
+        ComparisonView {
+            a: cells[best].id.clone(),
+            b: cells[other].id.clone(),
+            metric: self.metric.clone(),
+            ratio: known.as_ref().and_then(Told::view),
+            relation: known.as_ref().map_or(Relation::Nothing, |t| t.relation),
+            excluded_difference: known.as_ref().and_then(Told::excluded),
+            text: known
+                .map_or_else(String::new, |t| t.text(&names[best], &names[other], words::AT_THIS_BUDGET)),
+        }
     }
 }

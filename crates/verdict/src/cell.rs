@@ -1,6 +1,7 @@
 //! One cell: its trials to metrics, shares and findings.
 
 use crate::attribute::{Attribution, attribute};
+use crate::derived;
 use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
 use crate::judge::Input;
@@ -27,7 +28,9 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
     let facts: Vec<Facts<'_>> = measured.iter().filter_map(|t| Facts::of(t, cell)).collect();
     let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
     let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| metrics::of_trial(f.engine)).collect();
-    let metrics = metrics::over_trials(&values, plan.measure.confidence);
+    let mut metrics = metrics::over_trials(&values, &plan.measure);
+    let derived = derived::of(plan, cell, &metrics, number(facts.len()));
+    metrics.extend(derived);
 
     let own: Vec<&VolumeFacts> =
         input.volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
@@ -61,6 +64,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
             failed: number(failed.len()),
             planned: plan.measure.rounds,
         },
+        rounds: facts.iter().map(|f| f.trial.id.round).collect(),
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
         served: mean(facts.iter().zip(&shares).map(|(f, s)| (!only_trims(f)).then_some(s.both))),

@@ -34,6 +34,9 @@ pub(crate) fn rate(value: f64) -> String {
 
 /// A metric's value with its unit: IOPS, B/s and so on in the size that reads best.
 pub(crate) fn with_unit(value: f64, unit: &str) -> String {
+    if let Some((of, per)) = unit.split_once(" per ") {
+        return format!("{} per {per}", with_unit(value, of));
+    }
     match unit {
         "B/s" if value >= 1e9 => format!("{:.2} GB/s", value / 1e9),
         "B/s" if value >= 1e6 => format!("{} MB/s", rate(value / 1e6)),
@@ -49,6 +52,9 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
 
 /// An interval: `231 to 240 IOPS`, `900 us to 1.20 ms`.
 pub(crate) fn range(low: f64, high: f64, unit: &str) -> String {
+    if let Some((of, per)) = unit.split_once(" per ") {
+        return format!("{} per {per}", range(low, high, of));
+    }
     let (low, high) = (with_unit(low, unit), with_unit(high, unit));
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, a)), Some((_, b))) if a == b => format!("{number} to {high}"),
@@ -95,6 +101,7 @@ mod tests {
         assert_eq!(with_unit(812_345.0, "us"), "812 ms");
         assert_eq!([with_unit(265.0, "1"), with_unit(2100.0, "ns")], ["265", "2,100 ns"]);
         assert_eq!(range(260.0, 270.0, "1"), "260 to 270");
+        assert_eq!(range(12.0, 13.0, "1/s per EUR a month"), "12 to 13 IOPS per EUR a month");
         assert_eq!([counted(1, "trial"), counted(3, "trial")], ["1 trial", "3 trials"]);
     }
 }

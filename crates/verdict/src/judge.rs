@@ -54,10 +54,10 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let expectations = expect::check(plan, &cells);
     findings.extend(expect::findings(&expectations));
     sort(&mut findings, plan);
-    let answers = answer::of(&cells);
+    let answers = answer::of(plan, &cells);
     RunView {
         reached: None,
-        prices: record::plan::Prices::default(),
+        prices: plan.prices.clone(),
         format: RUN_FORMAT.to_owned(),
         run: input.run.clone(),
         experiment: plan.experiment.clone(),

@@ -7,8 +7,12 @@ pub mod attribute;
 
 mod agreement;
 mod answer;
+mod bins;
 mod cell;
+mod compare;
+mod derived;
 mod detect;
+mod direction;
 #[cfg(test)]
 mod documented;
 mod expect;
@@ -19,6 +23,7 @@ mod judge;
 mod leaves;
 mod limit;
 mod metrics;
+mod pairing;
 #[cfg(test)]
 mod random;
 #[cfg(test)]
@@ -31,4 +36,5 @@ mod testing;
 mod truth;
 
 pub use agreement::{agreement, is_calibration};
+pub use compare::{Judged, Wanted, between, gate, other_machine, within};
 pub use judge::{Input, JUDGE, judge};

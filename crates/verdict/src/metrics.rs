@@ -1,9 +1,15 @@
 //! Metrics: one number per trial, then an interval over trials. docs/metrics.md describes each.
 
-use record::judged::Metric;
+use record::judged::{Interval, Metric};
 use record::latency::LatencyHistogram;
+use record::plan::Measure;
 use record::trial::{EngineOutput, GeneratorCost, Totals};
+use stats::{Estimate, mean_t, trimmed_mean};
 use std::collections::BTreeMap;
+
+/// Share of the trials that the trimmed mean leaves out at each end, and how many trials it takes for that to be any.
+const TRIMMED: f64 = 0.1;
+const LEAST_TRIMMED: usize = 10;
 
 /// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
 const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.999)];
@@ -53,16 +59,21 @@ fn of_generator(cost: &GeneratorCost, seconds: f64) -> impl Iterator<Item = (Str
 }
 
 /// Metrics over trials: those that every trial has, each with its interval.
-pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], confidence: f64) -> BTreeMap<String, Metric> {
+pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], measure: &Measure) -> BTreeMap<String, Metric> {
     let Some(first) = trials.first() else {
         return BTreeMap::new();
     };
     let metric = |name: &String| {
         let values: Vec<f64> = trials.iter().map(|t| t.get(name).copied()).collect::<Option<_>>()?;
-        let e = stats::mean_t(&values, confidence)?;
+        let e = match measure.trim {
+            Some(share) => trimmed_mean(&values, share, measure.confidence)?,
+            None => mean_t(&values, measure.confidence)?,
+        };
         let metric = Metric {
-            median: None,
-            trimmed: None,
+            median: stats::median(&values, measure.confidence).and_then(interval),
+            trimmed: trimmed_mean(&values, TRIMMED, measure.confidence)
+                .filter(|_| values.len() >= LEAST_TRIMMED)
+                .and_then(interval),
             estimate: e.value,
             // No metric can be negative, so that part of an interval excludes nothing that could be.
             low: e.is_bounded().then_some(e.low.max(0.0)),
@@ -75,6 +86,11 @@ pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], confidence: f64) -> 
         Some((name.clone(), metric))
     };
     first.keys().filter_map(metric).collect()
+}
+
+/// An estimate that has an interval.
+fn interval(e: Estimate) -> Option<Interval> {
+    e.is_bounded().then_some(Interval { estimate: e.value, low: e.low.max(0.0), high: e.high })
 }
 
 pub(crate) fn unit(name: &str) -> &'static str {
@@ -105,6 +121,7 @@ fn percentile_us(histogram: &LatencyHistogram, q: f64) -> Option<f64> {
 mod tests {
     use super::{of_trial, over_trials};
     use crate::testing;
+    use record::plan::Measure;
     use record::trial::{GeneratorCost, Totals};
     use std::collections::BTreeMap;
 
@@ -142,7 +159,7 @@ mod tests {
             busiest_thread_seconds: Some(5.0),
             ..GeneratorCost::default()
         });
-        let all = over_trials(&[of_trial(&engine)], 0.95);
+        let all = over_trials(&[of_trial(&engine)], &testing::measure(1));
         let shown = |name: &str| (all[name].estimate, all[name].unit.as_str());
         assert_eq!(shown("engine_cpu_per_io"), (2100.0, "ns"));
         assert_eq!(shown("engine_busiest_thread"), (0.25, "cores"));
@@ -162,7 +179,7 @@ mod tests {
     #[test]
     fn no_interval_reaches_below_zero_and_its_half_width_stays() {
         let trial = |x: f64| BTreeMap::from([("iops".to_owned(), x)]);
-        let all = over_trials(&[trial(100.0), trial(200.0)], 0.95);
+        let all = over_trials(&[trial(100.0), trial(200.0)], &testing::measure(2));
         let iops = &all["iops"];
         assert_eq!(iops.low, Some(0.0));
         assert_eq!(iops.half_width(), Some(iops.high.unwrap() - 150.0));
@@ -171,9 +188,27 @@ mod tests {
     #[test]
     fn a_metric_that_one_trial_lacks_is_left_out() {
         let trial = |names: &[&str]| names.iter().map(|n| ((*n).to_owned(), 1.0)).collect::<BTreeMap<_, _>>();
-        let all = over_trials(&[trial(&["iops", "bw"]), trial(&["iops"])], 0.95);
+        let all = over_trials(&[trial(&["iops", "bw"]), trial(&["iops"])], &testing::measure(2));
         assert_eq!(all.keys().collect::<Vec<_>>(), ["iops"]);
         assert_eq!(all["iops"].n, 2);
-        assert!(over_trials(&[], 0.95).is_empty());
+        assert!(over_trials(&[], &testing::measure(1)).is_empty());
+    }
+
+    #[test]
+    fn other_centres_where_there_are_trials_enough() {
+        let trials = |n: u32| -> Vec<BTreeMap<String, f64>> {
+            let value = |i: u32| if i == 0 { 5000.0 } else { 100.0 + f64::from(i) };
+            (0..n).map(|i| BTreeMap::from([("iops".to_owned(), value(i))])).collect()
+        };
+        let of = |n: u32| over_trials(&trials(n), &testing::measure(n)).remove("iops").unwrap();
+        assert!(of(5).median.is_none() && of(9).trimmed.is_none());
+        let (six, ten) = (of(6), of(10));
+        assert_eq!(six.median.map(|m| (m.estimate, m.low, m.high)), Some((103.5, 101.0, 5000.0)));
+        let trimmed = ten.trimmed.unwrap();
+        assert!(ten.estimate > 500.0 && trimmed.estimate < 106.0 && trimmed.high < 110.0, "{trimmed:?}");
+        let measure = Measure { trim: Some(0.1), ..testing::measure(10) };
+        let cut = over_trials(&trials(10), &measure).remove("iops").unwrap();
+        assert_eq!((cut.estimate, cut.high, cut.n), (trimmed.estimate, Some(trimmed.high), 10));
+        assert_eq!(cut.values[0], 5000.0, "outliers are shown");
     }
 }

@@ -7,7 +7,7 @@ use record::environment::Environment;
 use record::extents::{FileExtents, Residency};
 use record::id::{CellId, TrialId};
 use record::latency::LatencyHistogram;
-use record::plan::Cell;
+use record::plan::{Cell, Measure};
 use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
@@ -21,6 +21,24 @@ pub(crate) const GIB: u64 = 1 << 30;
 const SECOND: u64 = 1_000_000_000;
 /// Every synthetic trial measures 20 s, with samples at 10 Hz from 2 s before to 2 s after.
 pub(crate) const SECONDS: u64 = 20;
+
+/// How the synthetic trials are measured.
+pub(crate) fn measure(rounds: u32) -> Measure {
+    Measure {
+        trial_seconds: 20.0,
+        ramp_seconds: 2.0,
+        rounds,
+        confidence: 0.95,
+        interval: Some(0.05),
+        sample_hz: 10.0,
+        max_seconds: None,
+        until: None,
+        max_trial_seconds: None,
+        max_written_bytes: None,
+        max_cost: None,
+        trim: None,
+    }
+}
 
 /// A counter's value.
 #[expect(

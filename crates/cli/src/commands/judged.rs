@@ -19,6 +19,14 @@ pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     if let Some(view) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
         return Ok(view);
     }
+    anew(store, run)
+}
+
+/// A run, judged from its records whatever was kept; what this judge says now is kept instead.
+///
+/// # Errors
+/// There is no such run, or it can't be read.
+pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     let head = store.head(run).map_err(unreadable)?;
     let mut trials = Vec::new();
     let each = |mut trial: record::trial::TrialRecord| {

@@ -3,7 +3,10 @@
 use super::noise::{TRUTH, normal};
 use super::random::Random;
 use super::table::{Table, percent, repetitions, share, slack};
-use diskproof_stats::{Asked, Better, Decision, Settled, StopRule, all_pairs, paired_ratio, standings};
+use diskproof_stats::{
+    Asked, Better, Decision, RatioEstimate, Settled, StopRule, all_pairs, holm, paired_quotient,
+    paired_ratio, paired_ratio_trimmed, standings, unpaired_ratio,
+};
 
 /// One round of cells with these factors: 2 % noise of their own each, and 3 % that the round does to all.
 fn round(factors: &[f64], random: &mut Random) -> Vec<f64> {
@@ -156,4 +159,149 @@ fn what_is_excluded_is_not_there() {
         }
         assert!(share(wrong, n) <= 0.05 + slack(0.05, n), "{factor}: {wrong} of {n}");
     }
+}
+
+/// What verdicts do with a run that a stop rule looked at: plain t intervals of the pairs at half of the error. Equal cells are told apart in 5 % at
+/// most, whatever the rule was asked, also for being told apart; and the interval covers.
+#[test]
+fn half_of_the_error_pays_for_the_looks() {
+    let n = repetitions(1500);
+    let rules = [Asked::HalfWidth(0.05), Asked::HalfWidth(0.025), Asked::Told { margin: 0.04 }];
+    for (seed, asked) in (61..).zip(rules) {
+        for factor in [1.0, 1.03] {
+            let rule = StopRule::new(asked, 0.95).unwrap();
+            let mut random = Random(seed);
+            let (mut apart, mut covers) = (0, 0);
+            for _ in 0..n {
+                let (pairs, ..) = pairs_until(&rule, factor, &mut random);
+                let e = paired_ratio(&pairs, 0.975).unwrap();
+                apart += u32::from(e.p_beyond(0.0) <= 0.025);
+                covers += u32::from(e.low <= factor && factor <= e.high);
+            }
+            assert!(share(covers, n) >= 0.95 - slack(0.95, n), "{asked:?} {factor}: covers {covers} of {n}");
+            if factor == 1.0 {
+                assert!(share(apart, n) <= 0.05 + slack(0.05, n), "{asked:?}: {apart} false of {n}");
+            }
+        }
+    }
+}
+
+/// One run: rounds with 2 % noise of their own. What its time did to it as a whole isn't in there: no interval over rounds could know it.
+fn alone(factor: f64, spread: f64, rounds: u32, random: &mut Random) -> Vec<f64> {
+    (0..rounds).map(|_| TRUTH * factor * (spread * normal(random)).exp()).collect()
+}
+
+/// Two runs, unpaired: the interval covers, also with unequal numbers and spreads; equal runs differ in 5 %; 5 % at 2 % noise are seen.
+#[test]
+fn unpaired_ratios_hold_their_level_and_see_differences() {
+    let n = repetitions(4000);
+    let columns = ["rounds", "noise", "covers", "false difference", "5 % seen"];
+    let mut table = Table::new("70-unpaired.md", "Two runs, unpaired (Welch on logarithms)", &columns);
+    for (seed, rounds, spreads) in [
+        (71, (5, 5), (0.02, 0.02)),
+        (72, (4, 12), (0.01, 0.04)),
+        (73, (3, 3), (0.02, 0.02)),
+        (74, (10, 10), (0.02, 0.02)),
+    ] {
+        let mut random = Random(seed);
+        let (mut covers, mut wrong, mut seen) = (0, 0, 0);
+        for _ in 0..n {
+            let mut pair = |factor| -> RatioEstimate {
+                let a = alone(factor, spreads.0, rounds.0, &mut random);
+                unpaired_ratio(&a, &alone(1.0, spreads.1, rounds.1, &mut random), 0.95).unwrap()
+            };
+            let (same, other) = (pair(1.0), pair(1.05));
+            covers += u32::from(other.low <= 1.05 && 1.05 <= other.high);
+            wrong += u32::from(same.p_beyond(0.0) <= 0.05);
+            seen += u32::from(other.p_beyond(0.0) <= 0.05);
+        }
+        assert!(share(covers, n) >= 0.945 - slack(0.95, n), "{rounds:?}: covers {covers} of {n}");
+        assert!(share(wrong, n) <= 0.055 + slack(0.05, n), "{rounds:?}: {wrong} false of {n}");
+        if rounds == (10, 10) {
+            assert!(share(seen, n) > 0.99, "{seen} of {n}");
+        }
+        table.row(&[
+            format!("{} and {}", rounds.0, rounds.1),
+            format!("{:.0} and {:.0} %", 100.0 * spreads.0, 100.0 * spreads.1),
+            percent(share(covers, n)),
+            percent(share(wrong, n)),
+            percent(share(seen, n)),
+        ]);
+    }
+    table.write();
+}
+
+/// The gate: twelve figures of two runs of six rounds each, 2 % noise, margin 5 %. A regression is shown when the one-sided test at the margin's edge,
+/// Holm's adjustment over the twelve, holds at half of the error; it passes when for every figure the opposite test holds.
+#[test]
+fn the_gate_errs_in_five_percent_at_most() {
+    let n = repetitions(1500);
+    let edge = 0.95_f64.ln();
+    let columns = ["true ratio of one figure of twelve", "regression", "pass", "undecided"];
+    let mut table =
+        Table::new("80-gate.md", "The gate, margin 5 %, 6 rounds of 2 % noise in each run", &columns);
+    for (seed, factor) in (81..).zip([1.0, 0.98, 0.95, 0.90, 0.85]) {
+        let mut random = Random(seed);
+        let (mut regressions, mut passes) = (0, 0);
+        for _ in 0..n {
+            let estimates: Vec<RatioEstimate> = (0..12)
+                .map(|i| {
+                    let a = alone(if i == 0 { factor } else { 1.0 }, 0.02, 6, &mut random);
+                    unpaired_ratio(&a, &alone(1.0, 0.02, 6, &mut random), 0.95).unwrap()
+                })
+                .collect();
+            let worse: Vec<f64> = estimates.iter().map(|e| e.p_below(edge)).collect();
+            let regression = holm(&worse).iter().any(|p| *p <= 0.025);
+            let pass = estimates.iter().all(|e| e.p_above(edge) <= 0.025);
+            assert!(!(regression && pass));
+            regressions += u32::from(regression);
+            passes += u32::from(pass);
+        }
+        let limit = 0.05 + slack(0.05, n);
+        if factor >= 0.95 {
+            assert!(share(regressions, n) <= limit, "{factor}: {regressions} false regressions of {n}");
+        }
+        if factor <= 0.95 {
+            assert!(share(passes, n) <= limit, "{factor}: {passes} false passes of {n}");
+        }
+        if factor == 0.85 {
+            assert!(share(regressions, n) > 0.95, "{regressions} of {n} seen");
+        }
+        table.row(&[
+            factor.to_string(),
+            percent(share(regressions, n)),
+            percent(share(passes, n)),
+            percent(1.0 - share(regressions + passes, n)),
+        ]);
+    }
+    table.write();
+}
+
+/// Trimmed pairs cover where now and then one is far off, and the quotient of two metrics of the same trials covers whatever they have in common.
+#[test]
+fn trimmed_pairs_and_paired_quotients_cover() {
+    let n = repetitions(3000);
+    let mut random = Random(91);
+    let (mut trimmed, mut quotients) = (0, 0);
+    for _ in 0..n {
+        let pairs: Vec<(f64, f64)> = (0..12)
+            .map(|_| {
+                let wild = if random.uniform() < 0.08 { 0.3 * normal(&mut random) } else { 0.0 };
+                let values = round(&[1.05, 1.0], &mut random);
+                (values[0] * wild.exp(), values[1])
+            })
+            .collect();
+        let e = paired_ratio_trimmed(&pairs, 0.1, 0.95).unwrap();
+        trimmed += u32::from(e.low <= 1.05 && 1.05 <= e.high);
+        let metrics: Vec<(f64, f64)> = (0..5)
+            .map(|_| {
+                let common = 5.0 * normal(&mut random);
+                (200.0 + 2.0 * common + normal(&mut random), 100.0 + common + normal(&mut random))
+            })
+            .collect();
+        let q = paired_quotient(&metrics, 0.95).unwrap();
+        quotients += u32::from(q.low <= 2.0 && 2.0 <= q.high);
+    }
+    assert!(share(trimmed, n) >= 0.94 - slack(0.95, n), "{trimmed} of {n}");
+    assert!((share(quotients, n) - 0.95).abs() < slack(0.95, n), "{quotients} of {n}");
 }

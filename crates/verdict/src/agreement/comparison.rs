@@ -1,12 +1,10 @@
 //! From pairs of figures to verdicts. Knows nothing of storage but the width of a histogram's bins.
 
+use crate::bins;
 use crate::metrics::unit;
 use crate::span::float;
 use record::agreement::{Line, Standing};
-use stats::{RatioEstimate, holm, mean_t, paired_ratio};
-
-/// Bins per octave of latency, of both engines (fio's stat.h).
-const BINS_PER_OCTAVE: u64 = 64;
+use stats::{RatioEstimate, holm, paired_ratio};
 
 /// One metric of one workload: what native and fio gave, round by round.
 #[derive(Debug, Clone)]
@@ -102,37 +100,18 @@ impl One<'_> {
     }
 }
 
-/// How far apart, as a logarithm, two figures may seem only because each stands for its bin: half a bin's width for each
-/// engine. Where an engine's figures spread over more than a bin from round to round, their errors of rounding are as good as
-/// independent and already part of the spread (Widrow 1956, IRE Transactions on Circuit Theory 3:266-276), so they don't count again.
+/// How far apart, as a logarithm, two figures may seem only because each stands for its bin.
 fn resolution(pairs: &Pairs) -> f64 {
     if !pairs.binned {
         return 0.0;
     }
-    let of = |figures: Vec<f64>| {
-        let widths = figures.iter().map(|us| bin_width(us * 1e3)).sum::<f64>() / float(figures.len() as u64);
-        let logs: Vec<f64> = figures.iter().map(|x| x.ln()).collect();
-        let spreads = standard_deviation(&logs).is_some_and(|s| s >= widths);
-        if spreads { 0.0 } else { widths / 2.0 }
-    };
-    of(pairs.values.iter().map(|v| v.0).collect()) + of(pairs.values.iter().map(|v| v.1).collect())
-}
-
-/// The width of the bin that a latency lies in, relative to it. Below two octaves of bins each nanosecond has its own.
-fn bin_width(ns: f64) -> f64 {
-    let octave = ns.max(1.0).log2().floor().exp2();
-    (octave / float(BINS_PER_OCTAVE)).max(1.0) / ns.max(1.0)
-}
-
-fn standard_deviation(values: &[f64]) -> Option<f64> {
-    let n = float(values.len() as u64);
-    let mean = mean_t(values, 0.95)?.value;
-    (n >= 2.0).then(|| (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
+    let (native, fio): (Vec<f64>, Vec<f64>) = pairs.values.iter().copied().unzip();
+    bins::resolution(&native, &fio)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Pairs, bin_width, judge, resolution};
+    use super::{Pairs, judge, resolution};
     use record::agreement::{Line, Standing};
 
     fn pairs(metric: &str, margin: f64, values: &[(f64, f64)]) -> Pairs {
@@ -219,21 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_not_counted_twice_where_the_rounds_spread_over_several() {
-        let spread =
-            [(1.00, 1.02), (1.05, 0.97), (0.95, 1.03), (1.03, 0.99)].map(|(a, b)| (a * 1e3, b * 1e3));
-        assert_eq!(resolution(&pairs("read_lat_p50", 0.02, &spread)), 0.0);
-        let still = resolution(&pairs("read_lat_p50", 0.02, &[(1000.0, 1000.0); 4]));
-        assert!((still - bin_width(1e6)).abs() < 1e-12);
+    fn what_is_no_percentile_has_no_bins() {
+        assert!(resolution(&pairs("read_lat_p50", 0.02, &[(1000.0, 1000.0); 4])) > 0.0);
         assert_eq!(resolution(&pairs("read_lat_mean", 0.02, &[(1000.0, 1000.0); 4])), 0.0);
-    }
-
-    #[test]
-    fn widths_of_bins_are_fios() {
-        // 2^20 ns: 64 bins up to 2^21.
-        assert!((bin_width(1_048_576.0) - 1.0 / 64.0).abs() < 1e-12);
-        assert!((bin_width(2_097_151.0) - 1.0 / 128.0).abs() < 1e-6);
-        assert_eq!(bin_width(100.0), 0.01);
     }
 
     #[test]

@@ -1,0 +1,97 @@
+//! `diskproof compare RUN [AFTER]`: cells side by side.
+
+use super::judged;
+use super::show::{find, open_existing};
+use crate::args::{Choice, Compare};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::settings::Settings;
+use record::comparison::Comparison;
+use record::judged::{CellView, RunView};
+use record::plan::Plan;
+use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
+use store::Store;
+use verdict::{Judged, Wanted};
+
+pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failure> {
+    let store = open_existing(settings)?;
+    let first = Kept::of(&store, &args.run)?;
+    let comparison = match &args.after {
+        None => {
+            let wanted = wanted(&args.choice, &[&first], false)?;
+            verdict::within(&first.judged(), &wanted)
+        }
+        Some(after) => {
+            let after = Kept::of(&store, after)?;
+            let wanted = wanted(&args.choice, &[&first, &after], false)?;
+            verdict::between(&after.judged(), &first.judged(), &wanted)
+        }
+    };
+    print(&comparison, args.json, settings)?;
+    Ok(Exit::Fine)
+}
+
+/// A stored run with what it followed and what came of it.
+pub(crate) struct Kept {
+    pub(crate) plan: Plan,
+    pub(crate) view: RunView,
+}
+
+impl Kept {
+    /// # Errors
+    /// There is no such run, or it can't be read.
+    pub(crate) fn of(store: &Store, name: &str) -> Result<Self, Failure> {
+        let run = find(store, name)?;
+        let plan = store.head(&run).map_err(judged::unreadable)?.plan;
+        Ok(Self { plan, view: judged::view(store, &run)? })
+    }
+
+    pub(crate) fn judged(&self) -> Judged<'_> {
+        Judged { plan: &self.plan, view: &self.view }
+    }
+}
+
+/// What was asked for, if there is such a thing.
+///
+/// # Errors
+/// A name that none of the runs knows.
+pub(crate) fn wanted(choice: &Choice, runs: &[&Kept], rates_only: bool) -> Result<Wanted, Failure> {
+    let known = |of: fn(&CellView) -> Vec<&String>| -> BTreeSet<&String> {
+        runs.iter().flat_map(|r| &r.view.cells).flat_map(of).collect()
+    };
+    let names = [
+        ("stack", &choice.stack, known(|c| vec![&c.stack])),
+        ("workload", &choice.workload, known(|c| vec![&c.workload])),
+        ("metric", &choice.of, known(|c| c.metrics.keys().collect())),
+    ];
+    for (what, asked, known) in names {
+        if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
+            let all: Vec<&str> = known.into_iter().map(String::as_str).collect();
+            return Err(Failure::input(format!(
+                "no cell has the {what} `{unknown}`; there are: {}",
+                all.join(", ")
+            )));
+        }
+    }
+    Ok(Wanted {
+        metrics: choice.of.clone(),
+        stacks: choice.stack.clone(),
+        workloads: choice.workload.clone(),
+        rates_only,
+    })
+}
+
+/// For people, or as one JSON document.
+///
+/// # Errors
+/// Standard output can't be written.
+pub(crate) fn print(comparison: &Comparison, json: bool, settings: &Settings) -> Result<(), Failure> {
+    let text = if json {
+        report::comparison_json(comparison)
+    } else {
+        let colored = settings.colored(std::io::stdout().is_terminal());
+        report::comparison(comparison, output::width(), colored)
+    };
+    output::answer(&text)
+}

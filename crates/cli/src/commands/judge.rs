@@ -1,0 +1,105 @@
+//! `diskproof judge [RUN...]`: stored records, judged anew, and what changed.
+
+use super::judged;
+use super::show::{find, open_existing};
+use crate::args::Judge;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::settings::Settings;
+use record::id::RunId;
+use record::judged::RunView;
+use serde::Serialize;
+use std::fmt::Write as _;
+use store::Store;
+
+pub(crate) fn judge(args: &Judge, settings: &Settings) -> Result<Exit, Failure> {
+    let store = open_existing(settings)?;
+    let runs: Vec<RunId> = if args.all {
+        let mut all: Vec<RunId> =
+            store.runs().map_err(judged::unreadable)?.into_iter().map(|r| r.id).collect();
+        all.reverse();
+        all
+    } else if args.run.is_empty() {
+        vec![find(&store, "latest")?]
+    } else {
+        args.run.iter().map(|name| find(&store, name)).collect::<Result<_, _>>()?
+    };
+    for run in &runs {
+        output::answer(&one(&store, run)?)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn one(store: &Store, run: &RunId) -> Result<String, Failure> {
+    let kept = store.kept_judgement(run).map_err(judged::unreadable)?;
+    let view = judged::anew(store, run)?;
+    let by = &view.judged_by;
+    let Some((judge, text)) = kept else {
+        return Ok(format!("run {run}: judged by {by}; no judgement was kept\n"));
+    };
+    let Ok(before) = serde_json::from_str::<RunView>(&text) else {
+        return Ok(format!("run {run}: judged by {by}; what {judge} had said of it can't be read\n"));
+    };
+    let changes = changes(&before, &view);
+    let mut said = if changes.is_empty() {
+        format!("run {run}: judged by {by}; nothing changed against {judge}\n")
+    } else {
+        format!("run {run}: judged by {by}; against {judge}:\n")
+    };
+    for change in changes {
+        let _ = writeln!(said, "  {change}");
+    }
+    Ok(said)
+}
+
+/// What the new judgement says otherwise, one line each.
+fn changes(before: &RunView, after: &RunView) -> Vec<String> {
+    let findings = |view: &RunView| -> Vec<(String, String)> {
+        let text = |f: &record::finding::Finding| {
+            let cell = view.cells.iter().find(|c| c.id == f.cell);
+            let cell = cell.map_or_else(|| f.cell.to_string(), |c| format!("{} {}", c.workload, c.stack));
+            (format!("{} ({}) of {cell}", name(&f.claim), name(&f.severity)), f.text.clone())
+        };
+        view.findings.iter().map(text).collect()
+    };
+    let (old, new) = (findings(before), findings(after));
+    let has = |all: &[(String, String)], one: &(String, String)| all.iter().any(|(head, _)| *head == one.0);
+    let mut said: Vec<String> = Vec::new();
+    said.extend(new.iter().filter(|f| !has(&old, f)).map(|(head, text)| format!("new: {head}: {text}")));
+    said.extend(old.iter().filter(|f| !has(&new, f)).map(|(head, _)| format!("gone: {head}")));
+    said.extend(of_answers(before, after));
+    for now in &after.expectations {
+        let same = |e: &&record::judged::ExpectationView| e.cell == now.cell && e.of == now.of;
+        let then = before.expectations.iter().find(same);
+        if let Some(then) = then.filter(|e| e.status != now.status) {
+            let (is, was) = (name(&now.status), name(&then.status));
+            said.push(format!("expectation: {is}, was {was}: {}", now.text));
+        }
+    }
+    said
+}
+
+/// As it is called in JSON and in the documentation.
+fn name(of: &impl Serialize) -> String {
+    serde_json::to_value(of).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn of_answers(before: &RunView, after: &RunView) -> Vec<String> {
+    let mut said = Vec::new();
+    for now in &after.answers {
+        let then = before.answers.iter().find(|a| a.workload == now.workload && a.metric == now.metric);
+        match then {
+            Some(then) if then.text == now.text => {}
+            Some(then) => {
+                said.push(format!("answer: {}: {}; was: {}", now.workload, now.text, then.text));
+            }
+            None => said.push(format!("new answer: {}: {}", now.workload, now.text)),
+        }
+    }
+    let gone = before
+        .answers
+        .iter()
+        .filter(|a| !after.answers.iter().any(|now| now.workload == a.workload && now.metric == a.metric));
+    said.extend(gone.map(|a| format!("no answer any more: {}: {}", a.workload, a.text)));
+    said
+}

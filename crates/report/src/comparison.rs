@@ -1,0 +1,399 @@
+//! Cells side by side, for people.
+
+use crate::number;
+use crate::paint::{Paint, Tone};
+use crate::table::STYLE;
+use crate::wrap::fill;
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
+use record::comparison::{CellName, Comparison, ComparisonLine, Gate, Passage};
+use record::finding::Severity;
+use record::judged::Relation;
+use record::quantity::ratios;
+use std::collections::BTreeSet;
+
+/// The narrowest page that is laid out; a narrower terminal wraps by itself.
+const NARROWEST: usize = 60;
+
+/// A comparison as a page of text: the table, the gate's word, what differs besides, what was left out, what it rests on.
+#[must_use]
+pub fn comparison(view: &Comparison, width: usize, colour: bool) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint { colour };
+    let mut out = paint.text(Tone::Heading, &heading(view)) + "\n\n";
+    if view.lines.is_empty() {
+        out.push_str("Nothing could be compared.\n");
+    } else {
+        out.push_str(&table(view, width, colour));
+    }
+    if let Some(gate) = &view.gate {
+        out.push('\n');
+        out.push_str(&verdict(gate, width, paint));
+    }
+    out.push_str(&differences(view, width, paint));
+    if !view.left_out.is_empty() {
+        out.push('\n');
+        for left in &view.left_out {
+            let text = format!("{} of run {}: {}.", title(&left.cell), left.run, left.text);
+            out.push_str(&fill("not compared: ", &text, width));
+        }
+    }
+    out.push('\n');
+    for line in footer(view) {
+        for wrapped in fill("", &line, width).lines() {
+            out.push_str(&paint.text(Tone::Faint, wrapped));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn heading(view: &Comparison) -> String {
+    match &view.baseline {
+        None => format!("{}, run {}: its cells against each other", view.run.experiment, view.run.run),
+        Some(old) if old.experiment == view.run.experiment => {
+            format!("{}: run {} against run {}", old.experiment, view.run.run, old.run)
+        }
+        Some(old) => {
+            format!(
+                "{}, run {} against {}, run {}",
+                view.run.experiment, view.run.run, old.experiment, old.run
+            )
+        }
+    }
+}
+
+fn title(cell: &CellName) -> String {
+    format!("{} {}", cell.workload, cell.stack)
+}
+
+/// What the table shows; columns whose content is the same in all rows are left out.
+struct Layout {
+    workload: bool,
+    target: bool,
+    metric: bool,
+    /// Two runs: one cell in two runs, and not two cells.
+    runs: bool,
+}
+
+impl Layout {
+    fn of(view: &Comparison) -> Self {
+        let several =
+            |of: fn(&ComparisonLine) -> &str| view.lines.iter().map(of).collect::<BTreeSet<&str>>().len() > 1;
+        Self {
+            workload: several(|l| &l.a.workload),
+            target: several(|l| &l.a.target) || view.lines.iter().any(|l| l.a.target != l.b.target),
+            metric: several(|l| &l.metric),
+            runs: view.baseline.is_some(),
+        }
+    }
+
+    fn names(&self) -> Vec<(&'static str, CellAlignment)> {
+        use CellAlignment::{Left, Right};
+        let (above, below) = if self.runs { ("after", "before") } else { ("A", "B") };
+        let ratio = if self.runs { "after / before" } else { "A / B" };
+        [
+            (self.workload, "workload", Left),
+            (self.runs, "stack", Left),
+            (!self.runs, "A", Left),
+            (!self.runs, "B", Left),
+            (self.metric, "metric", Left),
+            (self.runs, below, Right),
+            (true, above, Right),
+            (!self.runs, below, Right),
+            (true, ratio, Left),
+            (true, "", Left),
+        ]
+        .into_iter()
+        .filter(|(shown, ..)| *shown)
+        .map(|(_, name, alignment)| (name, alignment))
+        .collect()
+    }
+
+    fn stack(&self, cell: &CellName) -> String {
+        if self.target { format!("{} on {}", cell.stack, cell.target) } else { cell.stack.clone() }
+    }
+
+    fn row(&self, line: &ComparisonLine, name_workload: bool) -> Vec<Cell> {
+        let mut row = Vec::new();
+        let figure = |x: f64| Cell::new(number::expected(x, &line.unit));
+        if self.workload {
+            row.push(Cell::new(if name_workload { line.a.workload.as_str() } else { "" }));
+        }
+        row.push(Cell::new(self.stack(&line.a)));
+        if !self.runs {
+            row.push(Cell::new(self.stack(&line.b)));
+        }
+        if self.metric {
+            row.push(Cell::new(line.metric.replace('_', " ")));
+        }
+        if self.runs {
+            row.extend([figure(line.b_estimate), figure(line.a_estimate)]);
+        } else {
+            row.extend([figure(line.a_estimate), figure(line.b_estimate)]);
+        }
+        row.push(Cell::new(ratio(line)));
+        let (text, tone) = standing(line);
+        let cell = Cell::new(text);
+        row.push(match tone {
+            Tone::Bad => cell.fg(Color::Red),
+            Tone::Good => cell.fg(Color::Green),
+            Tone::Warn => cell.fg(Color::Yellow),
+            _ => cell,
+        });
+        row
+    }
+}
+
+fn table(view: &Comparison, width: usize, colour: bool) -> String {
+    let layout = Layout::of(view);
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    if colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    let names = layout.names();
+    table.set_header(names.iter().map(|(n, _)| Cell::new(n).add_attribute(Attribute::Bold)));
+    let mut last = None;
+    for line in &view.lines {
+        let fresh = last != Some(&line.a.workload);
+        last = Some(&line.a.workload);
+        table.add_row(layout.row(line, fresh));
+    }
+    for (index, (column, (_, alignment))) in table.column_iter_mut().zip(&names).enumerate() {
+        column.set_padding((0, u16::from(index + 1 < names.len()) * 2));
+        column.set_cell_alignment(*alignment);
+    }
+    let text: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let all = view.lines.first().filter(|_| !layout.metric || !layout.workload).map(|l| {
+        let workload = if layout.workload { "" } else { l.a.workload.as_str() };
+        let metric = if layout.metric { String::new() } else { l.metric.replace('_', " ") };
+        let parts: Vec<&str> = [workload, metric.as_str()].into_iter().filter(|p| !p.is_empty()).collect();
+        format!("{}\n\n", parts.join(", "))
+    });
+    all.unwrap_or_default() + &text
+}
+
+/// `1.42 (1.31 to 1.54)`, `0.973 (? to ?)`.
+fn ratio(line: &ComparisonLine) -> String {
+    let Some(r) = line.ratio else { return "?".to_owned() };
+    match (r.low, r.high) {
+        (Some(low), Some(high)) => {
+            let [ratio, low, high] = ratios([r.ratio, low, high]);
+            format!("{ratio} ({low} to {high})")
+        }
+        _ => format!("{} (?)", ratios([r.ratio]).concat()),
+    }
+}
+
+/// The last column: what may be said, and whether it is good.
+fn standing(line: &ComparisonLine) -> (String, Tone) {
+    let more = line.more_rounds.map(|n| format!(", {n} more rounds")).unwrap_or_default();
+    match line.gate {
+        Some(Passage::Regression) => return ("REGRESSION".to_owned(), Tone::Bad),
+        Some(Passage::Undecided) => return (format!("undecided{more}"), Tone::Warn),
+        Some(Passage::Pass) | None => {}
+    }
+    let better = line.ratio.is_some_and(|r| (r.ratio > 1.0) != line.lower_is_better);
+    match line.relation {
+        Relation::Apart if better => ("better".to_owned(), Tone::Good),
+        Relation::Apart if line.gate.is_some() => ("worse, within the margin".to_owned(), Tone::Faint),
+        Relation::Apart => ("worse".to_owned(), Tone::Warn),
+        Relation::NotApart => {
+            let excluded = line.excluded_difference.map(|x| format!(" within {}", number::at_most(x)));
+            (format!("same{}", excluded.unwrap_or_else(|| "?".to_owned())), Tone::Faint)
+        }
+        Relation::Nothing => ("no common round".to_owned(), Tone::Warn),
+    }
+}
+
+fn verdict(gate: &Gate, width: usize, paint: Paint) -> String {
+    let (word, tone) = match gate.passage {
+        Passage::Pass => ("Pass:", Tone::Good),
+        Passage::Undecided => ("Undecided:", Tone::Warn),
+        Passage::Regression => ("Regression:", Tone::Bad),
+    };
+    let text = fill("", &format!("{word} {}.", gate.text), width);
+    text.replacen(word, &paint.text(tone, word), 1)
+}
+
+/// What isn't the same, the most grave first.
+fn differences(view: &Comparison, width: usize, paint: Paint) -> String {
+    if view.differences.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What differs besides") + "\n";
+    for difference in &view.differences {
+        let (word, tone) = match difference.severity {
+            Severity::Void => ("NOT COMPARABLE", Tone::Bad),
+            Severity::Caveat => ("caveat", Tone::Warn),
+            Severity::Note => ("note", Tone::Faint),
+        };
+        let text = fill("  ", &format!("{word}: {}.", difference.text), width);
+        out.push_str(&text.replacen(word, &paint.text(tone, word), 1));
+    }
+    out
+}
+
+fn footer(view: &Comparison) -> Vec<String> {
+    let how = if view.paired {
+        "Ratios are paired within rounds (Student's t on log ratios)."
+    } else {
+        "Ratios of different runs can't be paired (Welch's t on logarithms)."
+    };
+    let lower = if view.lines.iter().any(|l| l.lower_is_better) {
+        " Latencies and costs are better low."
+    } else {
+        ""
+    };
+    let mut lines = vec![format!(
+        "{how} In brackets the {:.0} % interval; better and worse hold at {:.0} % for all comparisons together (Holm); same within x: a larger \
+         difference is excluded.{lower}",
+        view.confidence * 100.0,
+        view.confidence * 100.0
+    )];
+    lines.push(format!("Judged by {}.", view.judged_by));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::comparison;
+    use record::comparison::{
+        Absence, COMPARISON_FORMAT, CellName, ComparedRun, Comparison, ComparisonLine, Difference,
+        DifferenceOf, Gate, LeftOut, Passage,
+    };
+    use record::finding::Severity;
+    use record::id::{CellId, RunId};
+    use record::judged::{RatioView, Relation};
+    use std::collections::BTreeMap;
+
+    fn name(stack: &str, workload: &str) -> CellName {
+        CellName {
+            id: CellId(format!("{stack}-{workload}")),
+            target: "local".to_owned(),
+            stack: stack.to_owned(),
+            workload: workload.to_owned(),
+            levels: BTreeMap::new(),
+        }
+    }
+
+    fn line(stacks: (&str, &str), metric: &str, values: (f64, f64), half: f64) -> ComparisonLine {
+        let ratio = values.0 / values.1;
+        let (low, high) = (ratio * (1.0 - half), ratio * (1.0 + half));
+        let apart = low > 1.0 || high < 1.0;
+        ComparisonLine {
+            a: name(stacks.0, "randread-4k"),
+            b: name(stacks.1, "randread-4k"),
+            metric: metric.to_owned(),
+            unit: if metric.contains("lat") { "us" } else { "1/s" }.to_owned(),
+            lower_is_better: metric.contains("lat"),
+            a_estimate: values.0,
+            b_estimate: values.1,
+            ratio: Some(RatioView { ratio, low: Some(low), high: Some(high), confidence: 0.95, n: 5 }),
+            relation: if apart { Relation::Apart } else { Relation::NotApart },
+            excluded_difference: Some(high.max(1.0 / low) - 1.0),
+            gate: None,
+            more_rounds: None,
+            text: String::new(),
+        }
+    }
+
+    fn view(lines: Vec<ComparisonLine>) -> Comparison {
+        let run = |id: &str| ComparedRun { run: RunId(id.to_owned()), experiment: "striped".to_owned() };
+        Comparison {
+            format: COMPARISON_FORMAT.to_owned(),
+            run: run("20261122-090000-aaaa"),
+            baseline: Some(run("20261121-090000-bbbb")),
+            paired: false,
+            confidence: 0.95,
+            lines,
+            differences: vec![],
+            left_out: vec![],
+            gate: None,
+            judged_by: "diskproof 0.1.0, judge 4".to_owned(),
+        }
+    }
+
+    fn gated() -> Comparison {
+        let mut view = view(vec![
+            line(("ext4", "ext4"), "iops", (441.0, 500.0), 0.02),
+            line(("xfs", "xfs"), "iops", (500.3, 500.0), 0.011),
+            line(("btrfs-raid0-4", "btrfs-raid0-4"), "iops", (487.0, 500.0), 0.06),
+        ]);
+        for (line, passage) in
+            view.lines.iter_mut().zip([Passage::Regression, Passage::Pass, Passage::Undecided])
+        {
+            line.gate = Some(passage);
+        }
+        view.lines[2].more_rounds = Some(14);
+        view.gate = Some(Gate {
+            margin: 0.05,
+            passage: Passage::Regression,
+            text: "1 of 3 figures got worse by more than 5 %".to_owned(),
+        });
+        let difference = |what: &str, severity, text: &str| Difference {
+            what: what.to_owned(),
+            of: DifferenceOf::Machine,
+            severity,
+            cell: None,
+            before: None,
+            after: None,
+            text: text.to_owned(),
+        };
+        view.differences = vec![
+            difference(
+                "kernel",
+                Severity::Caveat,
+                "kernel is 6.12.0, in the baseline 6.1.0: a difference of the figures may come from it",
+            ),
+            difference("time", Severity::Note, "the runs were made at different times"),
+        ];
+        view.left_out = vec![LeftOut {
+            run: RunId("20261122-090000-aaaa".to_owned()),
+            cell: name("zfs", "randread-4k"),
+            why: Absence::Alone,
+            text: "only run 20261122-090000-aaaa has it".to_owned(),
+        }];
+        view
+    }
+
+    fn within() -> Comparison {
+        let mut view = view(vec![
+            line(("ext4", "xfs"), "iops", (500.0, 352.0), 0.08),
+            line(("ext4", "xfs"), "read_lat_p99", (33_000.0, 32_900.0), 0.03),
+        ]);
+        (view.baseline, view.paired) = (None, true);
+        view
+    }
+
+    fn page(view: &Comparison, width: usize) -> String {
+        let text = comparison(view, width, false);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width && line == line.trim_end(), "{width}: {line}");
+        }
+        text
+    }
+
+    #[test]
+    fn two_runs_at_80_and_120() {
+        insta::assert_snapshot!("gate_80", page(&gated(), 80));
+        insta::assert_snapshot!("gate_120", page(&gated(), 120));
+    }
+
+    #[test]
+    fn one_run_at_80_and_120() {
+        insta::assert_snapshot!("within_80", page(&within(), 80));
+        insta::assert_snapshot!("within_120", page(&within(), 120));
+    }
+
+    #[test]
+    fn nothing_to_compare_is_said_and_colour_changes_nothing_else() {
+        assert!(page(&view(vec![]), 80).contains("Nothing could be compared."));
+        let coloured = comparison(&gated(), 100, true);
+        assert!(coloured.contains("\u{1b}[1;31mRegression:\u{1b}[0m 1 of 3"), "{coloured}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Which stack is best by money: what a workload gets per unit of money a month.
+
+use super::Question;
+use crate::derived::scaled;
+use record::judged::{Answer, CellView, Metric};
+use record::plan::Plan;
+
+/// 365 days of 24 hours over 12.
+const HOURS_PER_MONTH: f64 = 730.0;
+
+/// `None` when prices don't say anything of their own: fewer than two cells have one, or all cells cost the same, or what the workload is judged by
+/// is better low, or the experiment derives a figure from prices itself.
+pub(super) fn answer(
+    plan: &Plan,
+    main: &Question<'_>,
+    rivals: &[&CellView],
+    void: &[&CellView],
+) -> Option<Answer> {
+    let own = plan.derived.iter().any(|d| d.expression.contains("price"));
+    let metric = main.metric.as_str();
+    if own || !main.direction.is_higher() {
+        return None;
+    }
+    let mut priced = Vec::new();
+    for rival in rivals {
+        let Some(price) = per_month(plan, rival) else { continue };
+        let mut cell = CellView::clone(rival);
+        let figure = cell.metrics.get(metric).map(|m| over(m, price, plan));
+        cell.metrics.extend(figure.map(|f| (name(metric), f)));
+        priced.push((price, cell));
+    }
+    let first = priced.first()?.0;
+    if priced.iter().all(|(price, _)| *price == first) {
+        return None;
+    }
+    let cells: Vec<&CellView> = priced.iter().map(|(_, cell)| cell).collect();
+    let money = plan.prices.currency.as_deref().unwrap_or("money");
+    let question = Question {
+        workload: main.workload,
+        metric: name(metric),
+        label: Some(format!("by {metric} per {money} a month")),
+        direction: main.direction,
+        level: main.level,
+        seconds: main.seconds,
+    };
+    question.answer(&cells, void)
+}
+
+fn name(metric: &str) -> String {
+    format!("{metric}/price_per_month")
+}
+
+/// The price of all volumes of a cell; `None` when one has none, or none costs anything.
+fn per_month(plan: &Plan, view: &CellView) -> Option<f64> {
+    let cell = plan.cells.iter().find(|c| c.id == view.id)?;
+    let prices: Option<Vec<f64>> =
+        cell.stack.volumes.iter().map(|v| plan.prices.per_hour.get(&v.name).copied()).collect();
+    let total = prices?.iter().sum::<f64>() * HOURS_PER_MONTH;
+    (total > 0.0 && total.is_finite()).then_some(total)
+}
+
+/// A metric over an exactly known price.
+fn over(metric: &Metric, price: f64, plan: &Plan) -> Metric {
+    let money = plan.prices.currency.as_deref().unwrap_or("money");
+    Metric { unit: format!("{} per {money} a month", metric.unit), ..scaled(metric, 1.0 / price) }
+}

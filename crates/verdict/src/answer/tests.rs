@@ -1,0 +1,217 @@
+//! Answers of runs whose truth is made by construction.
+
+use crate::run_tests::{cell, run_with};
+use record::judged::{Answer, Relation, RunView};
+use record::plan::{Cell, Derived, Formula, Goal, Plan, Until};
+use record::trial::{Outcome, TrialRecord};
+use record::volume::{Limits, Volume, VolumeKind};
+use std::collections::BTreeMap;
+
+#[path = "../../../stats/src/random.rs"]
+#[allow(dead_code, reason = "the statistics use more of it")]
+mod random;
+
+use random::Random;
+
+type Cells = Vec<(Cell, Vec<TrialRecord>)>;
+
+fn judged(cells: &Cells) -> RunView {
+    run_with(cells, |_| ())
+}
+
+fn only(view: &RunView) -> &Answer {
+    assert_eq!(view.answers.len(), 1, "{:?}", view.answers);
+    &view.answers[0]
+}
+
+/// I/Os in 20 s of rounds that go up and down by a fifth for all cells alike, with so much noise of the cell's own.
+fn rounds(factor: f64, noise: f64, n: u32, seed: u64) -> Vec<u64> {
+    let mut random = Random(seed);
+    let round = |i: u32| {
+        let common = 1.0 + 0.2 * f64::from(i % 3) / 2.0;
+        let own = 1.0 + noise * (2.0 * random.uniform() - 1.0);
+        crate::testing::whole(20_000.0 * factor * common * own)
+    };
+    (0..n).map(round).collect()
+}
+
+#[test]
+fn one_winner_is_named_with_its_ratio_and_interval() {
+    let view = judged(&vec![cell("a", &[2000, 2010, 1990]), cell("b", &[1500, 1510, 1490])]);
+    let answer = only(&view);
+    assert_eq!((answer.best.0.as_str(), answer.tied.len()), ("a", 0));
+    assert_eq!(answer.text, "a is 1.33x b (1.33 to 1.34), the next best; a: 100 IOPS (98.8 to 101 IOPS)");
+    let comparison = &answer.comparisons[0];
+    assert_eq!((comparison.b.0.as_str(), comparison.relation), ("b", Relation::Apart));
+    let ratio = comparison.ratio.unwrap();
+    assert!(ratio.low.unwrap() < 4.0 / 3.0 && 4.0 / 3.0 < ratio.high.unwrap() && ratio.n == 3);
+}
+
+/// The rounds differ by 20 %, so each cell's interval is wide; within rounds 5 % at 1 % noise are clear.
+#[test]
+fn five_percent_at_one_percent_noise_are_told_by_pairs_where_intervals_overlap() {
+    let view = judged(&vec![cell("fast", &rounds(1.05, 0.01, 6, 1)), cell("slow", &rounds(1.0, 0.01, 6, 2))]);
+    let (fast, slow) = (&view.cells[0].metrics["iops"], &view.cells[1].metrics["iops"]);
+    assert!(fast.low.unwrap() < slow.high.unwrap(), "the intervals overlap: {fast:?} {slow:?}");
+    let answer = only(&view);
+    assert_eq!((answer.best.0.as_str(), answer.tied.len()), ("fast", 0), "{}", answer.text);
+}
+
+#[test]
+fn two_that_are_the_same_are_told_so_with_what_is_excluded() {
+    let view = judged(&vec![cell("a", &rounds(1.0, 0.01, 6, 13)), cell("b", &rounds(1.0, 0.01, 6, 14))]);
+    let answer = only(&view);
+    assert_eq!(answer.tied.len(), 1);
+    assert!(
+        answer.text.contains("can't be told apart at this budget; a difference above "),
+        "{}",
+        answer.text
+    );
+    let excluded = answer.comparisons[0].excluded_difference.unwrap();
+    assert!(excluded > 0.0 && excluded < 0.03, "{excluded}");
+}
+
+#[test]
+fn of_many_the_set_that_may_be_best_and_how_far_behind_it_may_be() {
+    let cells: Cells = vec![
+        cell("a", &rounds(1.0, 0.01, 8, 5)),
+        cell("b", &rounds(1.0, 0.01, 8, 6)),
+        cell("c", &rounds(1.0, 0.01, 8, 7)),
+        cell("half", &rounds(0.5, 0.01, 8, 8)),
+    ];
+    let view = judged(&cells);
+    let answer = only(&view);
+    assert_eq!(answer.tied.len(), 2, "{}", answer.text);
+    assert!(answer.tied.iter().chain([&answer.best]).all(|c| c.0 != "half"));
+    assert!(answer.text.contains("can't be told from the best at this budget; none of them is more than"));
+    assert!(
+        answer.text.contains("x half (") && answer.text.contains("the best of the others"),
+        "{}",
+        answer.text
+    );
+    assert_eq!(answer.comparisons.len(), 3);
+}
+
+#[test]
+fn one_round_tells_nothing_apart_and_one_cell_has_no_answer() {
+    let once = judged(&vec![cell("a", &[2000]), cell("b", &[100])]);
+    assert_eq!(only(&once).tied.len(), 1);
+    assert!(only(&once).text.contains("by one round; no difference is excluded"), "{}", only(&once).text);
+    assert!(judged(&vec![cell("a", &[2000])]).answers.is_empty());
+}
+
+#[test]
+fn failed_rounds_leave_the_pairs_of_the_others() {
+    let (a, mut trials) = cell("a", &[2000, 2400, 9000, 2200]);
+    trials[2].outcome = Outcome::Failed("gone".to_owned());
+    let view = judged(&vec![(a, trials), cell("b", &[1000, 1200, 1100, 1101])]);
+    assert_eq!(view.cells[0].rounds, [0, 1, 3]);
+    let ratio = only(&view).comparisons[0].ratio.unwrap();
+    assert_eq!(ratio.n, 3, "round 3 has no pair");
+    assert!((ratio.ratio - 2.0).abs() < 0.01, "{ratio:?}");
+}
+
+#[test]
+fn a_void_cell_is_left_out_and_named() {
+    let (hole, mut trials) = cell("hole", &[90_000, 90_000, 90_000]);
+    trials.iter_mut().for_each(|t| t.topology.fs_type = Some("tmpfs".to_owned()));
+    let view = judged(&vec![(hole, trials), cell("a", &[2000, 2010, 1990]), cell("b", &[1500, 1510, 1490])]);
+    let answer = only(&view);
+    assert_eq!(answer.best.0, "a");
+    assert!(answer.text.ends_with("(not compared, since their figures are not storage figures: hole)"));
+}
+
+fn with_volumes((mut cell, trials): (Cell, Vec<TrialRecord>), names: &[&str]) -> (Cell, Vec<TrialRecord>) {
+    let kind = VolumeKind::Emulate { size_bytes: 1 << 30, limits: Limits::default() };
+    cell.stack.volumes = names.iter().map(|n| Volume { name: (*n).to_owned(), kind: kind.clone() }).collect();
+    (cell, trials)
+}
+
+fn priced(plan: &mut Plan) {
+    plan.prices.currency = Some("EUR".to_owned());
+    plan.prices.per_hour = BTreeMap::from([("cheap".to_owned(), 0.01), ("dear".to_owned(), 0.1)]);
+}
+
+#[test]
+fn what_is_fastest_need_not_be_best_by_money() {
+    let cells = vec![
+        with_volumes(cell("fast", &[4000, 4020, 3980]), &["dear"]),
+        with_volumes(cell("slow", &[2000, 2010, 1990]), &["cheap"]),
+    ];
+    let view = run_with(&cells, priced);
+    let [fastest, cheapest] = &view.answers[..] else { panic!("{:?}", view.answers) };
+    assert_eq!((fastest.best.0.as_str(), cheapest.best.0.as_str()), ("fast", "slow"));
+    assert_eq!(cheapest.metric, "iops/price_per_month");
+    assert!(cheapest.text.starts_with("by iops per EUR a month: slow is 5.00x fast"), "{}", cheapest.text);
+    assert!(cheapest.text.contains("13.7 IOPS per EUR a month"), "100 / 7.30: {}", cheapest.text);
+    let same = vec![
+        with_volumes(cell("a", &[4000, 4020, 3980]), &["dear"]),
+        with_volumes(cell("b", &[2000, 2010, 1990]), &["dear"]),
+    ];
+    assert_eq!(run_with(&same, priced).answers.len(), 1, "one price for all says nothing new");
+    let unknown = vec![
+        with_volumes(cell("a", &[4000, 4020, 3980]), &["dear"]),
+        with_volumes(cell("b", &[2000, 2010, 1990]), &["cheap", "unpriced"]),
+    ];
+    assert_eq!(run_with(&unknown, priced).answers.len(), 1);
+}
+
+#[test]
+fn derived_metrics_are_answered_too_and_costs_are_better_low() {
+    let cells = vec![cell("a", &[4000, 4020, 3980]), cell("b", &[2000, 2010, 1990])];
+    let view = run_with(&cells, |plan| {
+        let formula = Formula { factor: 1000.0, over: None, under: Some("iops".to_owned()) };
+        plan.derived = vec![Derived {
+            name: "ms_per_io".to_owned(),
+            expression: "1000 / iops".to_owned(),
+            cells: plan.cells.iter().map(|c| (c.id.clone(), formula.clone())).collect(),
+        }];
+    });
+    assert_eq!(view.cells[0].metrics["ms_per_io"].values, [5.0, 1000.0 / 201.0, 1000.0 / 199.0]);
+    let answer = &view.answers[1];
+    assert_eq!((answer.metric.as_str(), answer.best.0.as_str()), ("ms_per_io", "a"));
+    assert!(answer.text.starts_with("by ms_per_io: a is 0.50x b"), "{}", answer.text);
+}
+
+/// What the stop rule looks at is what is answered, and a run it looked at is compared more strictly.
+#[test]
+fn a_run_under_a_stop_rule_is_answered_by_its_metric_and_level() {
+    let cells = vec![cell("a", &rounds(1.0, 0.02, 6, 9)), cell("b", &rounds(0.99, 0.02, 6, 10))];
+    let plain = judged(&cells);
+    let looked = run_with(&cells, |plan| {
+        plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: Some("read_bw".to_owned()) });
+    });
+    assert_eq!(only(&looked).metric, "read_bw");
+    let width = |view: &RunView| {
+        let r = only(view).comparisons[0].ratio.unwrap();
+        (r.high.unwrap() / r.low.unwrap()).ln()
+    };
+    assert!(width(&looked) > 1.1 * width(&plain));
+}
+
+/// Three equal cells, many times: a false difference in at most 5 %.
+#[test]
+fn equal_cells_are_seldom_told_apart() {
+    let (n, mut wrong) = (300, 0);
+    let template = judged(&vec![cell("a", &[1; 5]), cell("b", &[1; 5]), cell("c", &[1; 5])]).cells;
+    let plan = plan();
+    for seed in 0..n {
+        let mut cells = template.clone();
+        for (i, cell) in (0..).zip(&mut cells) {
+            let trials: Vec<BTreeMap<String, f64>> = rounds(1.0, 0.02, 5, 1000 + seed * 3 + i)
+                .iter()
+                .map(|ios| BTreeMap::from([("iops".to_owned(), *ios as f64 / 20.0)]))
+                .collect();
+            cell.metrics = crate::metrics::over_trials(&trials, &crate::testing::measure(5));
+        }
+        wrong += u64::from(super::of(&plan, &cells)[0].tied.len() < 2);
+    }
+    // 5 % of 300, and four standard errors.
+    assert!(wrong <= 30, "{wrong} of {n}");
+}
+
+fn plan() -> Plan {
+    let mut kept = None;
+    run_with(&[], |plan| kept = Some(plan.clone()));
+    kept.unwrap()
+}

@@ -1,0 +1,105 @@
+//! Answers in words.
+
+use super::{Match, Question};
+use crate::figures::{percent, range, with_unit};
+use crate::pairing::{Told, difference, rounded_up, times};
+use record::judged::{CellView, Metric};
+
+pub(super) const AT_THIS_BUDGET: &str = " at this budget";
+
+/// What was found, by places in the ranking.
+pub(super) struct Outcome<'a> {
+    pub(super) question: &'a Question<'a>,
+    pub(super) metric: Option<&'a Metric>,
+    pub(super) best: usize,
+    pub(super) tied: &'a [usize],
+    pub(super) behind: Option<f64>,
+    pub(super) matches: &'a [Match],
+    pub(super) names: &'a [String],
+}
+
+impl Outcome<'_> {
+    pub(super) fn text(&self) -> String {
+        let label = self.question.label.as_ref().map(|l| format!("{l}: ")).unwrap_or_default();
+        let next = (0..self.names.len()).find(|i| *i != self.best && !self.tied.contains(i));
+        let against = next.and_then(|n| Some((n, between(self.best, n, self.matches)?)));
+        let best = &self.names[self.best];
+        if self.tied.is_empty() {
+            let won = against.map_or_else(String::new, |(n, told)| {
+                told.view().map_or_else(String::new, |v| times(&v, &self.names[n]))
+            });
+            return format!("{label}{best} is {won}, the next best; {best}: {}", self.figure());
+        }
+        let rest = against.and_then(|(n, told)| {
+            Some(format!("; {best} is {}, the best of the others", times(&told.view()?, &self.names[n])))
+        });
+        format!("{label}{}; {best}: {}{}", self.tie(), self.figure(), rest.unwrap_or_default())
+    }
+
+    /// The set that can't be told from the best.
+    fn tie(&self) -> String {
+        let best = &self.names[self.best];
+        if let [one] = self.tied {
+            let told = between(self.best, *one, self.matches);
+            return told.map_or_else(String::new, |t| t.text(best, &self.names[*one], AT_THIS_BUDGET));
+        }
+        let mut members = vec![best.clone()];
+        members.extend(self.tied.iter().map(|i| self.names[*i].clone()));
+        let bound = match self.behind {
+            Some(factor) if factor <= 2.0 => {
+                format!("none of them is more than {} behind it", percent(rounded_up(factor - 1.0)))
+            }
+            Some(factor) => format!("{} is excluded", difference(factor - 1.0)),
+            None => "no difference is excluded".to_owned(),
+        };
+        format!("{} can't be told from the best{AT_THIS_BUDGET}; {bound}", list(&members))
+    }
+
+    fn figure(&self) -> String {
+        let Some(m) = self.metric else { return String::new() };
+        match (m.low, m.high) {
+            (Some(low), Some(high)) => {
+                format!("{} ({})", with_unit(m.estimate, &m.unit), range(low, high, &m.unit))
+            }
+            _ => format!("{} in one trial", with_unit(m.estimate, &m.unit)),
+        }
+    }
+}
+
+/// What is told of two cells, the first above the line.
+pub(super) fn between(a: usize, b: usize, matches: &[Match]) -> Option<Told> {
+    matches.iter().find_map(|m| match (m.a, m.b) {
+        pair if pair == (a, b) => Some(m.told),
+        pair if pair == (b, a) => Some(m.told.turned()),
+        _ => None,
+    })
+}
+
+/// Names of the cells, then of the void ones: the stack's, with the target where there are several.
+pub(super) fn names(cells: &[&CellView], void: &[&CellView]) -> Vec<String> {
+    let all: Vec<&&CellView> = cells.iter().chain(void).collect();
+    let several = all.iter().any(|c| all.first().is_some_and(|first| c.target != first.target));
+    let name =
+        |c: &&&CellView| if several { format!("{} on {}", c.stack, c.target) } else { c.stack.clone() };
+    all.iter().map(name).collect()
+}
+
+/// Which cells took no part.
+pub(super) fn left_out(void: &[&CellView], names: &[String]) -> String {
+    if void.is_empty() {
+        return String::new();
+    }
+    let last = &names[names.len().saturating_sub(void.len())..];
+    format!(" (not compared, since their figures are not storage figures: {})", list(last))
+}
+
+/// Names in a sentence; of many, the first few and their number.
+pub(crate) fn list(names: &[String]) -> String {
+    const MOST: usize = 6;
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        many if many.len() > MOST => format!("{} and {} more", many[..MOST].join(", "), many.len() - MOST),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}

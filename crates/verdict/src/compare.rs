@@ -1,0 +1,249 @@
+//! Cells side by side: those of one run, paired within rounds, or those of two runs.
+
+mod environment;
+mod gate;
+mod matching;
+mod plans;
+#[cfg(test)]
+mod tests;
+
+use crate::direction::Direction;
+use crate::judge::JUDGE;
+use crate::pairing::{Level, Rivals, Told, family, most_trials};
+use record::comparison::{
+    Absence, COMPARISON_FORMAT, CellName, ComparedRun, Comparison, ComparisonLine, DifferenceOf, LeftOut,
+};
+use record::finding::Severity;
+use record::judged::{CellView, RunView};
+use record::plan::Plan;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+pub use gate::gate;
+
+/// A judged run with the plan it followed.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    /// What was to be done.
+    pub plan: &'a Plan,
+    /// What came of it.
+    pub view: &'a RunView,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Metrics; empty: the rate that each workload is judged by, and the 99th percentiles of its latencies.
+    pub metrics: Vec<String>,
+    /// Names of stacks; empty: all.
+    pub stacks: Vec<String>,
+    /// Names of workloads; empty: all.
+    pub workloads: Vec<String>,
+    /// Only rates, when no metrics are named.
+    pub rates_only: bool,
+}
+
+/// Two cells and what is compared of them.
+struct Pair<'a> {
+    a: &'a CellView,
+    b: &'a CellView,
+    metrics: Vec<String>,
+}
+
+/// The cells of one run: every two of a workload.
+#[must_use]
+pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
+    let view = run.view;
+    let (cells, mut left_out) = usable(run, wanted);
+    let mut pairs = Vec::new();
+    for (i, a) in cells.iter().enumerate() {
+        for b in cells.iter().skip(i + 1).filter(|b| b.workload == a.workload) {
+            pairs.push(Pair { a, b, metrics: metrics(run.plan, a, b, wanted) });
+        }
+    }
+    let alone = |c: &&CellView| !pairs.iter().any(|p| p.a.id == c.id || p.b.id == c.id);
+    left_out.extend(cells.iter().copied().filter(alone).map(|c| LeftOut {
+        run: view.run.clone(),
+        cell: name(c),
+        why: Absence::Alone,
+        text: "no other cell of this workload".to_owned(),
+    }));
+    let level = Level::of([(&view.measure, most_trials(&view.cells))]);
+    let seconds = view.measure.trial_seconds;
+    let rivals = |p: &Pair<'_>, metric: &str| Rivals::paired(p.a, p.b, metric, seconds);
+    let lines = lines(run.plan, &pairs, &level, rivals, None);
+    Comparison {
+        format: COMPARISON_FORMAT.to_owned(),
+        run: compared(view),
+        baseline: None,
+        paired: true,
+        confidence: level.confidence,
+        lines: lines.into_iter().map(|(line, _)| line).collect(),
+        differences: Vec::new(),
+        left_out,
+        gate: None,
+        judged_by: JUDGE.to_owned(),
+    }
+}
+
+/// A run against another one, cell by cell.
+#[must_use]
+pub fn between(run: &Judged<'_>, baseline: &Judged<'_>, wanted: &Wanted) -> Comparison {
+    measured_between(run, baseline, wanted).0
+}
+
+/// The same, with what each line rests on.
+fn measured_between(
+    run: &Judged<'_>,
+    baseline: &Judged<'_>,
+    wanted: &Wanted,
+) -> (Comparison, Vec<Told>, Level) {
+    let ((above, left_above), (below, left_below)) = (usable(run, wanted), usable(baseline, wanted));
+    let matched = matching::pairs(&above, &below);
+    let mut left_out: Vec<LeftOut> = left_above.into_iter().chain(left_below).collect();
+    left_out.extend(matching::unmatched(run.view, &above, baseline.view, &below, &matched));
+    let mut differences = environment::differences(run.view, baseline.view);
+    differences.extend(plans::of_runs(run.plan, baseline.plan));
+    differences.extend(environment::course(run.view, baseline.view));
+    let mut pairs = Vec::new();
+    for (a, b) in matched {
+        let own = plans::of_cells(run, a, baseline, b);
+        match own.iter().find(|d| d.severity == Severity::Void) {
+            Some(first) => left_out.push(LeftOut {
+                run: run.view.run.clone(),
+                cell: name(a),
+                why: Absence::NotComparable,
+                text: format!("not comparable: {}", first.text),
+            }),
+            None => pairs.push(Pair { a, b, metrics: metrics(run.plan, a, b, wanted) }),
+        }
+        differences.extend(own);
+    }
+    let mut differences = plans::summed_up(differences);
+    differences.sort_by_key(|d| (Reverse(d.severity), d.of, d.cell.is_some()));
+    let measures = [run, baseline].map(|r| (&r.view.measure, most_trials(&r.view.cells)));
+    let level = Level::of(measures);
+    let seconds = (run.view.measure.trial_seconds, baseline.view.measure.trial_seconds);
+    let rivals = |p: &Pair<'_>, metric: &str| Rivals::apart(p.a, p.b, metric, seconds);
+    let (lines, told) = lines(run.plan, &pairs, &level, rivals, Some("the baseline")).into_iter().unzip();
+    let comparison = Comparison {
+        format: COMPARISON_FORMAT.to_owned(),
+        run: compared(run.view),
+        baseline: Some(compared(baseline.view)),
+        paired: false,
+        confidence: level.confidence,
+        lines,
+        differences,
+        left_out,
+        gate: None,
+        judged_by: JUDGE.to_owned(),
+    };
+    (comparison, told, level)
+}
+
+fn lines(
+    plan: &Plan,
+    pairs: &[Pair<'_>],
+    level: &Level,
+    rivals: impl Fn(&Pair<'_>, &str) -> Rivals,
+    other: Option<&str>,
+) -> Vec<(ComparisonLine, Told)> {
+    let asked: Vec<(&Pair<'_>, &String)> =
+        pairs.iter().flat_map(|p| p.metrics.iter().map(move |m| (p, m))).collect();
+    let figures: Vec<Rivals> = asked.iter().map(|(p, m)| rivals(p, m)).collect();
+    let told = family(&figures, level);
+    let one = |((pair, metric), told): ((&Pair<'_>, &String), Told)| {
+        let (a, b) = (pair.a.metrics.get(metric)?, pair.b.metrics.get(metric)?);
+        let above = if pair.a.target == pair.b.target {
+            pair.a.stack.clone()
+        } else {
+            format!("{} on {}", pair.a.stack, pair.a.target)
+        };
+        let below = other.map_or_else(|| pair.b.stack.clone(), str::to_owned);
+        let line = ComparisonLine {
+            a: name(pair.a),
+            b: name(pair.b),
+            metric: metric.clone(),
+            unit: a.unit.clone(),
+            lower_is_better: !Direction::of(plan, metric).is_higher(),
+            a_estimate: a.estimate,
+            b_estimate: b.estimate,
+            ratio: told.view(),
+            relation: told.relation,
+            excluded_difference: told.excluded(),
+            gate: None,
+            more_rounds: None,
+            text: told.text(&above, &below, ""),
+        };
+        Some((line, told))
+    };
+    asked.into_iter().zip(told).filter_map(one).collect()
+}
+
+/// Cells that were asked for and have storage figures, and those that have none.
+fn usable<'a>(run: &Judged<'a>, wanted: &Wanted) -> (Vec<&'a CellView>, Vec<LeftOut>) {
+    let asked = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+    let cells = run.view.cells.iter();
+    let mut cells: Vec<&CellView> =
+        cells.filter(|c| asked(&wanted.stacks, &c.stack) && asked(&wanted.workloads, &c.workload)).collect();
+    // In the order in which stacks were named: the first stands above the line.
+    cells.sort_by_key(|c| wanted.stacks.iter().position(|s| *s == c.stack));
+    let (sound, unsound): (Vec<&CellView>, Vec<&CellView>) =
+        cells.into_iter().partition(|c| !c.void && !c.metrics.is_empty());
+    let left_out = unsound.into_iter().map(|c| {
+        let (why, text) = if c.metrics.is_empty() {
+            (Absence::NotMeasured, "nothing was measured")
+        } else {
+            (Absence::Void, "its figures are not storage figures; its findings say why")
+        };
+        LeftOut { run: run.view.run.clone(), cell: name(c), why, text: text.to_owned() }
+    });
+    (sound, left_out.collect())
+}
+
+/// What is compared of two cells: what both have.
+fn metrics(plan: &Plan, a: &CellView, b: &CellView, wanted: &Wanted) -> Vec<String> {
+    let mut names: Vec<String> =
+        if wanted.metrics.is_empty() { usual(plan, a, wanted.rates_only) } else { wanted.metrics.clone() };
+    let mut seen = BTreeSet::new();
+    names.retain(|n| a.metrics.contains_key(n) && b.metrics.contains_key(n) && seen.insert(n.clone()));
+    names
+}
+
+/// The rates that a workload is judged by, direction by direction where there are several; what the experiment derives; the 99th percentiles.
+fn usual(plan: &Plan, cell: &CellView, rates_only: bool) -> Vec<String> {
+    let rate = crate::answer::headline(plan, cell);
+    let sides = ["read", "write", "trim"];
+    let active: Vec<&str> =
+        sides.into_iter().filter(|s| cell.metrics.contains_key(&format!("{s}_{rate}"))).collect();
+    let mut names = if active.len() > 1 {
+        active.iter().map(|s| format!("{s}_{rate}")).collect()
+    } else {
+        vec![rate.to_owned()]
+    };
+    names.extend(plan.derived.iter().map(|d| d.name.clone()));
+    if !rates_only {
+        names.extend(active.iter().map(|s| format!("{s}_lat_p99")));
+    }
+    names
+}
+
+fn compared(view: &RunView) -> ComparedRun {
+    ComparedRun { run: view.run.clone(), experiment: view.experiment.clone() }
+}
+
+fn name(cell: &CellView) -> CellName {
+    CellName {
+        id: cell.id.clone(),
+        target: cell.target.clone(),
+        stack: cell.stack.clone(),
+        workload: cell.workload.clone(),
+        levels: cell.levels.clone(),
+    }
+}
+
+/// Whether the machines differ so that figures can't be compared at all.
+#[must_use]
+pub fn other_machine(comparison: &Comparison) -> bool {
+    comparison.differences.iter().any(|d| d.of == DifferenceOf::Machine && d.severity == Severity::Void)
+}

@@ -1,0 +1,141 @@
+//! What differs between two machines, and between how two runs went.
+
+use record::comparison::{Difference, DifferenceOf};
+use record::environment::Environment;
+use record::finding::{Claim, Severity};
+use record::judged::RunView;
+use record::quantity::Bytes;
+use record::volume::VolumeFacts;
+
+/// Memory that differs by less is the same machine under another kernel.
+const SAME_MEMORY: f64 = 0.02;
+
+/// Claims that say the rounds of a run are no replicates, so that what changed is in the figures and not in their intervals.
+const UNSTEADY: [Claim; 3] = [Claim::MachineDrift, Claim::Trend, Claim::Autocorrelated];
+
+type Field = fn(&Environment) -> Option<String>;
+
+/// What of the machines and their volumes isn't the same.
+pub(super) fn differences(run: &RunView, baseline: &RunView) -> Vec<Difference> {
+    const MACHINE: &str = "this is another machine";
+    const MAY: &str = "a difference of the figures may come from it";
+    let fields: [(&str, Field, Severity, &str); 11] = [
+        ("CPU model", |e| e.cpu_model.clone(), Severity::Void, MACHINE),
+        ("architecture", |e| e.architecture.clone(), Severity::Void, MACHINE),
+        ("CPUs", |e| e.cpus.map(|n| n.to_string()), Severity::Void, MACHINE),
+        ("virtualization", |e| e.virtualization.clone(), Severity::Void, MACHINE),
+        ("kernel", |e| e.kernel.clone(), Severity::Caveat, MAY),
+        ("governor", |e| e.governor.clone(), Severity::Caveat, MAY),
+        ("clock source", |e| e.clocksource.clone(), Severity::Caveat, MAY),
+        ("cgroup flavour", |e| e.throttle.clone(), Severity::Caveat, "volumes are limited by other code"),
+        ("root", |e| Some(e.root.to_string()), Severity::Note, "without root, caches may not be dropped"),
+        ("distribution", |e| e.distribution.clone(), Severity::Note, "its defaults may differ"),
+        ("diskproof", |e| Some(e.diskproof.clone()), Severity::Note, "another version measured"),
+    ];
+    let (now, then) = (&run.environment, &baseline.environment);
+    let mut found: Vec<Difference> = fields
+        .iter()
+        .filter_map(|(what, field, severity, means)| machine(what, field(then), field(now), *severity, means))
+        .collect();
+    found.extend(memory(then, now));
+    for (tool, version) in &now.tools {
+        let before = then.tools.get(tool);
+        found.extend(before.and_then(|b| {
+            let what = format!("version of {tool}");
+            machine(&what, Some(b.clone()), Some(version.clone()), Severity::Note, "its defaults may differ")
+        }));
+    }
+    for volume in &run.volumes {
+        let before = baseline.volumes.iter().find(|v| v.name == volume.name);
+        found.extend(before.into_iter().flat_map(|b| of_volume(b, volume)));
+    }
+    found
+}
+
+/// `None` when it is the same, or known of neither.
+fn machine(
+    what: &str,
+    before: Option<String>,
+    after: Option<String>,
+    severity: Severity,
+    means: &str,
+) -> Option<Difference> {
+    if before == after {
+        return None;
+    }
+    let known = before.is_some() && after.is_some();
+    let (severity, means) =
+        if known { (severity, means) } else { (Severity::Note, "whether it differs isn't known") };
+    let show = |v: &Option<String>| v.clone().unwrap_or_else(|| "unknown".to_owned());
+    Some(Difference {
+        what: what.to_owned(),
+        of: DifferenceOf::Machine,
+        severity,
+        cell: None,
+        text: format!("{what} is {}, in the baseline {}: {means}", show(&after), show(&before)),
+        before,
+        after,
+    })
+}
+
+fn memory(then: &Environment, now: &Environment) -> Option<Difference> {
+    let (before, after) = (then.memory_bytes?, now.memory_bytes?);
+    let share = crate::span::float(after) / crate::span::float(before.max(1)) - 1.0;
+    let show = |bytes| Some(Bytes(bytes).to_string());
+    let means = "more of the data may be cached in one of them";
+    (share.abs() > SAME_MEMORY)
+        .then(|| machine("memory", show(before), show(after), Severity::Caveat, means))
+        .flatten()
+}
+
+fn of_volume(before: &VolumeFacts, after: &VolumeFacts) -> Vec<Difference> {
+    let name = &after.name;
+    let size = |v: &VolumeFacts| Some(format!("{} ({} bytes)", Bytes(v.size_bytes), v.size_bytes));
+    let direct = |v: &VolumeFacts| v.loop_direct_io.map(|d| d.to_string());
+    let facts = [
+        ("size", size(before), size(after), "the data lies elsewhere"),
+        ("drive", before.identity.clone(), after.identity.clone(), "another drive was measured"),
+        ("file system", before.backing_fs.clone(), after.backing_fs.clone(), "it lies on another one"),
+        ("direct I/O", direct(before), direct(after), "one of them is cached twice"),
+    ];
+    let one = |(what, b, a, means): (&str, Option<String>, Option<String>, &str)| {
+        // Free space of a lent directory is never the same twice.
+        let is_free_space = what == "size" && after.device.is_none();
+        machine(&format!("{what} of {name}"), b, a, Severity::Caveat, means).filter(|_| !is_free_space)
+    };
+    facts.into_iter().filter_map(one).collect()
+}
+
+/// What no interval knows: that the runs are of different times, and that the rounds of one were no replicates.
+pub(super) fn course(run: &RunView, baseline: &RunView) -> Vec<Difference> {
+    let of = |what: &str, severity, text: String| Difference {
+        what: what.to_owned(),
+        of: DifferenceOf::Course,
+        severity,
+        cell: None,
+        before: None,
+        after: None,
+        text,
+    };
+    let mut found: Vec<Difference> = [run, baseline]
+        .into_iter()
+        .filter_map(|view| {
+            let claims = view.findings.iter().filter(|f| UNSTEADY.contains(&f.claim)).count();
+            let text = format!(
+                "run {} did not stand still ({claims} findings of drift, trend or autocorrelation): its intervals are too narrow",
+                view.run
+            );
+            (claims > 0).then(|| of("steadiness", Severity::Caveat, text))
+        })
+        .collect();
+    if run.run != baseline.run {
+        found.push(of(
+            "time",
+            Severity::Note,
+            "the runs were made at different times, so what changed from the one to the other as a whole (load of others, temperature, where \
+             the data lies) is in the ratios but not in their intervals; two stacks in one experiment are compared round by round"
+                .to_owned(),
+        ));
+    }
+    found
+}

@@ -1,0 +1,52 @@
+//! Which cell of one run is which of another.
+
+use super::name;
+use record::comparison::{Absence, LeftOut};
+use record::judged::{CellView, RunView};
+
+/// Pairs of the same cell: by identity, else by target, stack, workload and levels (of an edited experiment). No cell twice.
+pub(super) fn pairs<'a>(
+    run: &[&'a CellView],
+    baseline: &[&'a CellView],
+) -> Vec<(&'a CellView, &'a CellView)> {
+    let mut free: Vec<&CellView> = baseline.to_vec();
+    let mut take = |is: &dyn Fn(&CellView) -> bool| {
+        let place = free.iter().position(|b| is(b))?;
+        Some(free.remove(place))
+    };
+    let mut partners: Vec<Option<&CellView>> = run.iter().map(|a| take(&|b| b.id == a.id)).collect();
+    for (a, partner) in run.iter().zip(&mut partners).filter(|(_, p)| p.is_none()) {
+        *partner = take(&|b| same_name(a, b));
+    }
+    run.iter().zip(partners).filter_map(|(a, b)| Some((*a, b?))).collect()
+}
+
+fn same_name(a: &CellView, b: &CellView) -> bool {
+    (&a.target, &a.stack, &a.workload, &a.levels) == (&b.target, &b.stack, &b.workload, &b.levels)
+}
+
+/// Cells that only one of the runs has.
+pub(super) fn unmatched(
+    run: &RunView,
+    above: &[&CellView],
+    baseline: &RunView,
+    below: &[&CellView],
+    matched: &[(&CellView, &CellView)],
+) -> Vec<LeftOut> {
+    let lone = |view: &RunView, other: &RunView, cell: &CellView| {
+        let there = other.cells.iter().any(|o| o.id == cell.id || same_name(cell, o));
+        // A cell that the other run has, but without storage figures, is named there.
+        (!there).then(|| LeftOut {
+            run: view.run.clone(),
+            cell: name(cell),
+            why: Absence::Alone,
+            text: format!("only run {} has it", view.run),
+        })
+    };
+    let of_run = above.iter().filter(|c| !matched.iter().any(|(a, _)| a.id == c.id));
+    let of_baseline = below.iter().filter(|c| !matched.iter().any(|(_, b)| b.id == c.id));
+    of_run
+        .filter_map(|c| lone(run, baseline, c))
+        .chain(of_baseline.filter_map(|c| lone(baseline, run, c)))
+        .collect()
+}

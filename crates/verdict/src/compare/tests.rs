@@ -1,0 +1,261 @@
+//! Runs with a known truth, side by side.
+
+use super::{Judged, Wanted, between, gate, other_machine, within};
+use crate::run_tests::{cell, run_with};
+use record::comparison::{Absence, Comparison, DifferenceOf, Passage};
+use record::finding::Severity;
+use record::id::RunId;
+use record::judged::{Relation, RunView};
+use record::plan::{Cell, Plan};
+use record::trial::{Outcome, TrialRecord};
+use record::workload::{Ask, EngineKind};
+
+type Cells = Vec<(Cell, Vec<TrialRecord>)>;
+
+struct Made {
+    plan: Plan,
+    view: RunView,
+}
+
+impl Made {
+    fn of(name: &str, cells: &Cells) -> Self {
+        Self::with(name, cells, |_| ())
+    }
+
+    fn with(name: &str, cells: &Cells, change: impl FnOnce(&mut Plan)) -> Self {
+        let mut kept = None;
+        let mut view = run_with(cells, |plan| {
+            change(plan);
+            kept = Some(plan.clone());
+        });
+        view.run = RunId(name.to_owned());
+        view.environment.kernel = Some("6.1.0".to_owned());
+        view.environment.cpu_model = Some("Example CPU".to_owned());
+        view.environment.cpus = Some(2);
+        Self { plan: kept.unwrap(), view }
+    }
+
+    fn judged(&self) -> Judged<'_> {
+        Judged { plan: &self.plan, view: &self.view }
+    }
+}
+
+fn two(name: &str, a: &[u64], b: &[u64]) -> Made {
+    Made::of(name, &vec![cell("a", a), cell("b", b)])
+}
+
+fn rates() -> Wanted {
+    Wanted { rates_only: true, ..Wanted::default() }
+}
+
+fn gated(run: &Made, baseline: &Made) -> Comparison {
+    gate(&run.judged(), &baseline.judged(), &rates(), 0.05)
+}
+
+const STEADY: [u64; 5] = [2000, 2010, 1990, 2005, 1995];
+const HALF: [u64; 5] = [1000, 1004, 996, 1002, 998];
+
+fn times(factor: f64, rounds: [u64; 5]) -> [u64; 5] {
+    rounds.map(|x| crate::testing::whole(x as f64 * factor))
+}
+
+#[test]
+fn a_run_against_itself_is_the_same_and_passes() {
+    let (old, new) = (two("old", &STEADY, &HALF), two("new", &STEADY, &HALF));
+    let comparison = gated(&new, &old);
+    assert_eq!(comparison.lines.len(), 2);
+    for line in &comparison.lines {
+        assert_eq!((line.relation, line.gate), (Relation::NotApart, Some(Passage::Pass)), "{}", line.text);
+        assert_eq!(line.metric, "iops");
+        assert!(line.text.contains("can't be told apart; a difference above"), "{}", line.text);
+    }
+    assert_eq!(comparison.gate.unwrap().passage, Passage::Pass);
+    assert!(!comparison.paired && comparison.left_out.is_empty());
+    let [time] = &comparison.differences[..] else { panic!("{:?}", comparison.differences) };
+    assert_eq!((time.of, time.severity), (DifferenceOf::Course, Severity::Note));
+}
+
+#[test]
+fn a_real_regression_is_one_and_a_small_one_is_within_the_margin() {
+    let old = two("old", &STEADY, &HALF);
+    let worse = gated(&two("new", &times(0.9, STEADY), &HALF), &old);
+    assert_eq!(worse.gate.as_ref().unwrap().passage, Passage::Regression, "{worse:?}");
+    assert_eq!(worse.lines[0].gate, Some(Passage::Regression));
+    assert_eq!(worse.lines[1].gate, Some(Passage::Pass));
+    assert!(worse.lines[0].text.starts_with("a is 0.90x the baseline (0.8"), "{}", worse.lines[0].text);
+    let slightly = gated(&two("new", &times(0.98, STEADY), &HALF), &old);
+    assert_eq!(slightly.lines[0].relation, Relation::Apart);
+    assert_eq!(slightly.gate.unwrap().passage, Passage::Pass);
+    let better = gated(&two("new", &times(1.5, STEADY), &HALF), &old);
+    assert_eq!(better.gate.unwrap().passage, Passage::Pass);
+}
+
+#[test]
+fn latencies_regress_upwards() {
+    let (old, mut new) = (two("old", &STEADY, &HALF), two("new", &STEADY, &HALF));
+    for cell in &mut new.view.cells {
+        let p99 = cell.metrics.get_mut("read_lat_p99").unwrap();
+        p99.values.iter_mut().for_each(|v| *v *= 1.3);
+    }
+    let wanted = Wanted { metrics: vec!["read_lat_p99".to_owned()], ..Wanted::default() };
+    let comparison = gate(&new.judged(), &old.judged(), &wanted, 0.05);
+    assert!(comparison.lines.iter().all(|l| l.lower_is_better && l.gate == Some(Passage::Regression)));
+    let turned = gate(&old.judged(), &new.judged(), &wanted, 0.05);
+    assert_eq!(turned.gate.unwrap().passage, Passage::Pass);
+}
+
+#[test]
+fn what_is_open_says_how_many_rounds_would_decide() {
+    let old = two("old", &STEADY, &HALF);
+    let noisy = two("new", &[2000, 2200, 1750, 2100, 1800], &HALF);
+    let comparison = gated(&noisy, &old);
+    let line = &comparison.lines[0];
+    assert_eq!(line.gate, Some(Passage::Undecided));
+    assert!(line.more_rounds.is_some_and(|n| n > 3), "{line:?}");
+    let gate = comparison.gate.as_ref().unwrap();
+    assert_eq!(gate.passage, Passage::Undecided);
+    assert!(gate.text.contains("more rounds in each run would decide"), "{}", gate.text);
+    let once = gated(&two("new", &[2000], &[1000]), &old);
+    assert_eq!(once.gate.unwrap().passage, Passage::Undecided);
+}
+
+#[test]
+fn cells_that_only_one_has_are_named_and_those_that_failed_leave_it_undecided() {
+    let old = Made::of("old", &vec![cell("a", &STEADY), cell("gone", &HALF)]);
+    let new = Made::of("new", &vec![cell("a", &STEADY), cell("added", &HALF)]);
+    let comparison = gated(&new, &old);
+    let names: Vec<_> =
+        comparison.left_out.iter().map(|l| (l.run.0.as_str(), l.cell.stack.as_str(), l.why)).collect();
+    assert_eq!(names, [("new", "added", Absence::Alone), ("old", "gone", Absence::Alone)]);
+    assert_eq!(comparison.gate.unwrap().passage, Passage::Pass);
+
+    let (failed, mut trials) = cell("b", &HALF);
+    for trial in &mut trials {
+        (trial.outcome, trial.engine) = (Outcome::Failed("gone".to_owned()), None);
+    }
+    let broken = Made::of("new", &vec![cell("a", &STEADY), (failed, trials)]);
+    let comparison = gated(&broken, &two("old", &STEADY, &HALF));
+    assert_eq!(comparison.left_out[0].why, Absence::NotMeasured);
+    assert_eq!(comparison.left_out.len(), 1);
+    assert_eq!(comparison.gate.unwrap().passage, Passage::Undecided);
+}
+
+#[test]
+fn void_cells_are_left_out() {
+    let (hole, mut trials) = cell("b", &HALF);
+    trials.iter_mut().for_each(|t| t.topology.fs_type = Some("tmpfs".to_owned()));
+    let cells = vec![cell("a", &STEADY), (hole, trials)];
+    let new = Made::of("new", &cells);
+    let comparison = between(&new.judged(), &two("old", &STEADY, &HALF).judged(), &rates());
+    assert_eq!((comparison.lines.len(), comparison.left_out[0].why), (1, Absence::Void));
+    assert_eq!(gated(&new, &two("old", &STEADY, &HALF)).gate.unwrap().passage, Passage::Undecided);
+    assert_eq!(
+        gated(&new, &Made::of("old", &cells)).gate.unwrap().passage,
+        Passage::Pass,
+        "it was void before, too"
+    );
+}
+
+#[test]
+fn an_edited_experiment_is_matched_by_names() {
+    let (mut renumbered, mut trials) = cell("a", &STEADY);
+    renumbered.id.0 = "another-id".to_owned();
+    trials.iter_mut().for_each(|t| t.id.cell = renumbered.id.clone());
+    let new = Made::of("new", &vec![(renumbered, trials)]);
+    let comparison = between(&new.judged(), &two("old", &STEADY, &HALF).judged(), &rates());
+    assert_eq!(comparison.lines.len(), 1);
+    assert_eq!(comparison.left_out.len(), 1, "b: {:?}", comparison.left_out);
+}
+
+#[test]
+fn another_machine_is_said_to_be_one() {
+    let (old, mut new) = (two("old", &STEADY, &HALF), two("new", &STEADY, &HALF));
+    new.view.environment.kernel = Some("6.12.0".to_owned());
+    let kernel = between(&new.judged(), &old.judged(), &rates());
+    let first = &kernel.differences[0];
+    assert_eq!((first.what.as_str(), first.severity), ("kernel", Severity::Caveat));
+    assert_eq!((first.before.as_deref(), first.after.as_deref()), (Some("6.1.0"), Some("6.12.0")));
+    assert!(!other_machine(&kernel));
+    new.view.environment.cpu_model = Some("Other CPU".to_owned());
+    let machine = between(&new.judged(), &old.judged(), &rates());
+    assert!(other_machine(&machine), "{:?}", machine.differences);
+    new.view.environment.cpu_model = None;
+    let unknown = between(&new.judged(), &old.judged(), &rates());
+    assert!(!other_machine(&unknown), "unknown accuses nobody");
+    assert!(unknown.differences.iter().any(|d| d.what == "CPU model" && d.severity == Severity::Note));
+}
+
+#[test]
+fn another_question_is_not_compared() {
+    let old = two("old", &STEADY, &HALF);
+    let mut edited = vec![cell("a", &STEADY), cell("b", &HALF)];
+    for (cell, _) in &mut edited {
+        if let Ask::Options(options) = &mut cell.workload.ask {
+            options.iodepth = 1;
+        }
+    }
+    let comparison = between(&Made::of("new", &edited).judged(), &old.judged(), &rates());
+    assert!(comparison.lines.is_empty());
+    let depth = &comparison.differences[0];
+    assert_eq!((depth.what.as_str(), depth.severity, depth.cell.as_ref()), ("iodepth", Severity::Void, None));
+    assert_eq!(depth.text, "iodepth is 1, in the baseline 64: another question was asked (in 2 cells)");
+    assert!(comparison.left_out.iter().all(|l| l.why == Absence::NotComparable));
+    let nothing = gated(&Made::of("new", &edited), &old);
+    assert_eq!(nothing.gate.unwrap().passage, Passage::Undecided);
+}
+
+#[test]
+fn how_it_was_measured_and_by_whom_are_caveats() {
+    let old = two("old", &STEADY, &HALF);
+    let mut by_native = vec![cell("a", &STEADY), cell("b", &HALF)];
+    for (cell, trials) in &mut by_native {
+        cell.workload.engine = EngineKind::Native;
+        for trial in trials {
+            trial.engine.as_mut().unwrap().engine = "native-0.1.0".to_owned();
+        }
+    }
+    let new = Made::with("new", &by_native, |plan| plan.measure.trial_seconds = 5.0);
+    let comparison = between(&new.judged(), &old.judged(), &rates());
+    let caveats: Vec<&str> = comparison
+        .differences
+        .iter()
+        .filter(|d| d.severity == Severity::Caveat)
+        .map(|d| d.what.as_str())
+        .collect();
+    assert_eq!(caveats, ["measure.trial_seconds", "engine"]);
+    assert_eq!(comparison.lines.len(), 2);
+}
+
+#[test]
+fn cells_of_one_run_are_compared_in_pairs_of_one_workload() {
+    let run = Made::of("r", &vec![cell("a", &STEADY), cell("b", &HALF), cell("c", &STEADY)]);
+    let all = within(&run.judged(), &Wanted::default());
+    let places: Vec<_> = all
+        .lines
+        .iter()
+        .map(|l| (l.a.stack.as_str(), l.b.stack.as_str(), l.metric.as_str(), l.relation))
+        .collect();
+    use Relation::{Apart, NotApart};
+    assert_eq!(
+        places,
+        [
+            ("a", "b", "iops", Apart),
+            ("a", "b", "read_lat_p99", NotApart),
+            ("a", "c", "iops", NotApart),
+            ("a", "c", "read_lat_p99", NotApart),
+            ("b", "c", "iops", Apart),
+            ("b", "c", "read_lat_p99", NotApart),
+        ]
+    );
+    assert!(all.paired && all.baseline.is_none() && all.differences.is_empty());
+    let named = Wanted {
+        stacks: vec!["c".to_owned(), "b".to_owned()],
+        metrics: vec!["read_bw".to_owned()],
+        ..Wanted::default()
+    };
+    let some = within(&run.judged(), &named);
+    assert_eq!(some.lines.len(), 1);
+    assert_eq!(some.lines[0].text, "c is 2.00x b (2.00 to 2.00)");
+    let alone = within(&run.judged(), &Wanted { stacks: vec!["a".to_owned()], ..Wanted::default() });
+    assert_eq!((alone.lines.len(), alone.left_out[0].why), (0, Absence::Alone));
+}

@@ -1,0 +1,87 @@
+//! Which way a metric is better.
+
+use record::plan::{Formula, Plan};
+use stats::Better;
+use std::cmp::Ordering;
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// Rates: more.
+    Higher,
+    /// Latencies and costs: less.
+    Lower,
+}
+
+impl Direction {
+    /// Of a metric of docs/metrics.md, or of one that the plan derives: as of what stands above its line, against what stands below it.
+    pub(crate) fn of(plan: &Plan, metric: &str) -> Self {
+        let derived = plan.derived.iter().find(|d| d.name == metric);
+        derived.and_then(|d| d.cells.values().next()).map_or_else(|| Self::plain(metric), Self::of_formula)
+    }
+
+    fn plain(metric: &str) -> Self {
+        let cost = metric.contains("_lat_") || metric.starts_with("engine_");
+        if cost { Self::Lower } else { Self::Higher }
+    }
+
+    fn of_formula(formula: &Formula) -> Self {
+        match (&formula.over, &formula.under) {
+            (Some(over), _) => Self::plain(over),
+            (None, Some(under)) if Self::plain(under) == Self::Higher => Self::Lower,
+            _ => Self::Higher,
+        }
+    }
+
+    /// Best first.
+    pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Self::Higher => b.total_cmp(&a),
+            Self::Lower => a.total_cmp(&b),
+        }
+    }
+
+    /// Whether a ratio with this logarithm says that what stands above the line is better.
+    pub(crate) fn is_better(self, log_ratio: f64) -> bool {
+        match self {
+            Self::Higher => log_ratio > 0.0,
+            Self::Lower => log_ratio < 0.0,
+        }
+    }
+
+    pub(crate) fn is_higher(self) -> bool {
+        self == Self::Higher
+    }
+
+    pub(crate) fn of_stats(self) -> Better {
+        match self {
+            Self::Higher => Better::Higher,
+            Self::Lower => Better::Lower,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Direction::{self, Higher, Lower};
+    use record::plan::Formula;
+
+    #[test]
+    fn latencies_and_costs_are_better_low() {
+        let of = ["read_lat_p99", "engine_cpu_per_io", "iops", "read_bw"].map(Direction::plain);
+        assert_eq!(of, [Lower, Lower, Higher, Higher]);
+    }
+
+    #[test]
+    fn a_formula_is_as_good_as_what_stands_above_its_line() {
+        let of = |over: Option<&str>, under: Option<&str>| {
+            let name = |n: &str| n.to_owned();
+            Direction::of_formula(&Formula { factor: 2.0, over: over.map(name), under: under.map(name) })
+        };
+        assert_eq!(of(Some("iops"), None), Higher);
+        assert_eq!(of(None, Some("iops")), Lower);
+        assert_eq!(of(Some("read_lat_p99"), Some("iops")), Lower);
+        assert_eq!(of(None, Some("read_lat_p99")), Higher);
+        assert_eq!(of(Some("iops"), Some("engine_cpu")), Higher);
+    }
+}

@@ -1,0 +1,303 @@
+//! Figures of two cells side by side: ratios with intervals, and what of them holds for a whole family of comparisons.
+
+use crate::bins;
+use crate::figures::percent;
+use record::judged::{CellView, RatioView, Relation};
+use record::plan::Measure;
+use record::quantity::ratios;
+use stats::{RatioEstimate, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio};
+
+/// The share of the error at which a run that was looked at after every round is compared: its end depended on the data. 0.6 with a
+/// factor for autocorrelation is the stop rule's own; without that factor it takes 0.5 (docs/statistics.md).
+const SHARE_UNDER_LOOKS: f64 = 0.5;
+
+/// From how many rounds on a stop rule looks.
+const FIRST_LOOK: u32 = stats::StopRule::MIN_ROUNDS;
+
+/// How sure comparisons are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Level {
+    /// As asked for, and as shown.
+    pub(crate) confidence: f64,
+    /// What each interval is computed with: more where a stop rule looked.
+    pub(crate) each: f64,
+    /// Share of the rounds cut off at each end.
+    pub(crate) trim: Option<f64>,
+}
+
+impl Level {
+    /// For comparisons of trials of one run, or of several; each with the most trials that one of its cells has.
+    pub(crate) fn of<'a>(runs: impl IntoIterator<Item = (&'a Measure, u32)>) -> Self {
+        let mut level = Self { confidence: 0.0, each: 0.0, trim: None };
+        let mut looked = false;
+        for (measure, trials) in runs {
+            level.confidence = level.confidence.max(measure.confidence);
+            level.trim = level.trim.or(measure.trim);
+            looked |= measure.until.is_some() && trials >= FIRST_LOOK;
+        }
+        let share = if looked { SHARE_UNDER_LOOKS } else { 1.0 };
+        level.each = 1.0 - share * (1.0 - level.confidence);
+        level
+    }
+
+    /// The error that one family of comparisons may make.
+    pub(crate) fn error(&self) -> f64 {
+        1.0 - self.each
+    }
+}
+
+/// The most trials that one of the cells has.
+pub(crate) fn most_trials<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> u32 {
+    cells.into_iter().map(|c| c.trials.done).max().unwrap_or(0)
+}
+
+/// One metric of one cell, by round from 0; `None` where the round has none of it. `None` in all when the cell has no such metric, or when it
+/// isn't known which rounds its values are of.
+pub(crate) fn by_round(cell: &CellView, metric: &str) -> Option<Vec<Option<f64>>> {
+    let values = &cell.metrics.get(metric)?.values;
+    if values.len() != cell.rounds.len() {
+        return None;
+    }
+    let length = cell.rounds.iter().max().map_or(0, |last| *last as usize + 1);
+    let mut rounds = vec![None; length];
+    for (round, value) in cell.rounds.iter().zip(values) {
+        if let Some(place) = rounds.get_mut(*round as usize) {
+            *place = Some(*value);
+        }
+    }
+    Some(rounds)
+}
+
+/// How finely a rate of so many I/Os can tell, as a logarithm: to one I/O in the shortest trial.
+fn one_io(cell: &CellView, seconds: f64) -> f64 {
+    let ios = cell.metrics.get("iops").and_then(|m| m.values.iter().copied().reduce(f64::min));
+    ios.map(|rate| rate * seconds).filter(|ios| *ios >= 1.0).map_or(0.0, |ios| (1.0 / ios).ln_1p())
+}
+
+/// Two sets of figures to be compared.
+#[derive(Debug, Clone)]
+pub(crate) struct Rivals {
+    /// (a, b) of the same rounds, or each side for itself.
+    pub(crate) figures: Figures,
+    /// Difference that the figures can't tell from none, as a logarithm.
+    pub(crate) resolution: f64,
+}
+
+/// The figures of two cells.
+#[derive(Debug, Clone)]
+pub(crate) enum Figures {
+    /// Of the same rounds of the same run.
+    Paired(Vec<(f64, f64)>),
+    /// Of different runs.
+    Apart(Vec<f64>, Vec<f64>),
+}
+
+impl Rivals {
+    /// Two cells of one run, round by round, with the measured seconds of its trials. Rounds that lack one of them are left out.
+    pub(crate) fn paired(a: &CellView, b: &CellView, metric: &str, seconds: f64) -> Self {
+        let rounds = |cell| by_round(cell, metric).unwrap_or_default();
+        let pairs = rounds(a).into_iter().zip(rounds(b)).filter_map(|(a, b)| Some((a?, b?))).collect();
+        Self { figures: Figures::Paired(pairs), resolution: resolution(a, b, metric, (seconds, seconds)) }
+    }
+
+    /// Two cells of different runs, with the measured seconds of their trials.
+    pub(crate) fn apart(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> Self {
+        let values = |c: &CellView| c.metrics.get(metric).map(|m| m.values.clone()).unwrap_or_default();
+        Self { figures: Figures::Apart(values(a), values(b)), resolution: resolution(a, b, metric, seconds) }
+    }
+
+    fn ratio(&self, level: &Level) -> Option<RatioEstimate> {
+        match (&self.figures, level.trim) {
+            (Figures::Paired(pairs), Some(share)) => paired_ratio_trimmed(pairs, share, level.each),
+            (Figures::Paired(pairs), None) => paired_ratio(pairs, level.each),
+            (Figures::Apart(a, b), _) => unpaired_ratio(a, b, level.each),
+        }
+    }
+}
+
+fn resolution(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> f64 {
+    let side = |cell: &CellView| cell.metrics.get(metric).map(|m| m.values.clone()).filter(|v| !v.is_empty());
+    if metric.contains("_lat_p") {
+        return match (side(a), side(b)) {
+            (Some(a), Some(b)) => bins::resolution(&a, &b),
+            _ => 0.0,
+        };
+    }
+    let of = metric.split('/').next().unwrap_or(metric);
+    let is_rate = of.ends_with("iops") || of.ends_with("bw");
+    if is_rate { one_io(a, seconds.0).max(one_io(b, seconds.1)) } else { 0.0 }
+}
+
+/// What a comparison says, as a member of its family.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    /// `None`: there is nothing to compare.
+    pub(crate) estimate: Option<RatioEstimate>,
+    /// As in [`Rivals`].
+    pub(crate) resolution: f64,
+    /// Told apart, the whole family accounted for.
+    pub(crate) relation: Relation,
+    confidence: f64,
+}
+
+/// Compares all of a family: Holm's adjustment over those that have anything to compare.
+pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<Told> {
+    let estimates: Vec<Option<RatioEstimate>> = all.iter().map(|r| r.ratio(level)).collect();
+    let p_values: Vec<f64> =
+        estimates.iter().zip(all).filter_map(|(e, r)| Some(e.as_ref()?.p_beyond(r.resolution))).collect();
+    let mut adjusted = holm(&p_values).into_iter();
+    let tell = |(estimate, rivals): (Option<RatioEstimate>, &Rivals)| {
+        let apart = |p: f64| if p <= level.error() { Relation::Apart } else { Relation::NotApart };
+        let p = estimate.and_then(|_| adjusted.next());
+        let relation = p.map_or(Relation::Nothing, apart);
+        Told { estimate, resolution: rivals.resolution, relation, confidence: level.confidence }
+    };
+    estimates.into_iter().zip(all).map(tell).collect()
+}
+
+impl Told {
+    /// The same of `b` over `a`.
+    pub(crate) fn turned(self) -> Self {
+        Self { estimate: self.estimate.map(RatioEstimate::turned), ..self }
+    }
+
+    /// The ratio with its interval, the figures' own resolution included.
+    pub(crate) fn view(&self) -> Option<RatioView> {
+        let e = self.estimate.filter(|e| e.ratio.is_finite())?;
+        let bounded = e.is_bounded();
+        Some(RatioView {
+            ratio: e.ratio,
+            low: bounded.then(|| e.low * (-self.resolution).exp()),
+            high: bounded.then(|| e.high * self.resolution.exp()),
+            confidence: self.confidence,
+            n: u32::try_from(e.n).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// A difference above this is excluded.
+    pub(crate) fn excluded(&self) -> Option<f64> {
+        let view = self.view()?;
+        let reach = |end: f64| end.max(1.0 / end) - 1.0;
+        Some(reach(view.low?).max(reach(view.high?))).filter(|x| x.is_finite())
+    }
+
+    /// What of it may be said of `a` and `b`.
+    pub(crate) fn text(&self, a: &str, b: &str, at: &str) -> String {
+        let Some(view) = self.view() else {
+            return format!("{a} and {b} have nothing that could be compared");
+        };
+        match (self.relation, self.excluded()) {
+            (Relation::Apart, _) => format!("{a} is {}", times(&view, b)),
+            (_, Some(excluded)) => {
+                format!("{a} and {b} can't be told apart{at}; {} is excluded", difference(excluded))
+            }
+            _ => format!("{a} and {b} can't be told apart by one round; no difference is excluded"),
+        }
+    }
+}
+
+/// `1.42x B (1.31 to 1.54)`.
+pub(crate) fn times(view: &RatioView, b: &str) -> String {
+    match (view.low, view.high) {
+        (Some(low), Some(high)) => {
+            let [ratio, low, high] = ratios([view.ratio, low, high]);
+            format!("{ratio}x {b} ({low} to {high})")
+        }
+        _ => format!("{}x {b}", ratios([view.ratio]).concat()),
+    }
+}
+
+/// `a difference above 3 %`, `a factor above 4.2`.
+pub(crate) fn difference(excluded: f64) -> String {
+    if excluded > 1.0 {
+        format!("a factor above {:.1}", 1.0 + excluded)
+    } else {
+        format!("a difference above {}", percent(rounded_up(excluded)))
+    }
+}
+
+/// To two digits, and never less than it was.
+pub(crate) fn rounded_up(x: f64) -> f64 {
+    let unit = 10.0_f64.powf(x.max(1e-6).log10().floor() - 1.0);
+    (x / unit - 1e-9).ceil() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figures, Level, Rivals, Told, family};
+    use record::judged::Relation;
+
+    const LEVEL: Level = Level { confidence: 0.95, each: 0.95, trim: None };
+
+    fn paired(pairs: &[(f64, f64)]) -> Rivals {
+        Rivals { figures: Figures::Paired(pairs.to_vec()), resolution: 0.0 }
+    }
+
+    fn one(rivals: Rivals) -> Told {
+        family(&[rivals], &LEVEL).remove(0)
+    }
+
+    #[test]
+    fn said_as_it_is() {
+        let far = one(paired(&[(142.0, 100.0), (150.0, 105.0), (137.0, 98.0), (143.0, 100.0)]));
+        assert_eq!(far.relation, Relation::Apart);
+        assert_eq!(far.text("A", "B", ""), "A is 1.42x B (1.40 to 1.44)");
+        let near = one(paired(&[(101.0, 100.0), (99.0, 100.0), (100.5, 100.0), (99.6, 100.0)]));
+        let text = near.text("A", "B", " at this budget");
+        assert_eq!(text, "A and B can't be told apart at this budget; a difference above 1.5 % is excluded");
+        let once = one(paired(&[(200.0, 100.0)]));
+        assert_eq!((once.relation, once.excluded()), (Relation::NotApart, None));
+        assert!(once.text("A", "B", "").contains("by one round; no difference is excluded"));
+        let never = one(paired(&[]));
+        assert_eq!((never.relation, never.view()), (Relation::Nothing, None));
+        let zero = one(paired(&[(0.0, 1.0), (1.0, 1.0)]));
+        assert_eq!(zero.relation, Relation::Nothing, "a ratio needs positive figures");
+    }
+
+    #[test]
+    fn a_wide_interval_excludes_a_factor_and_not_hundreds_of_percent() {
+        let wild = one(paired(&[(100.0, 100.0), (250.0, 100.0), (50.0, 100.0)]));
+        assert!(wild.text("A", "B", "").contains("a factor above"), "{}", wild.text("A", "B", ""));
+    }
+
+    #[test]
+    fn what_the_figures_cant_resolve_is_no_difference() {
+        let steady = |resolution| Rivals { figures: Figures::Paired(vec![(1001.0, 1000.0); 5]), resolution };
+        assert_eq!(one(steady(0.0)).relation, Relation::Apart);
+        let told = one(steady(0.002));
+        assert_eq!(told.relation, Relation::NotApart);
+        assert!(told.excluded().is_some_and(|x| x > 0.002 && x < 0.004));
+    }
+
+    #[test]
+    fn a_family_asks_for_more_and_a_stop_rule_too() {
+        let seen = paired(&[(1.02, 1.0), (1.035, 1.0), (1.012, 1.0), (1.04, 1.0), (1.03, 1.0)]);
+        let noise = paired(&[(1.01, 1.0), (0.99, 1.0), (1.0, 1.0), (1.02, 1.0), (0.98, 1.0)]);
+        assert_eq!(one(seen.clone()).relation, Relation::Apart);
+        let mut all = vec![seen.clone()];
+        all.extend(std::iter::repeat_n(noise, 20));
+        let told = family(&all, &LEVEL);
+        assert!(told.iter().all(|t| t.relation == Relation::NotApart));
+        let looked = Level { each: 0.975, ..LEVEL };
+        let wider = family(std::slice::from_ref(&seen), &looked).remove(0).view().unwrap();
+        let plain = one(seen).view().unwrap();
+        assert!(wider.low < plain.low && wider.confidence == 0.95);
+    }
+
+    #[test]
+    fn runs_are_compared_unpaired_and_outliers_cut_where_asked() {
+        let apart = Rivals {
+            figures: Figures::Apart(vec![110.0, 111.0, 109.0], vec![100.0, 101.0, 99.0, 100.0]),
+            resolution: 0.0,
+        };
+        assert_eq!(one(apart).relation, Relation::Apart);
+        let mut pairs = vec![(1.0, 1.0); 11];
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            pair.0 += 0.001 * i as f64;
+        }
+        pairs[0].0 = 40.0;
+        let trimmed = family(&[paired(&pairs)], &Level { trim: Some(0.1), ..LEVEL }).remove(0);
+        assert!(trimmed.excluded().is_some_and(|x| x < 0.02), "{trimmed:?}");
+        assert!(one(paired(&pairs)).excluded().is_some_and(|x| x > 1.0));
+    }
+}
