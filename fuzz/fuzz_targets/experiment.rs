@@ -15,7 +15,10 @@ fn parsed(bytes: &[u8], set: &BTreeMap<String, String>) -> Result<Loaded, LoadEr
 
 fn check_plan(plan: &Plan) {
     assert!(!plan.cells.is_empty() && plan.cells.len() <= 100_000);
-    assert!(forecast(plan).seconds.is_finite());
+    let forecast = forecast(plan);
+    assert!(forecast.seconds.is_finite() && forecast.most.seconds.is_finite());
+    assert!(forecast.least.is_none_or(|least| least.seconds <= forecast.most.seconds));
+    assert!(plan.derived.iter().flat_map(|one| one.cells.values()).all(|formula| formula.factor.is_finite()));
     let mut cells = order(plan, 1);
     cells.sort_unstable();
     assert!(cells.iter().copied().eq(0..plan.cells.len()));

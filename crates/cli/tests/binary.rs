@@ -237,6 +237,8 @@ fn plan_tells_matrix_order_and_cost_and_changes_nothing() {
         "Forecast",
         "needs root",
         "of space",
+        "is within ±5 %",
+        "72 to 240 trials: 12 cells x 6 to 20 rounds",
         "vol[0] to vol[3]",
     ] {
         assert!(plan.out.contains(word), "{word}: {}", plan.out);
@@ -246,7 +248,10 @@ fn plan_tells_matrix_order_and_cost_and_changes_nothing() {
 
     let json = home.diskproof(&["plan", "my.yaml", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(document["order"].as_array().unwrap().len(), 5);
+    assert_eq!(document["order"].as_array().unwrap().len(), 20);
+    let forecast = &document["forecast"];
+    assert_eq!([&forecast["least"]["rounds"], &forecast["most"]["rounds"]], [6, 20]);
+    assert!(forecast["least"]["seconds"].as_f64() < forecast["most"]["seconds"].as_f64(), "{forecast}");
     let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["my.yaml"]);
 }

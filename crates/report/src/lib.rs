@@ -22,5 +22,5 @@ pub use agreement::agreement;
 pub use comparison::comparison;
 pub use csv::csv;
 pub use json::{comparison_json, comparison_schema, json, schema};
-pub use plan::{Forecast, PlanCell, PlanView, plan};
+pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
 pub use terminal::terminal;

@@ -21,15 +21,34 @@ pub struct PlanCell {
     pub asks: String,
 }
 
-/// What a run would cost.
+/// What some rounds of a run take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Takes {
+    /// Rounds.
+    pub rounds: u32,
+    /// Trials.
+    pub trials: u64,
+    /// Seconds, providing the volumes included.
+    pub seconds: f64,
+    /// Bytes written, providing the volumes and laying out included.
+    pub bytes_written: u64,
+    /// Money for all volumes in that time, if any has a price.
+    pub cost: Option<f64>,
+}
+
+/// What a run would take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// Trials in all.
-    pub trials: u64,
-    /// Seconds in all.
-    pub seconds: f64,
-    /// Bytes written in all, laying out included.
-    pub bytes_written: u64,
+    /// If it may end by itself: what it takes until then at least.
+    pub least: Option<Takes>,
+    /// What all rounds take that there may be.
+    pub most: Takes,
+    /// When it ends by itself, in a sentence.
+    pub until: Option<String>,
+    /// The budget that ends it before, in a sentence.
+    pub spent: Option<String>,
+    /// Name of the money.
+    pub currency: Option<String>,
     /// The most space taken at once, in bytes.
     pub space_bytes: u64,
     /// Whether the node needs root.
@@ -49,8 +68,6 @@ pub struct PlanView {
     pub cells: Vec<PlanCell>,
     /// For the first round: indices into `cells`, in the order they would be measured.
     pub first_round: Vec<usize>,
-    /// Rounds planned.
-    pub rounds: u32,
     /// Seed of the order.
     pub seed: u64,
     /// What it would cost.
@@ -79,16 +96,55 @@ pub fn plan(view: &PlanView, width: usize, colour: bool) -> String {
     let order: Vec<String> = view.first_round.iter().take(MOST_CELLS).map(|i| (i + 1).to_string()).collect();
     let more = if view.first_round.len() > MOST_CELLS { " ..." } else { "" };
     let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Forecast"));
-    let forecast = &view.forecast;
     out.push_str(&fill("  ", &format!("round 1 (seed {}): {}{more}", view.seed, order.join(" ")), width));
-    let rounds = if view.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", view.rounds) };
-    let _ = writeln!(out, "  {} trials: {} cells x {rounds}", forecast.trials, view.cells.len());
-    let _ = writeln!(out, "  about {}", Seconds(forecast.seconds));
-    let _ = writeln!(out, "  about {} written", Bytes(forecast.bytes_written));
+    out.push_str(&forecast(&view.forecast, view.cells.len(), width));
+    out
+}
+
+fn forecast(forecast: &Forecast, cells: usize, width: usize) -> String {
+    let mut out = String::new();
+    if let Some(until) = &forecast.until {
+        out.push_str(&fill("  ", until, width));
+    }
+    let range = |show: &dyn Fn(&Takes) -> String| {
+        let most = show(&forecast.most);
+        let least = forecast.least.as_ref().map(show).filter(|least| *least != most);
+        least.map_or(most.clone(), |least| format!("{least} to {most}"))
+    };
+    let rounds = range(&|takes| takes.rounds.to_string());
+    let plural = if rounds == "1" { "" } else { "s" };
+    let trials = range(&|takes| takes.trials.to_string());
+    let _ = writeln!(out, "  {trials} trials: {cells} cells x {rounds} round{plural}");
+    let _ = writeln!(out, "  about {}", range(&|takes| Seconds(takes.seconds).to_string()));
+    if let Some(spent) = &forecast.spent {
+        out.push_str(&fill("  ", spent, width));
+    }
+    let _ = writeln!(out, "  about {} written", range(&|takes| Bytes(takes.bytes_written).to_string()));
+    if forecast.most.cost.is_some() {
+        let currency = forecast.currency.as_deref();
+        let cost = range(&|takes| money(takes.cost.unwrap_or_default(), None));
+        let _ = writeln!(
+            out,
+            "  about {cost}{} for the volumes",
+            currency.map(|c| format!(" {c}")).unwrap_or(" of money".to_owned())
+        );
+    }
     let _ = writeln!(out, "  {} of space", Bytes(forecast.space_bytes));
     let root = if forecast.needs_root { "root, or sudo" } else { "no root" };
     let _ = writeln!(out, "  needs {root}");
     out
+}
+
+/// An amount of money: two decimals, and more where two digits would not be seen otherwise.
+#[must_use]
+pub fn money(amount: f64, currency: Option<&str>) -> String {
+    let mut decimals = 2;
+    while decimals < 9 && amount > 0.0 && amount * 10_f64.powi(decimals) < 9.95 {
+        decimals += 1;
+    }
+    let decimals = usize::try_from(decimals).unwrap_or(2);
+    let currency = currency.map(|name| format!(" {name}")).unwrap_or_default();
+    format!("{amount:.decimals$}{currency}")
 }
 
 fn cells(view: &PlanView, width: usize) -> String {
@@ -105,7 +161,7 @@ fn cells(view: &PlanView, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Forecast, PlanCell, PlanView, plan};
+    use super::{Forecast, PlanCell, PlanView, Takes, forecast, money, plan};
 
     #[test]
     fn a_plan_at_80() {
@@ -124,16 +180,51 @@ mod tests {
                 cell(1, "randrw-16k", "randrw 50/50, 16 KiB, depth 64, direct"),
             ],
             first_round: vec![2, 0, 1],
-            rounds: 3,
             seed: 7,
             forecast: Forecast {
-                trials: 9,
-                seconds: 254.0,
-                bytes_written: 7 << 30,
+                least: None,
+                most: takes(3, 254.0, None),
+                until: None,
+                spent: None,
+                currency: None,
                 space_bytes: 4 << 30,
                 needs_root: true,
             },
         };
         insta::assert_snapshot!(plan(&view, 80, false));
+    }
+    fn takes(rounds: u32, seconds: f64, cost: Option<f64>) -> Takes {
+        Takes {
+            rounds,
+            trials: u64::from(rounds) * 3,
+            seconds,
+            bytes_written: (4 << 30) + u64::from(rounds) * (1 << 30),
+            cost,
+        }
+    }
+
+    #[test]
+    fn a_run_that_may_end_by_itself_has_ranges() {
+        let until = "until every cell's interval of iops is within ±5 % (95 % confidence); looked at after 6 rounds and after \
+                     each one more";
+        let view = Forecast {
+            least: Some(takes(6, 720.0, Some(0.0158))),
+            most: takes(30, 3720.0, Some(0.113)),
+            until: Some(until.to_owned()),
+            spent: Some("at most 1 h 0 min by the budget: enough for about 29 rounds".to_owned()),
+            currency: Some("EUR".to_owned()),
+            space_bytes: 4 << 30,
+            needs_root: true,
+        };
+        insta::assert_snapshot!(forecast(&view, 3, 80));
+    }
+
+    #[test]
+    fn money_keeps_two_digits() {
+        let shown =
+            [5.0, 0.5, 0.113, 0.0158, 0.000_123, 1234.5, 0.0].map(|amount| money(amount, Some("EUR")));
+        let expected =
+            ["5.00 EUR", "0.50 EUR", "0.11 EUR", "0.016 EUR", "0.00012 EUR", "1234.50 EUR", "0.00 EUR"];
+        assert_eq!(shown, expected);
     }
 }

@@ -13,7 +13,7 @@ use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::EXPECTATION;
 use record::id::CellId;
-use record::plan::{Cell, Expectation};
+use record::plan::{Cell, Derived, Expectation};
 use std::collections::BTreeMap;
 
 /// What one expected value costs at least, in units of [`MAX_WORK`].
@@ -24,6 +24,7 @@ pub(crate) fn read(
     node: Option<&Node>,
     matrix: &Matrix,
     metrics: &[&str],
+    derived: &[Derived],
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Expectation> {
@@ -39,7 +40,10 @@ pub(crate) fn read(
         return Vec::new();
     }
     let mut left = MAX_WORK;
-    nodes.iter().filter_map(|node| one(node, matrix, metrics, &mut left, scope, problems)).collect()
+    nodes
+        .iter()
+        .filter_map(|node| one(node, matrix, (metrics, derived), &mut left, scope, problems))
+        .collect()
 }
 
 fn too_many(node: &Node, cells: usize, problems: &mut Problems<'_>) {
@@ -51,7 +55,7 @@ fn too_many(node: &Node, cells: usize, problems: &mut Problems<'_>) {
 fn one(
     node: &Node,
     matrix: &Matrix,
-    metrics: &[&str],
+    (metrics, derived): (&[&str], &[Derived]),
     left: &mut u128,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
@@ -83,11 +87,17 @@ fn one(
         .filter(|cell| {
             let about =
                 About { stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
-            only.as_ref().is_none_or(|rule| rule.matches(&about))
+            has(cell, of, derived) && only.as_ref().is_none_or(|rule| rule.matches(&about))
         })
         .collect();
     let values = values(is, expression, &spoken_of, &matrix.factors, scope, problems)?;
     Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
+}
+
+/// Whether a cell has a metric, as far as it is derived.
+fn has(cell: &Cell, of: Option<&str>, derived: &[Derived]) -> bool {
+    let one = derived.iter().find(|one| Some(one.name.as_str()) == of);
+    one.is_none_or(|one| one.cells.contains_key(&cell.id))
 }
 
 /// The expected value of every cell that has the factors the expression mentions.

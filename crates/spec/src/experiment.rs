@@ -2,13 +2,13 @@
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
-use crate::metric::METRICS;
+use crate::measure::Rest;
 use crate::parameter::{self, Parameter};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{expect, matrix, measure, value};
+use crate::{derive, expect, matrix, measure, price, value};
 use record::plan::Plan;
 use record::version::FormatVersion;
 use std::collections::BTreeMap;
@@ -48,9 +48,19 @@ pub(crate) fn read(
     let question = fields.get("question").and_then(|node| value::raw(node, "a sentence", problems));
     let question = question.map(|text| printable(text.trim(), 1000));
     let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=MAX_SEED, &scope, problems));
-    let measure = measure::read(fields.get("measure"), METRICS, &scope, problems);
+    let metrics = derive::metrics(fields.get("derive"));
+    let measure = measure::read(fields.get("measure"), &metrics, &scope, problems);
+    let currency = fields.get("currency").and_then(|node| price::currency(node, problems));
     let matrix = matrix::read(&fields, base_dir, &scope, problems);
-    let expectations = expect::read(fields.get("expect"), &matrix, METRICS, &scope, problems);
+    let derived = derive::read(fields.get("derive"), &matrix, &scope, problems);
+    let expectations = expect::read(fields.get("expect"), &matrix, &metrics, &derived, &scope, problems);
+    let prices = price::of_plan(currency, &matrix);
+    if let Some(cells) = &matrix.cells {
+        price::check(&fields, &prices, problems);
+        if let Some(node) = fields.get("measure") {
+            measure::check(node, &measure, &Rest { cells, derived: &derived, prices: &prices }, problems);
+        }
+    }
     match (experiment, matrix.cells, problems.none()) {
         (Some(experiment), Some(cells), true) => Outcome::Plan(Box::new(Plan {
             format: FormatVersion::RECORD,
@@ -62,8 +72,8 @@ pub(crate) fn read(
             expectations,
             source: text.to_owned(),
             seed: seed.unwrap_or(0),
-            prices: record::plan::Prices::default(),
-            derived: Vec::new(),
+            prices,
+            derived,
         })),
         _ => Outcome::Wrong,
     }

@@ -7,8 +7,44 @@ use crate::quantity::{Wrong, amount};
 /// What is said of `x / 0`.
 pub(crate) const DIVISION_BY_ZERO: &str = "a division by zero";
 
+/// What an expression is made of.
+pub(crate) trait Operand: Sized {
+    /// A number that is written out.
+    fn number(number: Number) -> Self;
+    fn add(self, other: Self) -> Result<Self, Wrong>;
+    fn negate(self) -> Result<Self, Wrong>;
+    fn multiply(self, other: Self) -> Result<Self, Wrong>;
+    /// [`DIVISION_BY_ZERO`] when `other` is zero.
+    fn divide(self, other: Self) -> Result<Self, Wrong>;
+}
+
+impl Operand for Number {
+    fn number(number: Number) -> Self {
+        number
+    }
+
+    fn add(self, other: Self) -> Result<Self, Wrong> {
+        Self::add(self, other).ok_or_else(overflow)
+    }
+
+    fn negate(self) -> Result<Self, Wrong> {
+        Self::negate(self).ok_or_else(overflow)
+    }
+
+    fn multiply(self, other: Self) -> Result<Self, Wrong> {
+        Self::multiply(self, other).ok_or_else(overflow)
+    }
+
+    fn divide(self, other: Self) -> Result<Self, Wrong> {
+        if other.is_zero() {
+            return Err(Wrong::new(DIVISION_BY_ZERO));
+        }
+        Self::divide(self, other).ok_or_else(overflow)
+    }
+}
+
 /// Gives the value of a name.
-pub(crate) type Lookup<'a> = &'a mut dyn FnMut(&str) -> Result<Number, Wrong>;
+pub(crate) type Lookup<'a, V> = &'a mut dyn FnMut(&str) -> Result<V, Wrong>;
 
 /// Whether a text can be a name of a factor or parameter: a letter, then letters, digits and `_`.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -18,7 +54,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// Evaluates an expression.
-pub(crate) fn evaluate(text: &str, lookup: Lookup<'_>) -> Result<Number, Wrong> {
+pub(crate) fn evaluate<V: Operand>(text: &str, lookup: Lookup<'_, V>) -> Result<V, Wrong> {
     if text.len() > MAX_EXPRESSION {
         return Err(Wrong::new(format!("an expression longer than {MAX_EXPRESSION} bytes")));
     }
@@ -34,17 +70,17 @@ pub(crate) fn evaluate(text: &str, lookup: Lookup<'_>) -> Result<Number, Wrong> 
     }
 }
 
-struct Evaluator<'t, 'l> {
+struct Evaluator<'t, 'l, V> {
     rest: &'t str,
     depth: usize,
-    lookup: Lookup<'l>,
+    lookup: Lookup<'l, V>,
 }
 
 fn overflow() -> Wrong {
     Wrong::new("the result is too large")
 }
 
-impl Evaluator<'_, '_> {
+impl<V: Operand> Evaluator<'_, '_, V> {
     fn eat(&mut self, c: char) -> bool {
         match self.rest.strip_prefix(c) {
             Some(rest) => {
@@ -55,47 +91,42 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn sum(&mut self) -> Result<Number, Wrong> {
+    fn sum(&mut self) -> Result<V, Wrong> {
         let mut value = self.product()?;
         loop {
             if self.eat('+') {
-                value = value.add(self.product()?).ok_or_else(overflow)?;
+                value = value.add(self.product()?)?;
             } else if self.eat('-') {
-                let right = self.product()?.negate().ok_or_else(overflow)?;
-                value = value.add(right).ok_or_else(overflow)?;
+                value = value.add(self.product()?.negate()?)?;
             } else {
                 return Ok(value);
             }
         }
     }
 
-    fn product(&mut self) -> Result<Number, Wrong> {
+    fn product(&mut self) -> Result<V, Wrong> {
         let mut value = self.single()?;
         loop {
             if self.eat('*') {
-                value = value.multiply(self.single()?).ok_or_else(overflow)?;
+                value = value.multiply(self.single()?)?;
             } else if self.eat('/') {
-                let right = self.single()?;
-                if right.is_zero() {
-                    return Err(Wrong::new(DIVISION_BY_ZERO));
-                }
-                value = value.divide(right).ok_or_else(overflow)?;
+                value = value.divide(self.single()?)?;
             } else {
                 return Ok(value);
             }
         }
     }
 
-    fn single(&mut self) -> Result<Number, Wrong> {
+    fn single(&mut self) -> Result<V, Wrong> {
         let mut negative = false;
         while self.eat('-') {
             negative = !negative;
         }
         let value = if self.eat('(') { self.parenthesis()? } else { self.word()? };
-        if negative { value.negate().ok_or_else(overflow) } else { Ok(value) }
+        if negative { value.negate() } else { Ok(value) }
     }
 
-    fn parenthesis(&mut self) -> Result<Number, Wrong> {
+    fn parenthesis(&mut self) -> Result<V, Wrong> {
         self.depth += 1;
         if self.depth > MAX_EXPRESSION_DEPTH {
             return Err(Wrong::new(format!("parentheses nested deeper than {MAX_EXPRESSION_DEPTH}")));
@@ -105,7 +136,7 @@ impl Evaluator<'_, '_> {
         if self.eat(')') { Ok(value) } else { Err(Wrong::new("a `(` without its `)`")) }
     }
 
-    fn word(&mut self) -> Result<Number, Wrong> {
+    fn word(&mut self) -> Result<V, Wrong> {
         let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let end = self.rest.find(|c: char| !part(c)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -120,7 +151,7 @@ impl Evaluator<'_, '_> {
         }
         self.rest = rest.trim_start();
         if let Some(number) = amount(word) {
-            return number;
+            return number.map(V::number);
         }
         if is_name(word) {
             return (self.lookup)(word);

@@ -1,7 +1,7 @@
 //! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
 
 use crate::pace;
-use record::plan::{Cell, Plan};
+use record::plan::{Cell, Measure, Plan};
 use record::stack::{Layer, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{EngineKind, Layout};
@@ -27,16 +27,22 @@ pub const FIRST_LOOK: u32 = 6;
 /// What a plan will take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// The whole run, or the time budget when that is less.
+    /// The whole run: all rounds there may be, or as long as the budgets allow.
     pub seconds: f64,
     /// Providing the volumes, once.
     pub provide_seconds: f64,
-    /// One trial of each cell, in the order of the plan's cells.
+    /// One trial of each cell, in the order of the plan's cells, of the least length.
     pub seconds_per_trial: Vec<f64>,
-    /// Trials in all.
+    /// Trials in all rounds.
     pub trials: u64,
-    /// Bytes written to the volumes' storage: backing files, data sets, the workloads' own writes.
+    /// Bytes written to the volumes' storage in all rounds: backing files, data sets, the workloads' own writes.
     pub bytes_written: u64,
+    /// All rounds there may be, whatever the budgets allow.
+    pub most: Takes,
+    /// Up to where `until` can end the run at the earliest, or a budget before that; `None` without `until`.
+    pub least: Option<Takes>,
+    /// The budget that is spent first, if one is spent before all rounds are made.
+    pub spent: Option<Spent>,
     /// Most space taken at any time beside real disks: backing files, and data in lent directories.
     pub space_bytes: u64,
     /// Whether the node needs root.
@@ -45,47 +51,157 @@ pub struct Forecast {
     pub needs_tools: Vec<String>,
 }
 
+/// What some rounds take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Takes {
+    /// Rounds begun.
+    pub rounds: u32,
+    /// Trials.
+    pub trials: u64,
+    /// Providing the volumes included.
+    pub seconds: f64,
+    /// Providing the volumes included.
+    pub bytes_written: u64,
+    /// Money for all volumes in that time; `None`: none of them has a price.
+    pub cost: Option<f64>,
+}
+
+/// A budget that is spent before all rounds are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spent {
+    /// Which.
+    pub budget: Budget,
+    /// Rounds it suffices for, the last one perhaps in part.
+    pub rounds: f64,
+}
+
+/// What may be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// Time.
+    Time,
+    /// Bytes written.
+    Written,
+    /// Money.
+    Cost,
+}
+
 /// Forecasts a plan.
 #[must_use]
 pub fn forecast(plan: &Plan) -> Forecast {
-    let volumes: BTreeMap<&str, &Volume> = plan
-        .cells
-        .iter()
-        .flat_map(|cell| &cell.stack.volumes)
-        .map(|volume| (volume.name.as_str(), volume))
-        .collect();
-    let mut provide_seconds = 0.0;
-    let mut backing_bytes = 0_u64;
-    let mut needs_root = false;
-    for volume in volumes.values() {
-        provide_seconds += VOLUME_SECONDS;
-        if let VolumeKind::Emulate { size_bytes, limits } = &volume.kind {
-            backing_bytes = backing_bytes.saturating_add(*size_bytes);
-            provide_seconds +=
-                float(*size_bytes) / LAYOUT_RATE + VERIFY_SECONDS * f64::from(limit_count(limits));
-        }
-        needs_root |= !matches!(volume.kind, VolumeKind::Directory { .. });
-    }
+    let provided = Provided::of(plan);
+    let shortest = Course::of(plan, &provided, plan.measure.trial_seconds);
+    let longest = match plan.measure.max_trial_seconds {
+        Some(seconds) => Course::of(plan, &provided, seconds),
+        None => shortest.clone(),
+    };
     let rounds = plan.measure.rounds;
-    let trials = (plan.cells.len() as u64).saturating_mul(u64::from(rounds));
-    let seconds_per_trial: Vec<f64> = plan.cells.iter().map(|cell| trial_seconds(plan, cell)).collect();
-    let all: f64 = provide_seconds + seconds_per_trial.iter().sum::<f64>() * f64::from(rounds);
-    let per_round: f64 = plan.cells.iter().map(|cell| trial_bytes(plan, cell)).sum();
-    let lent = plan
-        .cells
-        .iter()
-        .filter(|cell| in_directory(&cell.stack))
-        .map(|cell| cell.workload.data_bytes())
-        .max();
+    let most = longest.takes(f64::from(rounds));
+    let spent = longest.spent(&plan.measure).filter(|spent| spent.rounds < f64::from(rounds));
+    let least = plan.measure.until.as_ref().map(|_| {
+        let first_look = f64::from(rounds.min(FIRST_LOOK));
+        let affordable = shortest.spent(&plan.measure).map_or(first_look, |spent| spent.rounds);
+        shortest.takes(first_look.min(affordable))
+    });
+    let lent = plan.cells.iter().filter(|cell| in_directory(&cell.stack));
+    let lent = lent.map(|cell| cell.workload.data_bytes()).max();
     Forecast {
-        seconds: plan.measure.max_seconds.map_or(all, |most| all.min(most)),
-        provide_seconds,
-        seconds_per_trial,
-        trials,
-        bytes_written: backing_bytes.saturating_add(whole(per_round * f64::from(rounds))),
-        space_bytes: backing_bytes.saturating_add(lent.unwrap_or(0)),
-        needs_root,
-        needs_tools: tools(plan, needs_root),
+        seconds: spent.map_or(most.seconds, |spent| longest.takes(spent.rounds).seconds),
+        provide_seconds: provided.seconds,
+        seconds_per_trial: shortest.seconds_per_trial,
+        trials: most.trials,
+        bytes_written: most.bytes_written,
+        most,
+        least,
+        spent,
+        space_bytes: provided.bytes.saturating_add(lent.unwrap_or(0)),
+        needs_root: provided.needs_root,
+        needs_tools: tools(plan, provided.needs_root),
+    }
+}
+
+/// What providing the volumes takes, once.
+struct Provided {
+    seconds: f64,
+    bytes: u64,
+    needs_root: bool,
+}
+
+impl Provided {
+    fn of(plan: &Plan) -> Self {
+        let volumes: BTreeMap<&str, &Volume> = plan
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.stack.volumes)
+            .map(|volume| (volume.name.as_str(), volume))
+            .collect();
+        let mut provided = Self { seconds: 0.0, bytes: 0, needs_root: false };
+        for volume in volumes.values() {
+            provided.seconds += VOLUME_SECONDS;
+            if let VolumeKind::Emulate { size_bytes, limits } = &volume.kind {
+                provided.bytes = provided.bytes.saturating_add(*size_bytes);
+                provided.seconds +=
+                    float(*size_bytes) / LAYOUT_RATE + VERIFY_SECONDS * f64::from(limit_count(limits));
+            }
+            provided.needs_root |= !matches!(volume.kind, VolumeKind::Directory { .. });
+        }
+        provided
+    }
+}
+
+/// Rounds of trials of one length.
+#[derive(Clone)]
+struct Course {
+    seconds_per_trial: Vec<f64>,
+    round_seconds: f64,
+    round_bytes: f64,
+    provide_seconds: f64,
+    provide_bytes: u64,
+    /// Money per hour.
+    price: Option<f64>,
+}
+
+impl Course {
+    fn of(plan: &Plan, provided: &Provided, trial_seconds: f64) -> Self {
+        let measure = Measure { trial_seconds, ..plan.measure.clone() };
+        let seconds_per_trial: Vec<f64> =
+            plan.cells.iter().map(|cell| self::trial_seconds(cell, &measure)).collect();
+        let prices = &plan.prices.per_hour;
+        Self {
+            round_seconds: seconds_per_trial.iter().sum(),
+            round_bytes: plan.cells.iter().map(|cell| trial_bytes(cell, &measure)).sum(),
+            seconds_per_trial,
+            provide_seconds: provided.seconds,
+            provide_bytes: provided.bytes,
+            price: (!prices.is_empty()).then(|| prices.values().sum()),
+        }
+    }
+
+    fn takes(&self, rounds: f64) -> Takes {
+        let cells = self.seconds_per_trial.len() as u64;
+        let seconds = self.provide_seconds + self.round_seconds * rounds;
+        Takes {
+            rounds: u32::try_from(whole(rounds.ceil())).unwrap_or(u32::MAX),
+            trials: whole((float(cells) * rounds).ceil()),
+            seconds,
+            bytes_written: self.provide_bytes.saturating_add(whole(self.round_bytes * rounds)),
+            cost: self.price.map(|price| price * seconds / 3600.0),
+        }
+    }
+
+    /// The budget that is spent first, however many rounds that takes.
+    fn spent(&self, measure: &Measure) -> Option<Spent> {
+        let in_time = |seconds: f64| (seconds - self.provide_seconds).max(0.0) / self.round_seconds;
+        let paid = measure.max_cost.zip(self.price).map(|(most, price)| in_time(most / price * 3600.0));
+        let written = measure.max_written_bytes.map(|most| float(most) / self.round_bytes);
+        let each = [
+            (Budget::Time, measure.max_seconds.map(in_time)),
+            (Budget::Written, written.filter(|rounds| rounds.is_finite())),
+            (Budget::Cost, paid),
+        ];
+        each.into_iter()
+            .filter_map(|(budget, rounds)| Some(Spent { budget, rounds: rounds? }))
+            .min_by(|a, b| a.rounds.total_cmp(&b.rounds))
     }
 }
 
@@ -100,12 +216,12 @@ fn in_directory(stack: &Stack) -> bool {
     stack.volumes.iter().any(|volume| matches!(volume.kind, VolumeKind::Directory { .. }))
 }
 
-fn trial_seconds(plan: &Plan, cell: &Cell) -> f64 {
+fn trial_seconds(cell: &Cell, measure: &Measure) -> f64 {
     let mut layers = 0.0;
     for _ in &cell.stack.layers {
         layers += LAYER_SECONDS;
     }
-    TRIAL_SECONDS + layers + laid_out(cell) / LAYOUT_RATE + pace::seconds(cell, &plan.measure)
+    TRIAL_SECONDS + layers + laid_out(cell) / LAYOUT_RATE + pace::seconds(cell, measure)
 }
 
 /// Bytes written before the trial.
@@ -114,8 +230,8 @@ fn laid_out(cell: &Cell) -> f64 {
 }
 
 /// Bytes written in one trial, its preparation included.
-fn trial_bytes(plan: &Plan, cell: &Cell) -> f64 {
-    laid_out(cell) + pace::written(cell, &plan.measure)
+fn trial_bytes(cell: &Cell, measure: &Measure) -> f64 {
+    laid_out(cell) + pace::written(cell, measure)
 }
 
 fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
@@ -159,7 +275,7 @@ fn whole(x: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Forecast, forecast};
+    use super::{Budget, Forecast, forecast};
 
     fn of(rest: &str) -> Forecast {
         let text = format!("experiment: demo\n{rest}");
@@ -248,6 +364,64 @@ mod tests {
             "workloads: { r: { rw: read, size: 30m } }\nmeasure: { budget: { time: 30s, rounds: 100 } }\n";
         let forecast = of(&format!("{EMULATED}{rest}"));
         assert_eq!((forecast.seconds, forecast.trials), (30.0, 100));
+    }
+
+    #[test]
+    fn until_gives_a_range_from_the_first_look_to_all_rounds() {
+        let rest = "workloads: { r: { rw: randread, size: 30m } }\n\
+                    measure: { trial: 10s..60s, ramp: 5s, until: { interval: 5% }, budget: { rounds: 30 } }\n";
+        let forecast = of(&format!("{EMULATED}{rest}"));
+        let provide = 2.0 * (314_572_800.0 / 300e6 + 6.0 + 0.2);
+        let trial = 1.0 + 0.8 + 31_457_280.0 / 300e6 + 5.0;
+        let least = forecast.least.unwrap_or_else(|| panic!("no range"));
+        assert_eq!((least.rounds, least.trials, forecast.most.rounds, forecast.most.trials), (6, 6, 30, 30));
+        assert!((least.seconds - provide - 6.0 * (trial + 10.0)).abs() < 1e-6);
+        assert!((forecast.most.seconds - provide - 30.0 * (trial + 60.0)).abs() < 1e-6);
+        assert_eq!(least.bytes_written, 2 * 314_572_800 + 6 * 31_457_280);
+        assert_eq!((least.cost, forecast.spent, forecast.seconds), (None, None, forecast.most.seconds));
+    }
+
+    #[test]
+    fn the_budget_that_is_spent_first_is_named() {
+        // Rounds of 13 s that write 3 MB each; 0.36 an hour is 0.0001 a second.
+        let spent = |measure: &str| {
+            let forecast = of(&format!(
+                "volumes: {{ d: {{ directory: /tmp, price: 0.36/hour }} }}\nstacks: {{ d: {{}} }}\n\
+                 workloads: {{ a: {{ rw: read, size: 3m }} }}\nmeasure: {measure}\n"
+            ));
+            let rounds = |takes: &super::Takes| (takes.rounds, takes.trials);
+            (forecast.spent.map(|s| (s.budget, s.rounds.floor())), forecast.least.as_ref().map(rounds))
+        };
+        for (measure, expected) in [
+            ("{ rounds: 10 }", (None, None)),
+            ("{ rounds: 10, budget: { time: 1h, cost: 5, written: 1g } }", (None, None)),
+            (
+                "{ rounds: 10, budget: { time: 60s, cost: 5, written: 1g } }",
+                (Some((Budget::Time, 4.0)), None),
+            ),
+            (
+                "{ rounds: 10, budget: { time: 1h, cost: 0.01, written: 1g } }",
+                (Some((Budget::Cost, 7.0)), None),
+            ),
+            (
+                "{ rounds: 10, budget: { time: 60s, cost: 5, written: 7m } }",
+                (Some((Budget::Written, 2.0)), None),
+            ),
+            ("{ until: { interval: 5% }, budget: { time: 5m } }", (Some((Budget::Time, 23.0)), Some((6, 6)))),
+            ("{ until: { interval: 5% }, budget: { time: 30s } }", (Some((Budget::Time, 2.0)), Some((3, 3)))),
+            ("{ rounds: 4, until: { interval: 5% } }", (None, Some((4, 4)))),
+        ] {
+            assert_eq!(spent(measure), expected, "{measure}");
+        }
+    }
+
+    #[test]
+    fn money_is_the_price_of_all_volumes_for_the_time() {
+        let priced = EMULATED.replace("{ count: 2,", "{ count: 2, price: 7.3/month,");
+        let rest = "workloads: { r: { rw: randread, size: 30m } }\nmeasure: { rounds: 4 }\n";
+        let forecast = of(&format!("{priced}{rest}"));
+        let cost = forecast.most.cost.unwrap_or_else(|| panic!("no price"));
+        assert!((cost - 2.0 * 0.01 * forecast.seconds / 3600.0).abs() < 1e-9);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //! job files it names, and changes nothing.
 //!
 //! The way of a file: [`tree`] (bounded, every key and value with its place) -> parameters -> volumes, stacks, workloads
-//! (one per combination of levels) -> cells -> expectations -> plan. All that is wrong is gathered on the way and told
+//! (one per combination of levels) -> cells -> derived metrics -> expectations -> plan. All that is wrong is gathered on the way and told
 //! together, with line, column, what was expected and the way out.
 
 mod block_sizes;
 mod btrfs;
 mod cell;
 mod command;
+mod derive;
 mod diagnostic;
 mod distribution;
 mod expect;
@@ -20,6 +21,7 @@ mod filter;
 mod fio_lacks;
 mod fio_option;
 pub mod forecast;
+mod formula;
 mod jobfile;
 mod layer;
 pub mod limits;
@@ -34,6 +36,7 @@ mod options;
 mod order;
 mod pace;
 mod parameter;
+mod price;
 mod problems;
 mod quantity;
 mod schema;

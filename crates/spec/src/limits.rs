@@ -24,6 +24,8 @@ pub const MAX_PARAMETERS: usize = 64;
 pub const MAX_VOLUMES: usize = 256;
 /// Most entries of `expect`, `only` and `exclude`, each.
 pub const MAX_RULES: usize = 256;
+/// Most entries of `derive`.
+pub const MAX_DERIVED: usize = 32;
 /// Most work for rules and expectations: one unit is about a byte looked at, once per cell.
 pub const MAX_WORK: u128 = 100_000_000;
 /// Longest value of a parameter or level that is filled into a text, in bytes.

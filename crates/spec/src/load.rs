@@ -129,7 +129,7 @@ pub fn parse(
     match outcome {
         Outcome::Missing(parameters) => Err(LoadError::MissingParameters(parameters)),
         Outcome::Plan(plan) => {
-            let seeded = crate::tree::has_key(&root, "seed");
+            let seeded = crate::tree::find(&root, "seed").is_some();
             let notes = problems.finish().map_err(LoadError::Diagnostics)?;
             Ok(Loaded { plan: *plan, seeded, notes })
         }

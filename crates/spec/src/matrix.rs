@@ -5,6 +5,7 @@ use crate::factor::{combination, combinations};
 use crate::fields::{Fields, named};
 use crate::filter::{About, Rule, rules};
 use crate::limits::{MAX_CELLS, MAX_PLAN_BYTES, MAX_WORK};
+use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
@@ -23,6 +24,8 @@ pub(crate) struct Matrix {
     pub(crate) cells: Option<Vec<Cell>>,
     /// Names of all factors, as far as they could be read.
     pub(crate) factors: Vec<String>,
+    /// Money per hour of the volumes that have a price, by name.
+    pub(crate) prices: BTreeMap<String, Number>,
 }
 
 /// A stack or workload with its levels, and where to complain about it.
@@ -87,6 +90,7 @@ pub(crate) fn read(
     problems: &mut Problems<'_>,
 ) -> Matrix {
     let volumes = fields.get("volumes").map(|node| volume::read(node, base_dir, scope, problems));
+    let volumes = volumes.unwrap_or_default();
     let stacks: Vec<stack::Template<'_>> =
         entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
             .iter()
@@ -103,14 +107,19 @@ pub(crate) fn read(
     let few = count(fields, &stacks, &workloads, problems).is_some();
     let mut cells = None;
     if let (true, false) = (few, problems.full()) {
-        let built = stacks_of(&stacks, &volumes.unwrap_or_default(), scope, problems);
+        let built = stacks_of(&stacks, &volumes, scope, problems);
         let asked = workloads_of(&workloads, base_dir, scope, problems);
         if let (Some(rules), true) = (rules, problems.none()) {
             cells = check_weight(fields, &built, &asked, problems)
                 .and_then(|()| product(fields, &built, &asked, &rules, problems));
         }
     }
-    Matrix { cells, factors }
+    Matrix { cells, factors, prices: prices(&volumes) }
+}
+
+fn prices(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {
+    let priced = volumes.iter().filter_map(|entry| Some((entry, entry.price?)));
+    priced.flat_map(|(entry, price)| entry.volumes.iter().map(move |one| (one.name.clone(), price))).collect()
 }
 
 fn entries<'n>(node: Option<&'n Node>, expected: &str, problems: &mut Problems<'_>) -> &'n [(Key, Node)] {

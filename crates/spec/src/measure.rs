@@ -1,9 +1,14 @@
 //! How to measure: `measure`.
 
+mod check;
 mod rounds;
 mod until;
 
+pub(crate) use check::{Rest, check};
+
 use crate::fields::Fields;
+use crate::number::Number;
+use crate::price::money;
 use crate::problems::Problems;
 use crate::quantity::duration;
 use crate::scope::Scope;
@@ -143,12 +148,18 @@ fn trim(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f
 
 fn cost(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     const EXPECTED: &str =
-        "an amount of money above 0, in the unit of the volumes' `price`, e.g. `5` or `0.50`";
-    let amount = value::number(node, EXPECTED, scope, problems)?.to_f64();
-    if amount > 0.0 && amount <= 1e12 {
-        return Some(amount);
+        "an amount of money above 0, in the currency of the volumes' `price`, e.g. `5` or `0.50`";
+    let typed = value::text(node, EXPECTED, scope, problems)?;
+    match money(typed.trim(), scope).map(Number::to_f64) {
+        Ok(amount) if amount > 0.0 && amount <= 1e12 => return Some(amount),
+        Ok(_) => {
+            problems.add(node.span, format!("{} is out of range", node.kind())).expected(EXPECTED);
+        }
+        Err(why) => {
+            value::wrong(node, why, scope, problems);
+            problems.amend(node.span).expected(EXPECTED);
+        }
     }
-    problems.add(node.span, format!("{} is out of range", node.kind())).expected(EXPECTED);
     None
 }
 

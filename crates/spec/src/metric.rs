@@ -1,5 +1,8 @@
 //! Metrics by name.
 
+use crate::pace::options;
+use record::workload::{Rw, Workload};
+
 /// What is measured in every trial (docs/metrics.md).
 pub(crate) const METRICS: &[&str] = &[
     "iops",
@@ -27,3 +30,15 @@ pub(crate) const METRICS: &[&str] = &[
     "engine_cpu_per_io",
     "engine_instructions_per_io",
 ];
+
+/// Whether a workload has a metric: one that never reads has no rate of reads. A job file whose jobs aren't known may have any.
+pub(crate) fn had_by(metric: &str, workload: &Workload) -> bool {
+    let does: fn(Rw) -> bool = match metric.split_once('_') {
+        Some(("read", _)) => Rw::reads,
+        Some(("write", _)) => Rw::writes,
+        Some(("trim", _)) => Rw::trims,
+        _ => return true,
+    };
+    let jobs = options(&workload.ask);
+    jobs.is_empty() || jobs.iter().any(|options| does(options.rw))
+}

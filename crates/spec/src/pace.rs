@@ -23,7 +23,7 @@ pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
 }
 
 /// What is known of the load: the options, or those of each job of a file that could be read as options.
-fn options(ask: &Ask) -> Vec<&Options> {
+pub(crate) fn options(ask: &Ask) -> Vec<&Options> {
     match ask {
         Ask::Options(options) => vec![options],
         Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),

@@ -333,7 +333,8 @@ fn report(error: &ScanError, problems: &mut Problems<'_>) {
     problems.add(span, format!("this is not YAML: {message}")).help(help);
 }
 
-/// Whether a map has this key.
-pub(crate) fn has_key(node: &Node, name: &str) -> bool {
-    matches!(&node.value, Value::Map(entries) if entries.iter().any(|(key, _)| key.text == name))
+/// The value of a map's key.
+pub(crate) fn find<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
+    let Value::Map(entries) = &node.value else { return None };
+    entries.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
 }

@@ -102,6 +102,12 @@ pub(crate) static EXPERIMENT: Table = Table {
             "Leave out the cells that match one of these",
         ),
         key("measure", Shape::Map(&MEASURE), "How long, how often, how sure"),
+        key("currency", Shape::Text, "Name of the money of prices and budgets, e.g. EUR"),
+        key(
+            "derive",
+            Shape::MapOf(&Shape::Text),
+            "Metrics made of others, e.g. { iops_per_eur: iops / price_per_month }",
+        ),
         key("expect", Shape::ListOf(&Shape::Map(&EXPECTATION)), "What the results should be"),
     ],
     instead: &[
@@ -112,6 +118,8 @@ pub(crate) static EXPERIMENT: Table = Table {
         ("disks", "disks belong to a volume: `volumes: { vol: { disks: [...] } }`"),
         ("rounds", "write `measure: { rounds: ... }`"),
         ("include", "write `only:`"),
+        ("metrics", "write `derive:`"),
+        ("price", "a price stands with its volume: `volumes: { vol: { price: 8/month } }`"),
         ("targets", "experiments run on this machine for now"),
     ],
 };
@@ -151,6 +159,7 @@ pub(crate) static VOLUME: Table = Table {
             Shape::Texts,
             "Real disks, by their name in /dev/disk/by-id, claimed beforehand. Their content is lost",
         ),
+        key("price", Shape::Text, "What each of them costs: 8/month, 0.011/hour; also /day and /year"),
     ],
     instead: &[
         (
@@ -162,6 +171,8 @@ pub(crate) static VOLUME: Table = Table {
         ("path", "write `directory`"),
         ("loop", "write `emulate: { size: ... }`"),
         ("size", "write `emulate: { size: ... }`"),
+        ("cost", "write `price: 8/month`"),
+        ("currency", "`currency` stands at the top of the file"),
     ],
 };
 
@@ -548,7 +559,11 @@ pub(crate) static UNTIL: Table = Table {
             "Until every two cells of one workload are told apart, or shown to differ by less than this",
         ),
         key("confidence", Shape::Percent, "Confidence of every interval; 95% if not said"),
-        key("of", Shape::Text, "Metric; if not said bw for blocks of 128 KiB and more, else iops"),
+        key(
+            "of",
+            Shape::Text,
+            "Metric, or a derived one; if not said bw for blocks of 128 KiB and more, else iops",
+        ),
     ],
     instead: &[
         ("metric", "write `of`"),
@@ -586,7 +601,7 @@ pub(crate) static BUDGET: Table = Table {
 pub(crate) static EXPECTATION: Table = Table {
     what: "an expectation",
     keys: &[
-        needed("of", Shape::Text, "Metric, e.g. iops, read_iops, write_iops"),
+        needed("of", Shape::Text, "Metric, e.g. iops, read_iops, write_iops, or a derived one"),
         needed("is", Shape::Text, "Expected value: an expression over factors and parameters, e.g. 80 * n"),
         needed("within", Shape::Percent, "Allowed deviation, e.g. 5%"),
         key(

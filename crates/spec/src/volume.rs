@@ -3,12 +3,13 @@
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::MAX_VOLUMES;
+use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::Span;
 use crate::tree::{Key, Node};
-use crate::value;
 use crate::vocabulary::{EMULATE, VOLUME};
+use crate::{price, value};
 use record::quantity::Bytes;
 use record::volume::{Limits, Volume, VolumeKind};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// Empty when the entry is wrong, which was reported.
     pub(crate) volumes: Vec<Volume>,
+    /// Money per hour of each of them.
+    pub(crate) price: Option<Number>,
 }
 
 /// Reads `volumes`.
@@ -47,7 +50,7 @@ pub(crate) fn read(
             break;
         }
         // One that is wrong stays known by its name, so that stacks on it are not wrong as well.
-        let wrong = Entry { name: key.text.clone(), volumes: Vec::new() };
+        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), price: None };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
         if total > MAX_VOLUMES {
@@ -88,6 +91,7 @@ fn entry(
             "lend one directory per volume"
         });
     }
+    let price = fields.get("price").and_then(|node| price::read(node, scope, problems));
     let inner = fields.get(kind)?;
     let volumes = match *kind {
         "emulate" => emulated(&name, inner, fields.get("count"), scope, problems)?,
@@ -96,7 +100,7 @@ fn entry(
         }
         _ => real(&name, inner, disks, scope, problems)?,
     };
-    Some(Entry { name, volumes })
+    Some(Entry { name, volumes, price })
 }
 
 fn emulated(

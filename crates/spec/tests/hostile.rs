@@ -217,6 +217,66 @@ fn rules_and_expectations_do_not_multiply() {
 }
 
 #[test]
+fn derived_metrics_do_not_multiply() {
+    let levels = (0..20_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let many = format!(
+        "{VOLUMES}{STACKS}workloads: {{ \"r-{{i}}\": {{ with: {{ i: [{levels}] }}, rw: read, size: 1m }} }}\n"
+    );
+    let derive = |count: usize, expression: &str| {
+        let all: Vec<String> = (0..count).map(|i| format!("m{i}: {expression}")).collect();
+        format!("derive: {{ {} }}\n", all.join(", "))
+    };
+    let few = parsed(&format!("{many}{}", derive(2, "iops / (i + 1)"))).unwrap().plan;
+    assert_eq!((few.derived.len(), few.derived[1].cells.len()), (2, 20_000));
+    let text = format!("{many}{}", derive(32, "iops / (i + 1)"));
+    assert!(refusal(&text).contains("too many derived metrics for 20000 cells"));
+    let one = format!("{VOLUMES}{STACKS}{WORKLOADS}");
+    assert!(refusal(&format!("{one}{}", derive(33, "iops"))).contains("at most 32 are allowed"));
+    // Metrics multiplied as often as an expression is long.
+    let long = vec!["iops"; 190].join(" * ");
+    assert!(refusal(&format!("{one}{}", derive(1, &long[..900]))).contains("metrics above the line"));
+    let huge = ["9999999999999"; 4].join(" * ");
+    assert!(refusal(&format!("{one}{}", derive(1, &format!("iops * {huge}")))).contains("too large"));
+}
+
+#[test]
+fn prices_that_break_arithmetic_are_refused() {
+    let priced = |price: &str, rest: &str| {
+        format!(
+            "experiment: demo\nvolumes: {{ vol: {{ count: 4, emulate: {{ size: 1g }}, price: \"{price}\" }} }}\n{STACKS}{WORKLOADS}{rest}"
+        )
+    };
+    for price in [
+        "",
+        "/",
+        "/month",
+        "8/",
+        "-8/month",
+        "8//month",
+        "8/month/month",
+        "1e9/month",
+        "NaN/month",
+        "inf/hour",
+        "8k/month",
+        "(((8/month",
+        "99999999999999999999999999999/hour",
+        "0.0000000000000001/year",
+        "8 8/month",
+        "８/month",
+        "8/month\u{202e}",
+    ] {
+        assert!(!refusal(&priced(price, "")).is_empty(), "{price}");
+    }
+    // Sums of prices with as many digits as there may be.
+    let odd = "0.1234567890123456789012345678/year";
+    let outcome =
+        parsed(&priced(odd, "derive: { x: iops / (price_per_month * price_per_hour * price_per_month) }\n"));
+    if let Ok(loaded) = outcome {
+        assert!(loaded.plan.derived[0].cells.values().all(|formula| formula.factor.is_finite()));
+    }
+}
+
+#[test]
 fn chains_of_parameters_end() {
     let mut text = String::from("experiment: demo\nparameters:\n");
     for i in 0..63 {

@@ -1,7 +1,7 @@
 //! Properties that hold for any input.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use diskproof_spec::{LoadError, load, parse_bytes};
+use diskproof_spec::{LoadError, forecast, load, parse_bytes};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
 use proptest::prop_assert;
 use std::collections::BTreeMap;
@@ -74,6 +74,12 @@ fn word() -> impl Strategy<Value = Vec<u8>> {
             "fio",
             "layers",
             "is",
+            "until",
+            "told",
+            "8/month",
+            "5s..60s",
+            "iops / price_per_month",
+            "derive: { x: iops / n }\n",
         ])
         .prop_map(|text| text.as_bytes().to_vec()),
         any::<u8>().prop_map(|byte| vec![byte]),
@@ -126,6 +132,42 @@ proptest! {
     #[test]
     fn files_with_slips_are_read_or_refused(bytes in mutated()) {
         prop_assert!(outcome_is_sound(&bytes));
+    }
+
+    /// A derived metric's factor is what the arithmetic gives; formulas are finite and above 0.
+    #[test]
+    fn formulas_are_what_they_say(a in 1_u32..1000, b in 1_u32..1000, c in 1_u32..1000, price in 1_u32..10_000) {
+        let text = format!(
+            "experiment: x\nvolumes: {{ v: {{ count: 2, emulate: {{ size: 1g }}, price: {price}/month }} }}\n\
+             stacks: {{ s: {{ layers: [ btrfs: {{ on: v }} ] }} }}\nworkloads: {{ w: {{ rw: randread, size: 1m }} }}\n\
+             derive: {{ m: \"({a} * bw / {b} + bw * {c}) / (price_per_month * engine_cpu)\" }}\n"
+        );
+        let loaded = parse_bytes(text.as_bytes(), "x.yaml", Path::new("/"), &BTreeMap::new()).unwrap();
+        let formula = loaded.plan.derived[0].cells.values().next().unwrap();
+        let [a, b, c, price] = [a, b, c, price].map(f64::from);
+        let expected = (a / b + c) / (2.0 * price);
+        prop_assert!((formula.factor / expected - 1.0).abs() < 1e-12, "{} {expected}", formula.factor);
+        prop_assert!(formula.over.as_deref() == Some("bw") && formula.under.as_deref() == Some("engine_cpu"));
+    }
+
+    /// With `until` the range of a forecast never turns round, and budgets only shorten it.
+    #[test]
+    fn forecasts_have_a_least_and_a_most(rounds in 1_u32..200, seconds in 1_u32..100_000, mib in 1_u32..100_000, cells in 1_usize..5) {
+        let levels: Vec<String> = (0..cells).map(|i| i.to_string()).collect();
+        let text = format!(
+            "experiment: x\nvolumes: {{ v: {{ emulate: {{ size: 1g, iops: 100 }}, price: 1/hour }} }}\n\
+             stacks: {{ s: {{ layers: [ ext4 ] }} }}\n\
+             workloads: {{ w: {{ with: {{ i: [{}] }}, rw: randwrite, direct: 1, size: 16m }} }}\n\
+             measure: {{ trial: 1s..9s, until: {{ interval: 5% }}, budget: {{ rounds: {rounds}, time: {seconds}s, written: {mib}m }} }}\n",
+            levels.join(", ")
+        );
+        let loaded = parse_bytes(text.as_bytes(), "x.yaml", Path::new("/"), &BTreeMap::new()).unwrap();
+        let forecast = forecast(&loaded.plan);
+        let (least, most) = (forecast.least.unwrap(), forecast.most);
+        prop_assert!(least.rounds <= most.rounds && least.trials <= most.trials && most.rounds == rounds);
+        prop_assert!(least.seconds <= most.seconds && least.bytes_written <= most.bytes_written);
+        prop_assert!(least.cost.unwrap() <= most.cost.unwrap());
+        prop_assert!(forecast.seconds <= most.seconds + 1e-9 && forecast.spent.is_none_or(|spent| spent.rounds < f64::from(rounds)));
     }
 
     #[test]

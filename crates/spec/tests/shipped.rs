@@ -40,6 +40,17 @@ fn striped_volumes_has_eight_cells_and_their_expectations() {
 }
 
 #[test]
+fn iops_per_price_divides_by_the_price_of_all_volumes_of_a_stack() {
+    let Loaded { plan, notes, .. } = loaded("iops-per-price.yaml");
+    let derived = &plan.derived[0];
+    let factors: Vec<f64> = plan.cells.iter().map(|cell| derived.cells[&cell.id].factor).collect();
+    assert_eq!(factors, [1.0 / 4.0, 1.0 / 8.0, 1.0 / 14.0]);
+    let per_month: f64 = plan.prices.per_hour.values().map(|per_hour| per_hour * 730.0).sum();
+    assert!((per_month - 22.0).abs() < 1e-9, "{per_month}");
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
 fn compression_trap_crosses_layout_pattern_and_direct() {
     let Loaded { plan, notes, .. } = loaded("compression-trap.yaml");
     let names: Vec<&str> = plan.cells.iter().map(|cell| cell.workload.name.as_str()).collect();

@@ -1,17 +1,19 @@
 //! `diskproof plan FILE`: what a run would do. Changes nothing.
 
+mod forecast;
+
 use super::experiment;
 use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use record::plan::Plan;
+use record::plan::{Plan, Prices};
 use record::quantity::{Bytes, Seconds};
 use record::volume::{Volume, VolumeKind};
 use record::workload::{
     Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
 };
-use report::{PlanCell, PlanView};
+use report::{PlanCell, PlanView, money};
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -29,28 +31,19 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
 
 /// The plan with its forecast, and for every round the indices of the cells in the order they would be measured.
 fn document(plan: &Plan) -> serde_json::Value {
-    let forecast = spec::forecast(plan);
     let order: Vec<Vec<usize>> = (0..plan.measure.rounds).map(|round| spec::order(plan, round)).collect();
     serde_json::json!({
         "plan": plan,
-        "forecast": {
-            "trials": forecast.trials,
-            "seconds": forecast.seconds,
-            "bytes_written": forecast.bytes_written,
-            "space_bytes": forecast.space_bytes,
-            "needs_root": forecast.needs_root,
-            "needs_tools": forecast.needs_tools,
-        },
+        "forecast": forecast::document(&spec::forecast(plan)),
         "order": order,
     })
 }
 
 fn view(plan: &Plan) -> PlanView {
-    let forecast = spec::forecast(plan);
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: volumes(&run::controller::volumes_of(plan)),
+        volumes: volumes(&run::controller::volumes_of(plan), &plan.prices),
         cells: plan
             .cells
             .iter()
@@ -61,21 +54,18 @@ fn view(plan: &Plan) -> PlanView {
             })
             .collect(),
         first_round: spec::order(plan, 0),
-        rounds: plan.measure.rounds,
         seed: plan.seed,
-        forecast: report::Forecast {
-            trials: forecast.trials,
-            seconds: forecast.seconds,
-            bytes_written: forecast.bytes_written,
-            space_bytes: forecast.space_bytes,
-            needs_root: forecast.needs_root,
-        },
+        forecast: forecast::view(plan),
     }
 }
 
+/// As the experiment file counts them.
+const HOURS_PER_MONTH: f64 = 730.0;
+
 /// One sentence per kind of volume: neighbours that are alike share one.
-fn volumes(all: &[Volume]) -> Vec<String> {
-    let alike = all.chunk_by(|a, b| a.kind == b.kind);
+fn volumes(all: &[Volume], prices: &Prices) -> Vec<String> {
+    let price = |volume: &Volume| prices.per_hour.get(&volume.name);
+    let alike = all.chunk_by(|a, b| a.kind == b.kind && price(a) == price(b));
     alike
         .filter_map(|group| {
             let (first, last) = (group.first()?, group.last()?);
@@ -83,7 +73,11 @@ fn volumes(all: &[Volume]) -> Vec<String> {
                 1 => first.name.clone(),
                 _ => format!("{} to {}", first.name, last.name),
             };
-            Some(format!("{names}: {}", describe(&first.kind)))
+            let priced = price(first).map(|per_hour| {
+                let each = if group.len() > 1 { " each" } else { "" };
+                format!(", {} per month{each}", money(per_hour * HOURS_PER_MONTH, prices.currency.as_deref()))
+            });
+            Some(format!("{names}: {}{}", describe(&first.kind), priced.unwrap_or_default()))
         })
         .collect()
 }
@@ -191,6 +185,7 @@ fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::{options_in_words, volumes};
+    use record::plan::Prices;
     use record::volume::{Limits, Volume, VolumeKind};
     use record::workload::{Options, RateProcess, Rw, SizeShare};
 
@@ -227,9 +222,10 @@ mod tests {
             },
         };
         let all = [emulated("a[0]", Some(80)), emulated("a[1]", Some(80)), emulated("b", None)];
-        assert_eq!(
-            volumes(&all),
-            ["a[0] to a[1]: emulated, 1 GiB, 80 read IOPS", "b: emulated, 1 GiB, unlimited"]
-        );
+        let said = ["a[0] to a[1]: emulated, 1 GiB, 80 read IOPS", "b: emulated, 1 GiB, unlimited"];
+        assert_eq!(volumes(&all, &Prices::default()), said);
+        let per_hour = all.iter().take(2).map(|volume| (volume.name.clone(), 0.01)).collect();
+        let prices = Prices { currency: Some("EUR".to_owned()), per_hour };
+        assert_eq!(volumes(&all, &prices), [&format!("{}, 7.30 EUR per month each", said[0]), said[1]]);
     }
 }

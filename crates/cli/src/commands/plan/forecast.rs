@@ -1,0 +1,166 @@
+//! A forecast in words and as JSON.
+
+use record::plan::{Goal, Measure, Plan, Until};
+use record::quantity::{Bytes, Seconds};
+use report::money;
+use serde_json::{Value, json};
+use spec::forecast::{Budget, FIRST_LOOK, Spent, Takes};
+
+/// For programs.
+pub(super) fn document(forecast: &spec::Forecast) -> Value {
+    json!({
+        "trials": forecast.trials,
+        "seconds": forecast.seconds,
+        "bytes_written": forecast.bytes_written,
+        "least": forecast.least.as_ref().map(takes_document),
+        "most": takes_document(&forecast.most),
+        "spent": forecast.spent.map(|spent| json!({ "budget": name(spent.budget), "rounds": spent.rounds })),
+        "space_bytes": forecast.space_bytes,
+        "needs_root": forecast.needs_root,
+        "needs_tools": forecast.needs_tools,
+    })
+}
+
+fn takes_document(takes: &Takes) -> Value {
+    json!({
+        "rounds": takes.rounds,
+        "trials": takes.trials,
+        "seconds": takes.seconds,
+        "bytes_written": takes.bytes_written,
+        "cost": takes.cost,
+    })
+}
+
+fn name(budget: Budget) -> &'static str {
+    match budget {
+        Budget::Time => "time",
+        Budget::Written => "written",
+        Budget::Cost => "cost",
+    }
+}
+
+/// For people.
+pub(super) fn view(plan: &Plan) -> report::Forecast {
+    let forecast = spec::forecast(plan);
+    report::Forecast {
+        least: forecast.least.as_ref().map(takes),
+        most: takes(&forecast.most),
+        until: plan.measure.until.as_ref().map(|until| until_in_words(until, &plan.measure)),
+        spent: forecast.spent.map(|spent| spent_in_words(spent, plan)),
+        currency: plan.prices.currency.clone(),
+        space_bytes: forecast.space_bytes,
+        needs_root: forecast.needs_root,
+    }
+}
+
+fn takes(takes: &Takes) -> report::Takes {
+    report::Takes {
+        rounds: takes.rounds,
+        trials: takes.trials,
+        seconds: takes.seconds,
+        bytes_written: takes.bytes_written,
+        cost: takes.cost,
+    }
+}
+
+fn until_in_words(until: &Until, measure: &Measure) -> String {
+    let of = until.of.as_deref().unwrap_or("iops (bw from blocks of 128 KiB on)");
+    let goal = match until.goal {
+        Goal::Interval(x) => format!("every cell's interval of {of} is within ±{} %", percent(x)),
+        Goal::Ratios(x) => {
+            format!("every ratio of {of} between cells of a workload is within ±{} %", percent(x))
+        }
+        Goal::Told(x) => {
+            format!("all cells of a workload are told apart in {of}, or differ by less than {} %", percent(x))
+        }
+    };
+    let when = if measure.rounds < FIRST_LOOK {
+        "never looked at: too few rounds".to_owned()
+    } else {
+        format!("looked at after {FIRST_LOOK} rounds and after each one more")
+    };
+    format!("until {goal} ({} % confidence); {when}", percent(measure.confidence))
+}
+
+/// Two decimals at most.
+fn percent(share: f64) -> f64 {
+    (share * 1e4).round() / 100.0
+}
+
+fn spent_in_words(spent: Spent, plan: &Plan) -> String {
+    let measure = &plan.measure;
+    let most = match spent.budget {
+        Budget::Time => measure.max_seconds.map(|most| Seconds(most).to_string()),
+        Budget::Written => measure.max_written_bytes.map(|most| format!("{} written by trials", Bytes(most))),
+        Budget::Cost => measure.max_cost.map(|most| money(most, plan.prices.currency.as_deref())),
+    };
+    let whole = spent.rounds.floor();
+    let enough = if whole < 1.0 {
+        "not even enough for one round".to_owned()
+    } else {
+        format!("enough for about {whole} round{}", if whole < 2.0 { "" } else { "s" })
+    };
+    let unlooked = measure.until.is_some() && whole < f64::from(FIRST_LOOK.min(measure.rounds));
+    let early = if unlooked { ", spent before the first look" } else { "" };
+    format!("at most {} by the budget: {enough}{early}", most.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::view;
+    use record::plan::Plan;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    fn plan(measure: &str) -> Plan {
+        let text = format!(
+            "experiment: demo\ncurrency: EUR\nvolumes: {{ d: {{ directory: /tmp, price: 0.36/hour }} }}\n\
+             stacks: {{ d: {{}} }}\nworkloads: {{ r: {{ rw: randread, size: 3m }} }}\nmeasure: {measure}\n"
+        );
+        let loaded = spec::parse(&text, "demo.yaml", Path::new("/"), &BTreeMap::new());
+        loaded.unwrap_or_else(|error| panic!("{error}")).plan
+    }
+
+    #[test]
+    fn the_first_look_is_the_stop_rules() {
+        assert_eq!(spec::forecast::FIRST_LOOK, stats::StopRule::MIN_ROUNDS);
+    }
+
+    #[test]
+    fn a_budget_that_is_spent_first_is_said() {
+        // A trial takes 10 s of load, 2 s of ramp and a second of its own.
+        let said = |measure: &str| view(&plan(measure)).spent.unwrap_or_default();
+        assert_eq!(said("{ rounds: 5 }"), "");
+        assert_eq!(
+            said("{ rounds: 5, budget: { time: 40s } }"),
+            "at most 40 s by the budget: enough for about 3 rounds"
+        );
+        assert_eq!(
+            said("{ rounds: 5, budget: { written: 4m } }"),
+            "at most 4 MiB written by trials by the budget: enough for about 1 round"
+        );
+        assert_eq!(
+            said("{ rounds: 5, budget: { time: 5s } }"),
+            "at most 5.0 s by the budget: not even enough for one round"
+        );
+        assert_eq!(
+            said("{ until: { interval: 5% }, budget: { rounds: 9, time: 1h, cost: 0.0055 } }"),
+            "at most 0.0055 EUR by the budget: enough for about 4 rounds, spent before the first look"
+        );
+    }
+
+    #[test]
+    fn the_goal_is_said_with_its_confidence() {
+        let said = |measure: &str| view(&plan(measure)).until.unwrap_or_default();
+        assert_eq!(said("{ rounds: 5 }"), "");
+        assert_eq!(
+            said("{ until: { interval: 2.5%, of: read_bw, confidence: 99% } }"),
+            "until every cell's interval of read_bw is within ±2.5 % (99 % confidence); looked at after 6 rounds and after each one more"
+        );
+        assert_eq!(
+            said("{ rounds: 4, until: { interval: 5% } }"),
+            "until every cell's interval of iops (bw from blocks of 128 KiB on) is within ±5 % (95 % confidence); never looked at: too \
+             few rounds"
+        );
+    }
+}

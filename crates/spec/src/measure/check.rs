@@ -1,0 +1,84 @@
+//! What can be asked only when there are cells: have they the metric, is there anything to compare, what do they cost?
+
+use crate::diagnostic::printable;
+use crate::metric::had_by;
+use crate::problems::Problems;
+use crate::tree::{Node, find};
+use record::plan::{Cell, Derived, Goal, Measure, Prices, Until};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the rest of the file came to.
+pub(crate) struct Rest<'a> {
+    pub(crate) cells: &'a [Cell],
+    pub(crate) derived: &'a [Derived],
+    pub(crate) prices: &'a Prices,
+}
+
+/// Checks `measure` against the rest of the file.
+pub(crate) fn check(node: &Node, measure: &Measure, rest: &Rest<'_>, problems: &mut Problems<'_>) {
+    if let Some(cost) = find(node, "budget").and_then(|budget| find(budget, "cost")) {
+        prices(cost, rest, problems);
+    }
+    if let (Some(node), Some(until)) = (find(node, "until"), &measure.until) {
+        goal(node, until, rest, problems);
+    }
+}
+
+fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
+    if rest.prices.per_hour.is_empty() {
+        problems
+            .add(cost.span, "money can't be counted: no volume has a price")
+            .help("say what each volume costs: `vol: { price: 8/month, ... }`");
+        return;
+    }
+    let volumes = rest.cells.iter().flat_map(|cell| &cell.stack.volumes).map(|volume| volume.name.as_str());
+    let free: BTreeSet<&str> = volumes.filter(|name| !rest.prices.per_hour.contains_key(*name)).collect();
+    if !free.is_empty() {
+        let names = printable(&free.into_iter().collect::<Vec<_>>().join(", "), 100);
+        problems.note(cost.span, format!("volumes without a price count as free: {names}"));
+    }
+}
+
+fn goal(node: &Node, until: &Until, rest: &Rest<'_>, problems: &mut Problems<'_>) {
+    let of = until.of.as_deref().unwrap_or("iops");
+    let span = find(node, "of").unwrap_or(node).span;
+    let having: Vec<&Cell> = rest.cells.iter().filter(|cell| has(cell, of, rest.derived)).collect();
+    if having.is_empty() {
+        problems
+            .add(span, format!("no cell has `{of}`, so it can never be enough"))
+            .help("name a metric of what the workloads do: read_... of reads, write_... of writes, trim_... of trims");
+        return;
+    }
+    if having.len() < rest.cells.len() {
+        let without = rest.cells.len() - having.len();
+        problems.note(
+            span,
+            format!(
+                "{without} of {} cells have no `{of}`: they don't decide when it is enough",
+                rest.cells.len()
+            ),
+        );
+    }
+    let (Goal::Ratios(_) | Goal::Told(_)) = until.goal else { return };
+    let mut of_workload: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in &having {
+        *of_workload.entry(&cell.workload.name).or_default() += 1;
+    }
+    if of_workload.values().all(|cells| *cells < 2) {
+        problems
+            .add(node.span, "there is nothing to compare: no workload has two cells")
+            .expected("two stacks or more under one workload")
+            .help("`until: { interval: 5% }` asks about each cell by itself");
+    }
+}
+
+/// Whether a cell has a metric, measured or derived.
+fn has(cell: &Cell, of: &str, derived: &[Derived]) -> bool {
+    let had = |name: &str| had_by(name, &cell.workload);
+    match derived.iter().find(|one| one.name == of) {
+        Some(one) => one.cells.get(&cell.id).is_some_and(|formula| {
+            [&formula.over, &formula.under].into_iter().flatten().all(|name| had(name))
+        }),
+        None => had(of),
+    }
+}
