@@ -115,11 +115,14 @@ Examples:
 
 Ctrl-C ends the trial under way, undoes what was built and keeps what was measured.")]
     Run(RunArgs),
-    /// Go on with a run that was interrupted: only the missing trials are done
+    /// Go on with a run that was interrupted, or whose budget was spent: only the missing trials are done
     #[command(after_help = "\
 Examples:
   diskproof resume                 the latest run that isn't complete
-  diskproof resume 20261121-2014")]
+  diskproof resume 20261121-2014
+  diskproof resume latest --rounds 30    the budget of 12 rounds was spent before the answer was sure enough
+
+A run goes on as if it had not ended: the same order, the same seeds, the same rule of stopping.")]
     Resume(Resume),
     /// Show the answer of a run again
     #[command(after_help = "\
@@ -353,6 +356,18 @@ pub(crate) struct RunArgs {
 pub(crate) struct Resume {
     /// The run: its name or how it begins; default: the latest that isn't complete
     pub(crate) run: Option<String>,
+    /// Raise the budget of rounds, of a run that stops when it is enough (`measure: until`)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rounds: Option<u32>,
+    /// Raise the budget of time for the whole run, e.g. 2h
+    #[arg(long, value_name = "TIME", value_parser = spec::seconds)]
+    pub(crate) time: Option<f64>,
+    /// Raise the budget of bytes written by the whole run, e.g. 100g
+    #[arg(long, value_name = "SIZE", value_parser = spec::bytes)]
+    pub(crate) written: Option<u64>,
+    /// Raise the budget of money for the whole run
+    #[arg(long, value_name = "N")]
+    pub(crate) cost: Option<f64>,
     #[command(flatten)]
     pub(crate) events: Events,
 }

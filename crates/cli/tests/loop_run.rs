@@ -397,3 +397,80 @@ fn loop_without_root_only_lent_directories_are_measured() {
     assert_eq!(lent.code, 0, "{}\n{}", lent.out, lent.err);
     assert_eq!(std::fs::read_dir(lab.dir.join("lent")).unwrap().count(), 0);
 }
+
+/// A volume whose throttle leaves little to chance: sure within 10 % at the first look.
+const SURE: &str = r#"
+experiment: sure
+volumes: { vol: { emulate: { size: 300m, iops: 200 } } }
+stacks: { raw: { on: vol } }
+workloads: { randread: { rw: randread, bs: 16k, iodepth: 32, size: 48m, direct: 1 } }
+measure: { trial: 1s, ramp: 500ms, until: { interval: 10% }, budget: { rounds: 25 } }
+"#;
+
+/// From memory, and asked to be surer than six short trials can be.
+const UNSURE: &str = r#"
+experiment: unsure
+parameters: { dir: { help: a directory } }
+volumes: { lent: { directory: "{dir}" } }
+stacks: { directory: { on: lent } }
+workloads: { randread: { rw: randread, bs: 4k, size: 16m } }
+measure: { trial: 500ms, ramp: 0s, until: { interval: 0.01% }, budget: { rounds: 6 } }
+"#;
+
+#[test]
+fn loop_a_run_stops_when_it_is_sure_enough_also_when_it_was_interrupted() {
+    let Some(lab) = Lab::new("until") else { return };
+    std::fs::write(lab.dir.join("sure.yaml"), SURE).unwrap();
+    let mut running = lab.start(&["run", "sure.yaml"]);
+    running.until("trial_finished", 2);
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.wait().code, 130);
+    let resumed = lab.diskproof(&["resume", "--progress", "lines"]);
+    assert_eq!(resumed.code, 0, "{}\n{}", resumed.out, resumed.err);
+    assert!(resumed.err.contains("round 6 of at most 25: "), "{}", resumed.err);
+
+    let run = &lab.list()[0];
+    assert_eq!(run["stopped"]["reason"], "enough", "{run}");
+    let rounds = run["stopped"]["rounds"].as_u64().unwrap();
+    assert!((6..25).contains(&rounds), "{rounds}");
+    assert_eq!(trials(run).0, rounds);
+    let view = lab.export();
+    assert_eq!(view["reached"]["all"], true, "{}", view["reached"]);
+    let iops = &view["cells"][0]["metrics"]["iops"];
+    let (estimate, high) = (iops["estimate"].as_f64().unwrap(), iops["high"].as_f64().unwrap());
+    assert!((150.0..250.0).contains(&estimate) && high <= estimate * 1.1 + 1e-9, "{iops}");
+    assert!(resumed.out.contains("Precision: as asked"), "{}", resumed.out);
+    let again = lab.diskproof(&["resume", "latest"]);
+    assert!(again.err.contains("is complete"), "{}", again.err);
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn loop_a_spent_budget_of_rounds_says_what_is_missing_and_can_be_raised() {
+    let Some(lab) = Lab::new("budget") else { return };
+    std::fs::write(lab.dir.join("unsure.yaml"), UNSURE).unwrap();
+    let dir = format!("dir={}", lab.dir.join("lent").display());
+    let said = lab.diskproof(&["run", "unsure.yaml", "--set", &dir]);
+    assert_eq!(said.code, 0, "{}\n{}", said.out, said.err);
+    let reached = lab.export()["reached"].clone();
+    assert_eq!(reached["all"], false, "{reached}");
+    let text = reached["text"].as_str().unwrap();
+    assert!(text.starts_with("the budget of 6 rounds was spent: 1 of 1 cells is not known to"), "{text}");
+    assert!(reached["more_rounds"].as_u64() > Some(0) && said.out.contains("Precision: not as asked"));
+
+    let idle = lab.diskproof(&["resume", "latest"]);
+    assert_eq!(idle.code, 0);
+    assert!(idle.err.contains("--rounds N") && trials(&lab.list()[0]).0 == 6, "{}", idle.err);
+    assert_eq!(lab.diskproof(&["resume", "latest", "--rounds", "5"]).code, 2, "less than it was");
+    let raised = lab.diskproof(&["resume", "latest", "--rounds", "8"]);
+    assert_eq!(raised.code, 0, "{}\n{}", raised.out, raised.err);
+    assert_eq!(trials(&lab.list()[0]).0, 8);
+    let view = lab.export();
+    assert_eq!(view["measure"]["rounds"], 8);
+    assert!(
+        view["reached"]["text"].as_str().unwrap().starts_with("the budget of 8 rounds"),
+        "{}",
+        view["reached"]
+    );
+    lab.assert_nothing_left();
+}

@@ -53,6 +53,36 @@ pub enum Event {
         /// The record.
         record: Box<TrialRecord>,
     },
+    /// A round of a run that stops when it is enough has ended.
+    RoundFinished {
+        /// Rounds made.
+        rounds: u32,
+        /// The most there may be.
+        most_rounds: u32,
+        /// Figures or ratios that are asked for.
+        asked: u64,
+        /// Of these, not yet as asked.
+        open: u64,
+        /// The one that is farthest from it; `None` when none is open.
+        widest: Option<Widest>,
+        /// About how many more rounds it will take; `None` when none is open, or nobody can tell yet.
+        more_rounds: Option<u32>,
+    },
+    /// From now on the trials of a workload are longer than those of the pilot rounds, which no longer count.
+    LengthChosen {
+        /// Name of the workload.
+        workload: String,
+        /// Machine it runs on.
+        target: String,
+        /// Measured seconds of a trial so far.
+        pilot_seconds: f64,
+        /// Measured seconds from now on.
+        trial_seconds: f64,
+        /// About how many rounds of these it will take.
+        rounds: u32,
+        /// About how many rounds of the short ones it would have taken.
+        rounds_of_pilots: u32,
+    },
     /// Something the user should know now.
     Warning {
         /// In words.
@@ -63,6 +93,17 @@ pub enum Event {
         /// Why.
         stopped: Stopped,
     },
+}
+
+/// An interval that is wider than asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Widest {
+    /// The cell.
+    pub cell: CellId,
+    /// The cell that it is compared with; `None` when its own figure is asked for.
+    pub against: Option<CellId>,
+    /// Relative half-width, or the difference that isn't excluded; `None` when there is no interval yet.
+    pub width: Option<f64>,
 }
 
 /// Why a run ended.

@@ -295,7 +295,7 @@ pub struct TrialCount {
     pub done: u32,
     /// Failed.
     pub failed: u32,
-    /// Planned.
+    /// Planned; in a run that stops when it is enough, those that were made.
     pub planned: u32,
 }
 

@@ -12,6 +12,8 @@ pub mod finding;
 pub mod id;
 pub mod judged;
 pub mod latency;
+pub mod metric;
+pub mod pilot;
 pub mod plan;
 pub mod quantity;
 pub mod stack;

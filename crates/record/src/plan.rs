@@ -37,6 +37,20 @@ pub struct Plan {
     pub derived: Vec<Derived>,
 }
 
+impl Plan {
+    /// For each cell, the group of cells that it is compared with: those of one workload on one target.
+    #[must_use]
+    pub fn groups(&self) -> Vec<usize> {
+        let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut groups = Vec::with_capacity(self.cells.len());
+        for cell in &self.cells {
+            let next = known.len();
+            groups.push(*known.entry((&cell.target, &cell.workload.name)).or_insert(next));
+        }
+        groups
+    }
+}
+
 /// What volumes cost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prices {
@@ -136,6 +150,36 @@ pub enum Goal {
     Ratios(f64),
     /// Every two cells of one workload are told apart, or shown to be within a factor of 1 + x of each other.
     Told(f64),
+}
+
+/// Budgets of a run that were raised after it had begun; what is `None` stays as planned.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Raised {
+    /// The most rounds.
+    pub rounds: Option<u32>,
+    /// Wall-clock seconds for the whole run.
+    pub max_seconds: Option<f64>,
+    /// Bytes that the trials may write.
+    pub max_written_bytes: Option<u64>,
+    /// Money.
+    pub max_cost: Option<f64>,
+}
+
+impl Raised {
+    /// The budgets of a plan.
+    #[must_use]
+    pub fn of(measure: &Measure) -> Self {
+        let Measure { rounds, max_seconds, max_written_bytes, max_cost, .. } = *measure;
+        Self { rounds: Some(rounds), max_seconds, max_written_bytes, max_cost }
+    }
+
+    /// Puts the raised budgets in the place of the planned ones.
+    pub fn apply(&self, measure: &mut Measure) {
+        measure.rounds = self.rounds.unwrap_or(measure.rounds);
+        measure.max_seconds = self.max_seconds.or(measure.max_seconds);
+        measure.max_written_bytes = self.max_written_bytes.or(measure.max_written_bytes);
+        measure.max_cost = self.max_cost.or(measure.max_cost);
+    }
 }
 
 /// What the user expects of a metric.

@@ -3,6 +3,7 @@
 use crate::number;
 use record::event::Stopped;
 use record::judged::{Metric, RunView};
+use record::plan::Measure;
 use record::quantity::{Bytes, Seconds};
 use record::volume::VolumeFacts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +16,15 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     } else {
         String::new()
     };
+    let interval = if measure.until.is_some() {
+        "interval that allows for looking after every round"
+    } else {
+        "interval (Student's t)"
+    };
     let mut lines = vec![format!(
-        "± is the half-width of the {:.0} % interval (Student's t) over n trials of {}{ramp}; seed {}; {}.",
+        "± is the half-width of the {:.0} % {interval} over n trials of {}{ramp}; seed {}; {}.",
         measure.confidence * 100.0,
-        Seconds(measure.trial_seconds),
+        length(measure),
         view.seed,
         stopped(&view.stopped)
     )];
@@ -36,6 +42,15 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     lines.push(format!("Machine: {}.", machine(view)));
     lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));
     lines
+}
+
+/// How long trials were, or might have been chosen to be.
+fn length(measure: &Measure) -> String {
+    let shortest = Seconds(measure.trial_seconds);
+    match measure.max_trial_seconds {
+        Some(longest) => format!("{shortest} to {}", Seconds(longest)),
+        None => shortest.to_string(),
+    }
 }
 
 /// Which engines performed the load and what that cost, over all cells; `None` when nothing was performed.
@@ -161,7 +176,9 @@ fn machine(view: &RunView) -> String {
 mod tests {
     use super::lines;
     use crate::testing::{self, metric};
+    use record::event::Stopped;
     use record::judged::{Checked, RunView};
+    use record::plan::{Goal, Until};
 
     fn line(view: &RunView, begin: &str) -> Option<String> {
         lines(view).into_iter().find(|l| l.starts_with(begin))
@@ -180,6 +197,23 @@ mod tests {
             text,
             "Load by native-0.1.0, 2.13 us to 7.51 us of CPU per I/O, 265 instructions in user mode."
         );
+    }
+
+    #[test]
+    fn a_run_that_stopped_when_it_was_enough_says_which_interval_it_shows() {
+        let mut view = testing::striped();
+        assert!(
+            line(&view, "±").unwrap().contains("95 % interval (Student's t) over n trials of 20 s after")
+        );
+        view.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+        view.measure.max_trial_seconds = Some(60.0);
+        view.stopped = Stopped::Enough { rounds: 6 };
+        let text = line(&view, "±").unwrap();
+        assert!(
+            text.contains("allows for looking after every round over n trials of 20 s to 1 min 0 s"),
+            "{text}"
+        );
+        assert!(text.ends_with("stopped after 6 rounds: what was asked is reached."), "{text}");
     }
 
     #[test]

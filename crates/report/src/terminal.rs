@@ -40,6 +40,7 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
     out.push_str(&cells);
     let parts = [
         answers(view, width, paint),
+        reached(view, width, paint),
         expectations(&index, &shown, width, paint),
         caveats(&index, width, paint),
         leaves(&index, width, paint),
@@ -67,6 +68,14 @@ fn answers(view: &RunView, width: usize, paint: Paint) -> String {
         out.push_str(&fill("  ", &format!("{}: {}.", answer.workload, answer.text), width));
     }
     out
+}
+
+/// How far what was asked of the intervals was reached.
+fn reached(view: &RunView, width: usize, paint: Paint) -> String {
+    let Some(reached) = &view.reached else { return String::new() };
+    let (mark, tone) = if reached.all { ("as asked", Tone::Good) } else { ("not as asked", Tone::Warn) };
+    let head = format!("{} {}", paint.text(Tone::Heading, "Precision:"), paint.text(tone, mark));
+    format!("{head}\n{}", fill("  ", &format!("{}.", reached.text), width))
 }
 
 /// How many expectations were met, and those that need words: missed, open, or not in the table.
@@ -124,7 +133,7 @@ mod tests {
     use super::terminal;
     use crate::testing;
     use record::finding::{Claim, Severity};
-    use record::judged::{Checked, RunView};
+    use record::judged::{Checked, Reached, RunView};
     use record::workload::Rw;
 
     fn page(view: &RunView, width: usize) -> String {
@@ -156,6 +165,22 @@ mod tests {
             assert!(row.contains("~570,800"), "{width}: {row}");
             assert!(text.contains("NOT STORAGE"), "{width}");
         }
+    }
+
+    #[test]
+    fn what_was_asked_of_the_intervals_is_said_to_be_reached_or_not() {
+        let mut view = testing::striped();
+        assert!(!page(&view, 80).contains("Precision:"));
+        let text = "the budget of 12 rounds was spent: 2 of 9 cells are not known to ±5 % yet";
+        view.reached = Some(Reached {
+            all: false,
+            more_rounds: Some(7),
+            more_seconds: Some(840.0),
+            open: Vec::new(),
+            text: text.to_owned(),
+        });
+        let open = page(&view, 100);
+        assert!(open.contains(&format!("Precision: not as asked\n  {text}.\n")), "{open}");
     }
 
     #[test]

@@ -1,14 +1,16 @@
-//! The controller: which trial comes next, and what became of it. Needs no privileges.
+//! The controller: has a plan carried out by a node, and passes on what becomes of it. Needs no privileges.
 
 use crate::blame::Blame;
+use crate::ledger::Earlier;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use crate::rounds::{Hands, conduct};
 use record::event::{Event, Stopped};
-use record::id::{CellId, RunId, TrialId};
+use record::id::RunId;
 use record::plan::Plan;
-use record::trial::{Outcome, TrialRecord};
+use record::trial::TrialRecord;
 use record::volume::{Volume, VolumeKind};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,8 +23,8 @@ pub struct How {
     pub run: RunId,
     /// The command that starts a node.
     pub node_argv: Vec<OsString>,
-    /// Trials that an earlier sitting of this run has finished.
-    pub done: BTreeSet<TrialId>,
+    /// Trials that earlier sittings of this run have finished.
+    pub earlier: Earlier,
 }
 
 /// A run that could not go on.
@@ -73,9 +75,6 @@ impl RunError {
 /// A consumer of events. Returning an error ends the run; what was measured before stays.
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), SinkError> + 'a;
 
-/// How often a cell may fail before it is given up for the rest of the run.
-const MAX_FAILURES: u32 = 2;
-
 /// Carries out `plan` and returns why it stopped. Every finished trial has passed through `sink` before the next begins.
 ///
 /// `cancel` ends the trial under way, undoes, and returns [`Stopped::Interrupted`].
@@ -96,12 +95,13 @@ pub fn execute(
         forecast_seconds: forecast.seconds,
     })
     .map_err(RunError::Sink)?;
-    let mut session = Session { link: Link::start(&how.node_argv)?, cancel, told: false, sink };
+    let begun = Instant::now();
+    let mut session = Session { link: Link::start(&how.node_argv)?, begun, cancel, told: false, sink };
     let stopped = session.hello().and_then(|()| session.open(plan, &how.run)).and_then(|opened| {
         if !opened {
             return Ok(Stopped::Interrupted);
         }
-        let stopped = session.rounds(plan, &how.done);
+        let stopped = conduct(plan, &how.earlier, &mut session);
         let closed = session.close();
         stopped.and_then(|s| closed.map(|()| s))
     })?;
@@ -117,8 +117,13 @@ pub fn execute(
 /// When the node can't be started or fails.
 pub fn undo(node_argv: &[OsString], run: Option<RunId>) -> Result<(Vec<String>, bool), RunError> {
     let never = AtomicBool::new(false);
-    let mut session =
-        Session { link: Link::start(node_argv)?, cancel: &never, told: false, sink: &mut |_| Ok(()) };
+    let mut session = Session {
+        link: Link::start(node_argv)?,
+        begun: Instant::now(),
+        cancel: &never,
+        told: false,
+        sink: &mut |_| Ok(()),
+    };
     session.hello()?;
     match session.ask(&Request::Undo { run })? {
         Reply::Undone { lines, clean } => Ok((lines, clean)),
@@ -151,6 +156,7 @@ fn space_of(plan: &Plan) -> BTreeMap<String, u64> {
 
 struct Session<'a, 's> {
     link: Link,
+    begun: Instant,
     cancel: &'a AtomicBool,
     told: bool,
     sink: &'a mut Sink<'s>,
@@ -184,58 +190,6 @@ impl Session<'_, '_> {
         }
     }
 
-    fn rounds(&mut self, plan: &Plan, done: &BTreeSet<TrialId>) -> Result<Stopped, RunError> {
-        let begun = Instant::now();
-        let budget = plan.measure.max_seconds.map(Duration::from_secs_f64);
-        let mut failures: BTreeMap<CellId, u32> = BTreeMap::new();
-        let mut index = 0;
-        for round in 0..plan.measure.rounds {
-            for cell in spec::order(plan, round).into_iter().filter_map(|i| plan.cells.get(i)) {
-                let id = TrialId { cell: cell.id.clone(), round };
-                index += 1;
-                if done.contains(&id) || failures.get(&cell.id).is_some_and(|&n| n >= MAX_FAILURES) {
-                    continue;
-                }
-                if self.cancel.load(Ordering::Relaxed) {
-                    return Ok(Stopped::Interrupted);
-                }
-                if budget.is_some_and(|b| begun.elapsed() >= b) {
-                    return Ok(Stopped::TimeSpent);
-                }
-                let started = Event::TrialStarted { cell: cell.id.clone(), round, index: index - 1 };
-                (self.sink)(started).map_err(RunError::Sink)?;
-                let seed = spec::trial_seed(plan, &id);
-                let request = TrialRequest { id, cell: cell.clone(), measure: plan.measure.clone(), seed };
-                let Some(record) = self.trial(request)? else { return Ok(Stopped::Interrupted) };
-                self.count_failure(&record, &mut failures)?;
-                (self.sink)(Event::TrialFinished { record: Box::new(record) }).map_err(RunError::Sink)?;
-            }
-        }
-        Ok(Stopped::RoundsDone { rounds: plan.measure.rounds })
-    }
-
-    /// The trial's record, or `None` when the user ended it.
-    fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
-        match self.ask(&Request::Trial(Box::new(request)))? {
-            Reply::Trial { cancelled: true, .. } => Ok(None),
-            Reply::Trial { record, .. } => Ok(Some(*record)),
-            other => Err(out_of_turn(&other)),
-        }
-    }
-
-    fn count_failure(
-        &mut self,
-        record: &TrialRecord,
-        failures: &mut BTreeMap<CellId, u32>,
-    ) -> Result<(), RunError> {
-        let Outcome::Failed(reason) = &record.outcome else { return Ok(()) };
-        let count = failures.entry(record.id.cell.clone()).or_default();
-        *count += 1;
-        let consequence = if *count >= MAX_FAILURES { "; this cell is left out from now on" } else { "" };
-        let text = format!("a trial failed: {reason}{consequence}");
-        (self.sink)(Event::Warning { text }).map_err(RunError::Sink)
-    }
-
     fn close(&mut self) -> Result<(), RunError> {
         match self.ask(&Request::Close)? {
             Reply::Closed => Ok(()),
@@ -258,6 +212,28 @@ impl Session<'_, '_> {
                 Heard::Reply(reply) => return Ok(reply),
             }
         }
+    }
+}
+
+impl Hands for Session<'_, '_> {
+    fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
+        match self.ask(&Request::Trial(Box::new(request)))? {
+            Reply::Trial { cancelled: true, .. } => Ok(None),
+            Reply::Trial { record, .. } => Ok(Some(*record)),
+            other => Err(out_of_turn(&other)),
+        }
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), RunError> {
+        (self.sink)(event).map_err(RunError::Sink)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
     }
 }
 

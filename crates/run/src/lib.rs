@@ -5,8 +5,12 @@
 
 pub mod blame;
 pub mod controller;
+mod ledger;
 mod link;
 pub mod node;
 pub mod protocol;
+mod rounds;
 mod trial;
 mod verify;
+
+pub use ledger::{Earlier, ended};

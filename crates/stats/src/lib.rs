@@ -32,4 +32,7 @@ pub use series::{
     ChangePoint, SteadyState, TrialLength, TrialPlan, TwoRates, change_points, mean_of_series, ramp_up,
     steady_state, trial_length, two_rates,
 };
-pub use stop::{Allowance, Asked, Decision, Lacking, Look, Pair, Resource, Settled, StopRule, needed};
+pub use stop::{
+    Allowance, Asked, Contender, Decision, Lacking, Look, Matter, Pair, Question, Resource, Settled,
+    StopRule, Survey, needed,
+};

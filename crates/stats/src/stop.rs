@@ -2,6 +2,8 @@
 
 mod needed;
 mod rule;
+mod survey;
 
 pub use needed::{Pair, needed};
 pub use rule::{Allowance, Asked, Decision, Lacking, Look, Resource, Settled, StopRule};
+pub use survey::{Contender, Matter, Question, Survey};

@@ -8,14 +8,17 @@ use std::path::Path;
 /// The format of the results file that this build writes.
 ///
 /// * 1.0: first.
-pub const STORE_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+/// * 1.1: budgets of a run may be raised (`run_raised`).
+pub const STORE_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// Marks our files in SQLite's header, so that `file` and we can tell them: "dprf".
 const APPLICATION_ID: i32 = 0x6470_7266;
 
 /// What brings a file from one version to the next, in order; the last one's version is [`STORE_FORMAT`].
-const MIGRATIONS: [(FormatVersion, &str); 1] =
-    [(FormatVersion { major: 1, minor: 0 }, include_str!("../schema/001_first.sql"))];
+const MIGRATIONS: [(FormatVersion, &str); 2] = [
+    (FormatVersion { major: 1, minor: 0 }, include_str!("../schema/001_first.sql")),
+    (FormatVersion { major: 1, minor: 1 }, include_str!("../schema/002_raised.sql")),
+];
 
 /// What a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::pack;
 use record::environment::Environment;
 use record::event::Stopped;
 use record::id::{CellId, RunId, TrialId};
-use record::plan::Plan;
+use record::plan::{Plan, Raised};
 use record::trial::TrialRecord;
 use record::version::FormatVersion;
 use record::volume::VolumeFacts;
@@ -38,7 +38,7 @@ pub struct RunSummary {
 pub struct RunHead {
     /// The run.
     pub id: RunId,
-    /// What it was to do.
+    /// What it was to do; budgets as last raised.
     pub plan: Plan,
     /// The machine, as last told.
     pub environment: Environment,
@@ -85,6 +85,9 @@ pub(crate) const TRIALS: &str =
     "SELECT trial.seq, body.major, body.minor, body.record, body.samples, body.raw
     FROM trial JOIN trial_body AS body ON body.trial = trial.seq
     WHERE trial.run = ?1 AND trial.seq > ?2 ORDER BY trial.seq LIMIT ?3";
+const HAS_RAISED: &str =
+    "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'run_raised')";
+const RAISED: &str = "SELECT body FROM run_raised WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
 pub(crate) const FACT: &str =
     "SELECT body FROM run_fact WHERE run = ?1 AND kind = ?2 ORDER BY seq DESC LIMIT 1";
 
@@ -166,9 +169,13 @@ impl Store {
             .map_err(&sql)?;
         let what = || format!("the plan of run {run}");
         readable(format, what)?;
+        let mut plan: Plan = pack::unpack(&plan).map_err(|source| self.damaged(what(), source))?;
+        if let Some(raised) = self.raised(seq, run)? {
+            raised.apply(&mut plan.measure);
+        }
         Ok(RunHead {
             id: run.clone(),
-            plan: pack::unpack(&plan).map_err(|source| self.damaged(what(), source))?,
+            plan,
             environment: self.fact(seq, run, "environment")?.unwrap_or_default(),
             volumes: self.fact(seq, run, "volumes")?.unwrap_or_default(),
             stopped: self.parse(&stopped, || format!("why run {run} ended"))?,
@@ -260,6 +267,18 @@ impl Store {
             .optional()
             .map_err(self.sql("read a run"))?;
         found.map(|text| self.parse(&text, || format!("`{kind}` of run {run}"))).transpose()
+    }
+
+    /// Budgets that were raised; none in a file of 1.0 that could only be opened for reading.
+    fn raised(&self, seq: i64, run: &RunId) -> Result<Option<Raised>, StoreError> {
+        let sql = self.sql("read a run's budgets");
+        let known: bool = self.connection.query_row(HAS_RAISED, [], |row| row.get(0)).map_err(&sql)?;
+        if !known {
+            return Ok(None);
+        }
+        let found: Option<String> =
+            self.connection.query_row(RAISED, [seq], |row| row.get(0)).optional().map_err(&sql)?;
+        found.map(|text| self.parse(&text, || format!("the raised budgets of run {run}"))).transpose()
     }
 
     fn unpack(&self, run: &RunId, stored: &Stored) -> Result<TrialRecord, StoreError> {

@@ -2,6 +2,7 @@ use crate::sample::{cell_id, environment, plan, run_id, trial};
 use crate::{STORE_FORMAT, Store, StoreError};
 use record::event::Stopped;
 use record::id::TrialId;
+use record::plan::{Measure, Plan, Raised};
 use record::trial::Outcome;
 use record::version::FormatVersion;
 use record::volume::VolumeFacts;
@@ -80,6 +81,24 @@ fn a_run_that_never_said_its_end_is_unfinished_and_the_latest_word_holds() {
     let facts: i64 =
         store.connection.query_row("SELECT count(*) FROM run_fact", [], |row| row.get(0)).unwrap();
     assert_eq!(facts, 4);
+}
+
+#[test]
+fn raised_budgets_hold_and_the_plan_stays_as_it_was_written() {
+    let (_dir, path) = place();
+    let run = run_id("20261121-201455-3f9a");
+    let store = Store::open(&path).unwrap();
+    store.create_run(&run, &plan(2, 3), &environment("6.1")).unwrap();
+    let before = store.head(&run).unwrap();
+    let raise = |rounds, max_cost| Raised { rounds, max_cost, ..Raised::default() };
+    store.raise_budgets(&run, &raise(Some(9), Some(1.5))).unwrap();
+    store.raise_budgets(&run, &raise(Some(12), None)).unwrap();
+    let after = store.head(&run).unwrap();
+    assert_eq!((after.plan.measure.rounds, after.plan.measure.max_cost), (12, None), "the latest holds");
+    assert!(after.revision > before.revision);
+    let whole = plan(2, 3);
+    assert_eq!(after.plan, Plan { measure: Measure { rounds: 12, ..whole.measure.clone() }, ..whole });
+    assert_eq!(store.runs().unwrap()[0].trials_planned, 6);
 }
 
 #[test]
@@ -234,12 +253,13 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
         store.finish_run(&run, &Stopped::Interrupted),
         store.set_volumes(&run, &[]),
         store.set_environment(&run, &environment("6.2")),
+        store.raise_budgets(&run, &Raised::default()),
         store.cache_judgement(&run, "1.0", 1, "{}"),
     ];
     for refusal in refusals {
         let said = refusal.unwrap_err().to_string();
         assert!(
-            said.contains("has results format 1.1; this diskproof (1.0) can read it but must not write it"),
+            said.contains("has results format 1.2; this diskproof (1.1) can read it but must not write it"),
             "{said}"
         );
     }
@@ -250,7 +270,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
     let bytes = fs::read(&path).unwrap();
     let said = Store::open(&path).unwrap_err().to_string();
     assert!(
-        said.contains("has results format 2.0, this diskproof reads 1.0: use the diskproof that wrote it"),
+        said.contains("has results format 2.0, this diskproof reads 1.1: use the diskproof that wrote it"),
         "{said}"
     );
     assert_eq!(fs::read(&path).unwrap(), bytes);

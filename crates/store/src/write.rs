@@ -6,7 +6,7 @@ use crate::pack;
 use record::environment::Environment;
 use record::event::Stopped;
 use record::id::{RunId, TrialId};
-use record::plan::Plan;
+use record::plan::{Plan, Raised};
 use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeFacts;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
@@ -109,6 +109,26 @@ impl Store {
     /// When there is no such run, or the file can't be written.
     pub fn set_environment(&self, run: &RunId, environment: &Environment) -> Result<(), StoreError> {
         self.add_fact(run, "environment", environment)
+    }
+
+    /// Raises budgets of a run: all that are raised at all, since the latest holds.
+    ///
+    /// # Errors
+    /// When there is no such run, or the file can't be written.
+    pub fn raise_budgets(&self, run: &RunId, raised: &Raised) -> Result<(), StoreError> {
+        self.writable()?;
+        let body = pack::json(raised)
+            .map_err(|source| StoreError::Unstorable { what: format!("budgets of run {run}"), source })?;
+        let sql = self.sql("raise a run's budgets");
+        let transaction = self.transaction().map_err(&sql)?;
+        let seq = self.seq(&transaction, run)?;
+        transaction
+            .execute(
+                "INSERT INTO run_raised (run, at_unix_ms, body) VALUES (?1, ?2, ?3)",
+                (seq, now_unix_ms(), body),
+            )
+            .map_err(&sql)?;
+        transaction.commit().map_err(sql)
     }
 
     /// Keeps a judgement of a run so that showing it need not judge again. `revision` is that of the run when it was

@@ -10,7 +10,6 @@ mod total;
 
 use crate::Input;
 use crate::facts::Facts;
-use crate::metrics;
 use comparison::Pairs;
 use record::agreement::{AGREEMENT_FORMAT, Agreement, Definition, Evidence, Margins};
 use record::plan::{Cell, Plan};
@@ -137,8 +136,7 @@ impl Couple<'_> {
         margins: Margins,
         missing: &mut Vec<String>,
     ) -> Vec<Pairs> {
-        let values: Vec<_> =
-            rounds.iter().map(|(n, f)| (metrics::of_trial(n.engine), metrics::of_trial(f.engine))).collect();
+        let values: Vec<_> = rounds.iter().map(|(n, f)| (n.engine.metrics(), f.engine.metrics())).collect();
         let mut all = Vec::new();
         for side in ["read", "write", "trim"] {
             let rates = self.rates().iter().map(|r| (format!("{side}_{r}"), margins.rate, false));

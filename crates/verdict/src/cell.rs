@@ -5,6 +5,7 @@ use crate::derived;
 use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
 use crate::judge::Input;
+use crate::sequential::Means;
 use crate::{leaves, limit, metrics};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
@@ -21,14 +22,14 @@ pub(crate) struct CellJudgement {
 }
 
 /// Judges a cell from its trials, which are in order of rounds.
-pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> CellJudgement {
+pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, means: &Means) -> CellJudgement {
     let plan = input.plan;
     let (measured, failed): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
         trials.iter().partition(|t| t.outcome == Outcome::Measured && t.engine.is_some());
     let facts: Vec<Facts<'_>> = measured.iter().filter_map(|t| Facts::of(t, cell)).collect();
     let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
-    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| metrics::of_trial(f.engine)).collect();
-    let mut metrics = metrics::over_trials(&values, &plan.measure);
+    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| f.engine.metrics()).collect();
+    let mut metrics = metrics::over_trials(&values, means);
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
 
@@ -62,7 +63,8 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>) -> 
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),
-            planned: plan.measure.rounds,
+            // Of a run that stops when it is enough, nobody planned more than were needed.
+            planned: if plan.measure.until.is_some() { number(trials.len()) } else { plan.measure.rounds },
         },
         rounds: facts.iter().map(|f| f.trial.id.round).collect(),
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),

@@ -116,7 +116,7 @@ mod tests {
         let trial =
             |iops: f64, cpu: f64| BTreeMap::from([("iops".to_owned(), iops), ("engine_cpu".to_owned(), cpu)]);
         let trials = [trial(100.0, 0.50), trial(110.0, 0.56), trial(90.0, 0.44), trial(104.0, 0.53)];
-        over_trials(&trials, &crate::testing::measure(4))
+        over_trials(&trials, &crate::sequential::Means::plain(&crate::testing::measure(4)))
     }
 
     fn of(factor: f64, over: Option<&str>, under: Option<&str>) -> Option<Metric> {

@@ -1,6 +1,5 @@
 //! What this judge can say is in docs/metrics.md.
 
-use crate::metrics::of_trial;
 use crate::testing;
 use record::finding::Claim;
 use record::trial::GeneratorCost;
@@ -22,7 +21,7 @@ fn every_metric_is_documented() {
         user_instructions_per_io: Some(1.0),
         ..GeneratorCost::default()
     });
-    let names = of_trial(&engine);
+    let names = engine.metrics();
     assert_eq!(names.len(), 24, "{names:?}");
     for name in names.keys().filter(|n| !n.contains("_lat_p") || *n == "read_lat_p50") {
         assert!(text.contains(&format!("`{name}`")), "{name}");

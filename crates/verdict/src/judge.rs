@@ -1,7 +1,8 @@
 //! A run's records to one judged view.
 
 use crate::cell::{self, CellJudgement};
-use crate::{answer, expect, limit};
+use crate::sequential::{self, Means};
+use crate::{answer, expect, limit, reached};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -41,12 +42,18 @@ pub fn judge(input: &Input<'_>) -> RunView {
     for trial in input.trials {
         by_cell.entry(&trial.id.cell).or_default().push(trial);
     }
+    for trials in by_cell.values_mut() {
+        trials.sort_by_key(|t| t.id.round);
+    }
+    let reached = reached::of(input, &by_cell);
+    let made = sequential::rounds_made(input.trials);
     let mut cells = Vec::new();
     let mut findings = Vec::new();
     for planned in &plan.cells {
-        let mut trials = by_cell.remove(&planned.id).unwrap_or_default();
-        trials.sort_by_key(|t| t.id.round);
-        let CellJudgement { view, findings: found } = cell::judge(planned, &trials, input);
+        let trials = by_cell.remove(&planned.id).unwrap_or_default();
+        let trials = sequential::without_pilots(plan, trials);
+        let means = Means::of(plan, input.stopped, made, &trials);
+        let CellJudgement { view, findings: found } = cell::judge(planned, &trials, input, &means);
         cells.push(view);
         findings.extend(found);
     }
@@ -56,7 +63,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     sort(&mut findings, plan);
     let answers = answer::of(plan, &cells);
     RunView {
-        reached: None,
+        reached,
         prices: plan.prices.clone(),
         format: RUN_FORMAT.to_owned(),
         run: input.run.clone(),

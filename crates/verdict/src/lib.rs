@@ -26,8 +26,10 @@ mod metrics;
 mod pairing;
 #[cfg(test)]
 mod random;
+mod reached;
 #[cfg(test)]
 mod run_tests;
+mod sequential;
 mod span;
 mod strangers;
 #[cfg(test)]

@@ -45,7 +45,11 @@ fn row(run: &RunSummary) -> [String; 5] {
     let millis = i64::try_from(run.started_unix_ms).unwrap_or(i64::MAX);
     let started = Timestamp::from_millisecond(millis)
         .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string());
-    let trials = format!("{}/{}", run.trials_done, run.trials_planned);
+    let trials = match run.stopped {
+        // What was planned was only the most there might be.
+        Stopped::Enough { .. } => run.trials_done.to_string(),
+        _ => format!("{}/{}", run.trials_done, run.trials_planned.max(run.trials_done)),
+    };
     [run.id.to_string(), run.experiment.clone(), started, trials, ended(&run.stopped)]
 }
 

@@ -1,6 +1,6 @@
-//! `diskproof resume [RUN]`: only the missing trials are done.
+//! `diskproof resume [RUN]`: only the missing trials are done; budgets may be raised.
 
-use super::judged::unreadable;
+use super::judged::{self, unreadable};
 use super::sitting::{Sitting, sit};
 use crate::args::Resume;
 use crate::exit::{Exit, Failure};
@@ -8,6 +8,8 @@ use crate::output;
 use crate::settings::Settings;
 use record::event::Stopped;
 use record::id::RunId;
+use record::plan::{Measure, Plan, Raised};
+use run::Earlier;
 use store::Store;
 
 pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure> {
@@ -16,28 +18,108 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
         Some(name) => super::show::find(&store, name)?,
         None => latest_incomplete(&store)?,
     };
-    let plan = store.head(&run).map_err(unreadable)?.plan;
-    let done = store.done(&run).map_err(unreadable)?;
-    drop(store);
-    let planned = plan.cells.len() * plan.measure.rounds as usize;
-    if done.len() >= planned {
-        output::aside(&format!(
-            "run {run} is complete: {planned} of {planned} trials; `diskproof show {run}` shows it"
-        ));
+    let mut plan = store.head(&run).map_err(unreadable)?.plan;
+    if raise(args, &mut plan)? {
+        store.raise_budgets(&run, &Raised::of(&plan.measure)).map_err(unreadable)?;
+    }
+    let mut earlier = Earlier::default();
+    store.trials(&run, |trial| earlier.add(&plan, &trial)).map_err(unreadable)?;
+    if let Some(stopped) = run::ended(&plan, &earlier) {
+        output::aside(&complete(&store, &run, &plan, &stopped)?);
         return Ok(Exit::Fine);
     }
-    output::aside(&format!("run {run}: {} of {planned} trials are there", done.len()));
-    sit(Sitting { run, plan: &plan, done: Some(done), settings })
+    drop(store);
+    let planned = plan.cells.len() * plan.measure.rounds as usize;
+    let most = if plan.measure.until.is_some() { "at most " } else { "" };
+    output::aside(&format!("run {run}: {} of {most}{planned} trials are there", earlier.len()));
+    sit(Sitting { run, plan: &plan, earlier: Some(earlier), settings })
 }
 
-/// The latest run that has trials to do and wasn't ended for good.
+/// Puts the budgets that were typed into the plan; whether there were any.
+fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
+    let typed = Raised {
+        rounds: args.rounds,
+        max_seconds: args.time,
+        max_written_bytes: args.written,
+        max_cost: args.cost,
+    };
+    if typed == Raised::default() {
+        return Ok(false);
+    }
+    let measure = &mut plan.measure;
+    if typed.rounds.is_some() && measure.until.is_none() {
+        return Err(Failure::input(
+            "this run was to make a fixed number of rounds, and its intervals are those of that number: whoever adds rounds \
+             because of what they saw would spoil them; ask for `measure: { until: ... }` in a new run",
+        ));
+    }
+    let before = measure.clone();
+    typed.apply(measure);
+    if let Some(name) = lowered(&before, measure) {
+        return Err(Failure::input(format!("--{name} must be more than the run's budget so far")));
+    }
+    Ok(true)
+}
+
+/// The first budget that isn't larger than it was.
+fn lowered(before: &Measure, now: &Measure) -> Option<&'static str> {
+    let less = |before: Option<f64>, now: Option<f64>| match (before, now) {
+        (_, Some(now)) if !(now.is_finite() && now > 0.0) => true,
+        (Some(before), Some(now)) => now < before,
+        _ => false,
+    };
+    [
+        ("rounds", now.rounds < before.rounds),
+        ("time", less(before.max_seconds, now.max_seconds)),
+        ("written", now.max_written_bytes < before.max_written_bytes),
+        ("cost", less(before.max_cost, now.max_cost)),
+    ]
+    .into_iter()
+    .find_map(|(name, is_less)| is_less.then_some(name))
+}
+
+/// Why there is nothing to do, and how to go on nevertheless.
+fn complete(store: &Store, run: &RunId, plan: &Plan, stopped: &Stopped) -> Result<String, Failure> {
+    let option = match stopped {
+        Stopped::RoundsDone { .. } if plan.measure.until.is_some() => "rounds N",
+        Stopped::TimeSpent => "time TIME",
+        Stopped::WrittenSpent => "written SIZE",
+        Stopped::CostSpent => "cost N",
+        _ => "",
+    };
+    let reached = judged::view(store, run)?.reached;
+    let open = reached.as_ref().is_none_or(|reached| !reached.all);
+    let what = reached.map_or_else(|| "all that its budget allows is there".to_owned(), |r| r.text);
+    Ok(if open && !option.is_empty() {
+        format!(
+            "run {run} has ended: {what}. With a larger budget it goes on: diskproof resume {run} --{option}"
+        )
+    } else if reached_fixed(plan, stopped) {
+        let trials = plan.cells.len() * plan.measure.rounds as usize;
+        format!("run {run} is complete: {trials} of {trials} trials; `diskproof show {run}` shows it")
+    } else {
+        format!("run {run} is complete: {what}; `diskproof show {run}` shows it")
+    })
+}
+
+/// Whether a run has made the fixed number of rounds that it was to make.
+fn reached_fixed(plan: &Plan, stopped: &Stopped) -> bool {
+    plan.measure.until.is_none() && matches!(stopped, Stopped::RoundsDone { .. })
+}
+
+/// The latest run that has trials to do and didn't come to its end.
 fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
     let runs = store.runs().map_err(unreadable)?;
-    let missing = runs.into_iter().filter(|run| {
-        run.trials_done < run.trials_planned && !matches!(run.stopped, Stopped::RoundsDone { .. })
-    });
-    missing
-        .max_by(|a, b| a.id.cmp(&b.id))
-        .map(|run| run.id)
-        .ok_or_else(|| Failure::input("no run is incomplete; `diskproof list` shows all"))
+    let over = |stopped: &Stopped| match stopped {
+        Stopped::RoundsDone { .. }
+        | Stopped::Enough { .. }
+        | Stopped::TimeSpent
+        | Stopped::WrittenSpent
+        | Stopped::CostSpent => true,
+        Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => false,
+    };
+    let missing = runs.into_iter().filter(|run| run.trials_done < run.trials_planned && !over(&run.stopped));
+    missing.max_by(|a, b| a.id.cmp(&b.id)).map(|run| run.id).ok_or_else(|| {
+        Failure::input("no run is incomplete; `diskproof list` shows all, and `diskproof resume RUN` says what one lacks")
+    })
 }

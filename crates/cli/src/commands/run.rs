@@ -8,5 +8,5 @@ use crate::settings::Settings;
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
-    sit(Sitting { run: experiment::run_id(), plan: &plan, done: None, settings })
+    sit(Sitting { run: experiment::run_id(), plan: &plan, earlier: None, settings })
 }

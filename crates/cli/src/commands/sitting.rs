@@ -12,10 +12,10 @@ use crate::tools;
 use host::LocalRunner;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
-use record::id::{RunId, TrialId};
+use record::id::RunId;
 use record::plan::Plan;
+use run::Earlier;
 use run::controller::{How, RunError, SinkError, execute};
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use store::Store;
 
@@ -26,7 +26,7 @@ pub(crate) struct Sitting<'a> {
     /// What it does.
     pub(crate) plan: &'a Plan,
     /// Trials that earlier sittings finished; `None` when the run is new.
-    pub(crate) done: Option<BTreeSet<TrialId>>,
+    pub(crate) earlier: Option<Earlier>,
     /// Store, state, progress.
     pub(crate) settings: &'a Settings,
 }
@@ -94,12 +94,12 @@ fn carry_out(
     wish: &Wish,
     keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {
-    let done = sitting.done.clone().unwrap_or_default();
-    let mut teller = Teller::new(sitting.settings.progress.value, sitting.plan, done.len() as u64);
+    let earlier = sitting.earlier.clone().unwrap_or_default();
+    let mut teller = Teller::new(sitting.settings.progress.value, sitting.plan, earlier.len() as u64);
     if let Err(error) = wish.answer_with(teller.speaker()) {
         teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
     }
-    let how = How { run: sitting.run.clone(), node_argv, done };
+    let how = How { run: sitting.run.clone(), node_argv, earlier };
     let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
@@ -133,7 +133,7 @@ impl Keeper<'_> {
     fn keep(&mut self, event: &Event) -> Result<(), SinkError> {
         let (store, run) = (self.store, &self.sitting.run);
         match event {
-            Event::NodeReady { environment } if self.sitting.done.is_none() => {
+            Event::NodeReady { environment } if self.sitting.earlier.is_none() => {
                 store.create_run(run, self.sitting.plan, &self.with_ceiling(environment))?;
                 self.is_ours = true;
             }

@@ -31,7 +31,8 @@ impl Lines {
         let (finished, total) = self.tracker.count();
         match event {
             Event::RunStarted { run, trials, forecast_seconds } => {
-                Some(format!("run {run}: {trials} trials, about {}", Seconds(*forecast_seconds)))
+                let most = if self.tracker.stops_when_enough() { "at most " } else { "" };
+                Some(format!("run {run}: {most}{trials} trials, about {}", Seconds(*forecast_seconds)))
             }
             Event::Step { cell: None, step, .. } if *step != self.step => {
                 self.step.clone_from(step);
@@ -52,6 +53,8 @@ impl Lines {
                     self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
                 Some(format!("  {} ({took}{left})", found(record)))
             }
+            Event::RoundFinished { .. } => self.tracker.reported(event),
+            Event::LengthChosen { .. } => Tracker::length(event),
             Event::Warning { text } => Some(format!("warning: {text}")),
             Event::Step { .. } | Event::NodeReady { .. } | Event::RunFinished { .. } => None,
         }

@@ -34,6 +34,7 @@ impl Bar {
         let (finished, total) = self.tracker.count();
         match event {
             Event::Warning { text } => self.bar.println(format!("warning: {text}")),
+            Event::LengthChosen { .. } => self.bar.println(Tracker::length(event).unwrap_or_default()),
             Event::TrialFinished { record } => {
                 let name = self.tracker.name(&record.id.cell);
                 let round = record.id.round + 1;
@@ -49,7 +50,9 @@ impl Bar {
         let left = self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
         self.bar.set_length(total.max(1));
         self.bar.set_position(finished);
-        self.bar.set_prefix(format!("{finished} of {total} trials{left}"));
+        let most = if self.tracker.stops_when_enough() { "at most " } else { "" };
+        let standing = self.tracker.standing().map(|text| format!("\n  {text}")).unwrap_or_default();
+        self.bar.set_prefix(format!("{finished} of {most}{total} trials{left}{standing}"));
         self.bar.set_message(self.tracker.doing());
     }
 

@@ -2,7 +2,7 @@
 
 use record::event::Event;
 use record::id::CellId;
-use record::plan::Plan;
+use record::plan::{Goal, Plan};
 use record::quantity::{Bytes, Seconds};
 use record::trial::{Outcome, Totals, TrialRecord};
 use std::collections::BTreeMap;
@@ -23,6 +23,11 @@ pub(crate) struct Tracker {
     round: u32,
     step: String,
     step_done: Option<f64>,
+    /// What the last round of a run that stops when it is enough has shown.
+    standing: Option<String>,
+    /// Trials that are still expected, where the last round told.
+    expected: Option<u64>,
+    asked: Option<Goal>,
 }
 
 impl Tracker {
@@ -40,6 +45,9 @@ impl Tracker {
             round: 0,
             step: "starting the node".to_owned(),
             step_done: None,
+            standing: None,
+            expected: None,
+            asked: plan.measure.until.as_ref().map(|until| until.goal),
         }
     }
 
@@ -63,6 +71,7 @@ impl Tracker {
             }
             Event::TrialFinished { .. } => {
                 self.finished += 1;
+                self.expected = self.expected.map(|n| n.saturating_sub(1));
                 self.cell = None;
                 "next".clone_into(&mut self.step);
                 self.step_done = None;
@@ -71,8 +80,70 @@ impl Tracker {
                 self.cell = None;
                 "done".clone_into(&mut self.step);
             }
-            Event::NodeReady { .. } | Event::VolumesReady { .. } | Event::Warning { .. } => {}
+            Event::RoundFinished { open, more_rounds, .. } => {
+                self.standing = self.reported(event);
+                self.expected = more_rounds.map(|more| u64::from(more) * open.max(&1));
+            }
+            Event::NodeReady { .. }
+            | Event::VolumesReady { .. }
+            | Event::LengthChosen { .. }
+            | Event::Warning { .. } => {}
         }
+    }
+
+    /// What a round has shown, in words: `round 7 of at most 30: xfs randread ±6.1 %, asked ±5 %; about 3 more rounds`.
+    pub(crate) fn reported(&self, event: &Event) -> Option<String> {
+        let Event::RoundFinished { rounds, most_rounds, asked, open, widest, more_rounds } = event else {
+            return None;
+        };
+        let round = format!("round {rounds} of at most {most_rounds}");
+        let Some(widest) = widest else { return Some(format!("{round}: all {asked} are as asked")) };
+        let against = widest.against.as_ref().map(|other| format!(" against {}", self.name(other)));
+        let width = match (widest.width, self.asked) {
+            (None, _) => "no interval yet".to_owned(),
+            (Some(width), Some(Goal::Told(_))) => {
+                format!("a difference of {} isn't excluded", percent(width))
+            }
+            (Some(width), _) => format!("±{}", percent(width)),
+        };
+        let goal = match self.asked {
+            Some(Goal::Interval(x) | Goal::Ratios(x)) => format!(", asked ±{}", percent(x)),
+            Some(Goal::Told(x)) => format!(", asked {}", percent(x)),
+            None => String::new(),
+        };
+        let others = if *open > 1 { format!(", and {} more", open - 1) } else { String::new() };
+        let more = match more_rounds {
+            Some(1) => "; about 1 more round".to_owned(),
+            Some(more) => format!("; about {more} more rounds"),
+            None => String::new(),
+        };
+        let against = against.unwrap_or_default();
+        Some(format!("{round}: {}{against} {width}{goal}{others}{more}", self.name(&widest.cell)))
+    }
+
+    /// Whether the number of trials is only the most there may be.
+    pub(crate) fn stops_when_enough(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// How the last round ended, of a run that stops when it is enough.
+    pub(crate) fn standing(&self) -> Option<&str> {
+        self.standing.as_deref()
+    }
+
+    /// A chosen length in words.
+    pub(crate) fn length(event: &Event) -> Option<String> {
+        let Event::LengthChosen { workload, pilot_seconds, trial_seconds, rounds, rounds_of_pilots, .. } =
+            event
+        else {
+            return None;
+        };
+        Some(format!(
+            "trials of {workload} take {} from now on: about {rounds} rounds of these will do, where {} would take about \
+             {rounds_of_pilots}; the first rounds don't count",
+            Seconds(*trial_seconds),
+            Seconds(*pilot_seconds)
+        ))
     }
 
     /// Trials finished and planned.
@@ -94,7 +165,8 @@ impl Tracker {
 
     /// How long it will still take: from the trials of this sitting, before the first from the forecast.
     pub(crate) fn left(&self, now: Instant) -> Option<Seconds> {
-        let missing = self.total.saturating_sub(self.finished);
+        let most = self.total.saturating_sub(self.finished);
+        let missing = self.expected.map_or(most, |expected| expected.min(most));
         let here = self.finished - self.earlier;
         #[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
         let seconds = match self.trials_begun {
@@ -109,6 +181,12 @@ impl Tracker {
     pub(crate) fn name<'a>(&'a self, cell: &'a CellId) -> &'a str {
         self.names.get(cell).map_or(&cell.0, String::as_str)
     }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let whole = percent >= 100.0 || (percent - percent.round()).abs() < 0.05;
+    if whole { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
 /// What a trial found, in a few words. One trial has no interval, so these are called what they are.

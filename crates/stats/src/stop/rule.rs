@@ -211,12 +211,28 @@ impl StopRule {
         Some(Look { interval, decision: self.decide(logs.len(), state, forecast, allowances) })
     }
 
+    /// The interval of any mean over trials of a run that this rule ends, of the figure that it looks at or another: what goes up and down with that
+    /// figure is stopped with it. Where the rule stops on ratios, on their decisions too, a cell's mean takes part in stopping, so its interval is
+    /// the anytime-valid one. `None` as for [`mean_t`].
+    #[must_use]
+    pub fn mean(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Estimate> {
+        match self.asked {
+            Asked::Told { .. } if !self.nothing_decided(samples, allowances) => {
+                mean_anytime(samples, self.confidence)
+            }
+            _ => self.fixed_or_repeated(samples, allowances),
+        }
+    }
+
+    /// Whether no decision has depended on the data yet.
+    fn nothing_decided(&self, samples: &[f64], allowances: &[Allowance]) -> bool {
+        let n = rounds(samples.len());
+        n < self.min_rounds || (n == self.min_rounds && exhausted(allowances).is_some())
+    }
+
     /// Student's interval: the repeated one from the first look on, the plain one while no decision has depended on the data.
     fn fixed_or_repeated(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Estimate> {
-        let n = rounds(samples.len());
-        let over = exhausted(allowances).is_some();
-        let first_is_last = n < self.min_rounds || (n == self.min_rounds && over);
-        if first_is_last {
+        if self.nothing_decided(samples, allowances) {
             return mean_t(samples, self.confidence);
         }
         let e = mean_t(samples, self.repeated())?;
@@ -226,7 +242,13 @@ impl StopRule {
 
     /// Confidence of each look's interval.
     fn repeated(&self) -> f64 {
-        1.0 - ERROR_PER_LOOK * (1.0 - self.confidence)
+        Self::confidence_of_a_look(self.confidence)
+    }
+
+    /// Confidence that each look's interval has, so that the one at the stop has `confidence`.
+    #[must_use]
+    pub fn confidence_of_a_look(confidence: f64) -> f64 {
+        1.0 - ERROR_PER_LOOK * (1.0 - confidence)
     }
 
     /// About how many more rounds until half-width `wanted`.

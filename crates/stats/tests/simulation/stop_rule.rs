@@ -4,7 +4,7 @@ use super::noise::{Noise, TRUTH, normal};
 use super::random::Random;
 use super::rivals::{self, Rule};
 use super::table::{Table, percent, repetitions, share, slack};
-use diskproof_stats::{Asked, Decision, Look, StopRule, doubts};
+use diskproof_stats::{Allowance, Asked, Decision, Look, Resource, StopRule, doubts};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 const MOST_ROUNDS: usize = 40;
@@ -76,6 +76,39 @@ fn the_level_holds_for_every_spread() {
         ]);
     }
     table.write();
+}
+
+/// A budget that ends at the first look shows the plain interval; who finds it too wide and raises the budget goes on with the rule. Also then
+/// the interval that is left at the end holds its level. Exact but for the spread's distribution, as above.
+#[test]
+fn a_budget_that_is_raised_after_the_first_look_keeps_the_level() {
+    let standard = Normal::standard();
+    let n = repetitions(1000);
+    let rule = five_percent();
+    let over = [Allowance { resource: Resource::Rounds, rounds_left: 0 }];
+    let mut random = Random(31);
+    for spread in [2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0] {
+        let mut covered = 0.0;
+        for _ in 0..n {
+            let mut first = Vec::new();
+            let mut made = 0;
+            let (trials, look) = run(&rule, || {
+                made += 1;
+                let trial = TRUTH + spread * normal(&mut random);
+                if made <= 6 {
+                    first.push(trial);
+                }
+                trial
+            });
+            let plain = rule.look(&first, &over).unwrap();
+            let ended = matches!(plain.decision, Decision::Enough(_));
+            let (rounds, look) = if ended { (6.0_f64, plain) } else { (trials.len() as f64, look) };
+            let reach = look.interval.half_width() * rounds.sqrt() / spread;
+            covered += 2.0 * standard.cdf(reach) - 1.0;
+        }
+        let coverage = covered / f64::from(n);
+        assert!(coverage > 0.94, "{spread}: {coverage}");
+    }
 }
 
 /// How a model is to be judged.

@@ -202,7 +202,10 @@ fn equal_cells_are_seldom_told_apart() {
                 .iter()
                 .map(|ios| BTreeMap::from([("iops".to_owned(), *ios as f64 / 20.0)]))
                 .collect();
-            cell.metrics = crate::metrics::over_trials(&trials, &crate::testing::measure(5));
+            cell.metrics = crate::metrics::over_trials(
+                &trials,
+                &crate::sequential::Means::plain(&crate::testing::measure(5)),
+            );
         }
         wrong += u64::from(super::of(&plan, &cells)[0].tied.len() < 2);
     }

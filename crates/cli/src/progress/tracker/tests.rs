@@ -1,7 +1,7 @@
 use super::{Tracker, found};
-use record::event::Event;
+use record::event::{Event, Widest};
 use record::id::{CellId, RunId, TrialId};
-use record::plan::{Cell, Measure, Plan};
+use record::plan::{Cell, Goal, Measure, Plan, Until};
 use record::stack::Stack;
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
@@ -106,6 +106,41 @@ fn trials_of_earlier_sittings_take_no_time_of_this_one() {
     tracker.take(&finished(), begin + Duration::from_secs(10));
     assert_eq!(tracker.count(), (3, 4));
     assert_eq!(tracker.left(begin + Duration::from_secs(10)).map(|s| s.0), Some(10.0));
+}
+
+#[test]
+fn a_round_is_reported_with_the_widest_interval_and_what_is_missing() {
+    let now = Instant::now();
+    let mut plan = plan();
+    plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+    let mut tracker = Tracker::new(&plan, 0);
+    let widest = |cell: &str, against: Option<&str>, width| {
+        let id = |id: &str| CellId(id.to_owned());
+        Some(Widest { cell: id(cell), against: against.map(id), width })
+    };
+    let event = |widest, open, more_rounds| Event::RoundFinished {
+        rounds: 7,
+        most_rounds: 30,
+        asked: 2,
+        open,
+        widest,
+        more_rounds,
+    };
+    let open = event(widest("b", None, Some(0.0612)), 1, Some(3));
+    tracker.take(&open, now);
+    assert_eq!(
+        tracker.standing(),
+        Some("round 7 of at most 30: ext4 randread-4k ±6.1 %, asked ±5 %; about 3 more rounds")
+    );
+    let pair = event(widest("b", Some("a"), None), 2, None);
+    assert_eq!(
+        tracker.reported(&pair).as_deref(),
+        Some(
+            "round 7 of at most 30: ext4 randread-4k against xfs randread-4k no interval yet, asked ±5 %, and 1 more"
+        )
+    );
+    let done = event(None, 0, None);
+    assert_eq!(tracker.reported(&done).as_deref(), Some("round 7 of at most 30: all 2 are as asked"));
 }
 
 #[test]

@@ -1,0 +1,208 @@
+//! Metrics of one trial: what its engine's output says in one number each. docs/metrics.md describes them.
+
+use crate::latency::LatencyHistogram;
+use crate::plan::{Cell, Formula, Plan};
+use crate::trial::{EngineOutput, GeneratorCost, Totals};
+use crate::workload::{Ask, Workload};
+use std::collections::BTreeMap;
+
+/// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
+const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.999)];
+
+/// From this block size on, bandwidth says more than I/Os per second.
+const LARGE_BLOCK: u64 = 128 << 10;
+
+impl EngineOutput {
+    /// All metrics by name, each in the unit of docs/metrics.md; those that this trial can't tell are absent.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let mut values = BTreeMap::new();
+        let sides = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
+        let active: Vec<(&str, &Totals)> = sides
+            .into_iter()
+            .filter_map(|(side, totals)| Some((side, totals.as_ref().filter(|t| t.ios > 0)?)))
+            .collect();
+        if active.is_empty() {
+            return values;
+        }
+        values.insert("iops".to_owned(), active.iter().map(|(_, t)| t.iops).sum());
+        values.insert("bw".to_owned(), active.iter().map(|(_, t)| t.bytes_per_second).sum());
+        for (side, totals) in active {
+            values.insert(format!("{side}_iops"), totals.iops);
+            values.insert(format!("{side}_bw"), totals.bytes_per_second);
+            if let Some(mean_ns) = totals.latency_mean_ns.or_else(|| mean_ns(&totals.latency)) {
+                values.insert(format!("{side}_lat_mean"), mean_ns / 1e3);
+            }
+            for (suffix, q) in PERCENTILES {
+                if let Some(us) = percentile_us(&totals.latency, q) {
+                    values.insert(format!("{side}_lat_{suffix}"), us);
+                }
+            }
+        }
+        if let (Some(user), Some(system)) = (self.cpu_user_share, self.cpu_system_share) {
+            values.insert("engine_cpu".to_owned(), user + system);
+        }
+        values.extend(self.generator.iter().flat_map(|cost| of_generator(cost, self.window.seconds())));
+        values.retain(|_, v| v.is_finite());
+        values
+    }
+}
+
+impl Workload {
+    /// The metric that the workload is judged by: `bw` for blocks of 128 KiB and more, else `iops`.
+    #[must_use]
+    pub fn headline(&self) -> &'static str {
+        match &self.ask {
+            Ask::Options(options) if options.bs_bytes >= LARGE_BLOCK => "bw",
+            _ => "iops",
+        }
+    }
+}
+
+impl Formula {
+    /// The derived figure of a trial; `None` when it lacks one of the metrics, or the figure isn't finite.
+    #[must_use]
+    pub fn value(&self, metrics: &BTreeMap<String, f64>) -> Option<f64> {
+        let of = |name: &Option<String>| name.as_ref().map_or(Some(1.0), |n| metrics.get(n).copied());
+        Some(self.factor * of(&self.over)? / of(&self.under)?).filter(|v| v.is_finite())
+    }
+}
+
+impl Plan {
+    /// Name of the figure that the stop rule looks at in this cell.
+    #[must_use]
+    pub fn figure_name<'a>(&'a self, cell: &'a Cell) -> &'a str {
+        let asked = self.measure.until.as_ref().and_then(|until| until.of.as_deref());
+        asked.unwrap_or_else(|| cell.workload.headline())
+    }
+
+    /// The figure of one trial that the stop rule looks at: `until.of`, one of the metrics or a derived one, or the workload's headline.
+    /// `None` when this trial doesn't have it.
+    #[must_use]
+    pub fn figure(&self, cell: &Cell, engine: &EngineOutput) -> Option<f64> {
+        let metrics = engine.metrics();
+        let name = self.figure_name(cell);
+        metrics.get(name).copied().or_else(|| {
+            let derived = self.derived.iter().find(|d| d.name == name)?;
+            derived.cells.get(&cell.id)?.value(&metrics)
+        })
+    }
+}
+
+/// What generating the load cost, as far as the engine tells.
+fn of_generator(cost: &GeneratorCost, seconds: f64) -> impl Iterator<Item = (String, f64)> {
+    let busiest = cost.busiest_thread_seconds.filter(|_| seconds > 0.0).map(|busy| busy / seconds);
+    [
+        ("engine_cpu_per_io", cost.cpu_ns_per_io),
+        ("engine_instructions_per_io", cost.user_instructions_per_io),
+        ("engine_busiest_thread", busiest),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and latencies stay far below 2^53")]
+fn mean_ns(histogram: &LatencyHistogram) -> Option<f64> {
+    let count = histogram.count();
+    let sum: f64 = histogram.bins_ns.iter().map(|(&ns, &n)| ns as f64 * n as f64).sum();
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and latencies stay far below 2^53")]
+fn percentile_us(histogram: &LatencyHistogram, q: f64) -> Option<f64> {
+    let beyond = histogram.count() as f64 * (1.0 - q);
+    (beyond >= 1.0 - 1e-9).then(|| histogram.percentile_ns(q).map(|ns| ns as f64 / 1e3)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Formula, LatencyHistogram};
+    use crate::trial::{EngineOutput, Totals, Window};
+    use crate::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+    use std::collections::BTreeMap;
+
+    fn totals(ios: u64, bs: u64) -> Totals {
+        Totals {
+            ios,
+            bytes: ios * bs,
+            seconds: 20.0,
+            iops: ios as f64 / 20.0,
+            bytes_per_second: (ios * bs) as f64 / 20.0,
+            latency: LatencyHistogram { bins_ns: BTreeMap::from([(1_000_000, ios)]) },
+            latency_mean_ns: None,
+        }
+    }
+
+    fn engine(read: Option<Totals>, write: Option<Totals>, trim: Option<Totals>) -> EngineOutput {
+        EngineOutput {
+            engine: "native-0.1.0".to_owned(),
+            argv: Vec::new(),
+            input: String::new(),
+            raw: String::new(),
+            messages: Vec::new(),
+            window: Window { start_ns: 0, end_ns: 20_000_000_000 },
+            read,
+            write,
+            trim,
+            series: None,
+            verified: None,
+            generator: None,
+            errors: Vec::new(),
+            cpu_user_share: None,
+            cpu_system_share: None,
+            shared_files: false,
+        }
+    }
+
+    #[test]
+    fn names_and_values_of_a_mix() {
+        let m = engine(Some(totals(1600, 16384)), Some(totals(1580, 16384)), None).metrics();
+        assert_eq!((m["iops"], m["read_iops"], m["write_iops"]), (159.0, 80.0, 79.0));
+        assert_eq!(m["bw"], 159.0 * 16384.0);
+        assert_eq!((m["read_lat_p50"], m["read_lat_mean"]), (1000.0, 1000.0));
+        assert!(m.contains_key("write_lat_p999"));
+    }
+
+    #[test]
+    fn trims_are_a_direction_too() {
+        let m = engine(None, None, Some(totals(2000, 65536))).metrics();
+        assert_eq!((m["iops"], m["trim_iops"], m["trim_bw"]), (100.0, 100.0, 100.0 * 65536.0));
+        assert_eq!(m["trim_lat_p999"], 1000.0);
+        assert!(!m.keys().any(|name| name.starts_with("read_") || name.starts_with("write_")));
+    }
+
+    #[test]
+    fn no_percentile_without_an_io_beyond_it() {
+        let m = engine(Some(totals(999, 4096)), None, None).metrics();
+        assert!(m.contains_key("read_lat_p99") && !m.contains_key("read_lat_p999"));
+        assert!(engine(Some(totals(1000, 4096)), None, None).metrics().contains_key("read_lat_p999"));
+        assert!(engine(Some(Totals::default()), None, None).metrics().is_empty());
+    }
+
+    #[test]
+    fn a_derived_figure_needs_what_it_is_derived_from() {
+        let metrics = BTreeMap::from([("iops".to_owned(), 300.0), ("bw".to_owned(), 0.0)]);
+        let of = |over: Option<&str>, under: Option<&str>| {
+            let (over, under) = (over.map(str::to_owned), under.map(str::to_owned));
+            Formula { factor: 0.5, over, under }.value(&metrics)
+        };
+        assert_eq!(of(Some("iops"), None), Some(150.0));
+        assert_eq!(of(None, Some("iops")), Some(0.5 / 300.0));
+        assert_eq!((of(Some("trim_iops"), None), of(Some("iops"), Some("bw"))), (None, None));
+    }
+
+    #[test]
+    fn large_blocks_are_judged_by_bandwidth() {
+        let of = |bs| {
+            Workload {
+                name: "w".to_owned(),
+                engine: EngineKind::Native,
+                ask: Ask::Options(Options::new(Rw::Read, bs, 1 << 20)),
+                layout: Layout::Written,
+                cache: CacheStart::Cold,
+            }
+            .headline()
+        };
+        assert_eq!((of(128 << 10), of(64 << 10)), ("bw", "iops"));
+    }
+}

@@ -1,0 +1,303 @@
+//! What a run has made so far, and what comes next. Pure: the time is handed in.
+
+mod course;
+mod length;
+mod seen;
+mod spent;
+
+use length::Lengths;
+use record::event::{Event, Stopped, Widest};
+use record::id::TrialId;
+use record::plan::{Cell, Goal, Plan};
+use record::trial::{Outcome, TrialRecord};
+use seen::Seen;
+use stats::{Allowance, Contender, Matter, Question, Resource, Survey};
+use std::collections::{BTreeMap, VecDeque};
+
+/// How often a cell may fail before it is given up for the rest of the sitting.
+const MAX_FAILURES: u32 = 2;
+
+/// Trials of earlier sittings, in short.
+#[derive(Debug, Clone, Default)]
+pub struct Earlier {
+    trials: BTreeMap<TrialId, Seen>,
+}
+
+impl Earlier {
+    /// Adds a trial; the record's samples and output need not be kept. Trials of cells that the plan doesn't know are ignored.
+    pub fn add(&mut self, plan: &Plan, record: &TrialRecord) {
+        if let Some(cell) = plan.cells.iter().find(|cell| cell.id == record.id.cell) {
+            self.trials.insert(record.id.clone(), Seen::of(plan, cell, record));
+        }
+    }
+
+    /// Number of trials.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.trials.is_empty()
+    }
+}
+
+/// Why a run would make no further trial if it were resumed now; `None` when it would.
+#[must_use]
+pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
+    let mut ledger = Ledger::new(plan, earlier);
+    loop {
+        match ledger.next(0.0) {
+            Next::Tell(_) => {}
+            Next::Trial { .. } => return None,
+            Next::Ended(stopped) => return Some(stopped),
+        }
+    }
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) enum Next<'a> {
+    /// This trial.
+    Trial { cell: &'a Cell, round: u32, trial_seconds: f64 },
+    /// Something to be told; ask again.
+    Tell(Event),
+    /// Nothing.
+    Ended(Stopped),
+}
+
+/// The trials of one cell.
+#[derive(Debug, Default)]
+struct History {
+    trials: BTreeMap<u32, Seen>,
+    /// In this sitting: a cause may have been mended since.
+    failures: u32,
+}
+
+/// The state of a run.
+#[derive(Debug)]
+pub(crate) struct Ledger<'a> {
+    plan: &'a Plan,
+    question: Option<Question>,
+    groups: Vec<usize>,
+    cells: Vec<History>,
+    lengths: Lengths,
+    /// Seconds that the trials of earlier sittings took.
+    earlier_seconds: f64,
+    /// Rounds that earlier sittings began: the run was not over before them.
+    begun: u32,
+    round: u32,
+    queue: VecDeque<usize>,
+    news: VecDeque<Event>,
+    ended: Option<Stopped>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(crate) fn new(plan: &'a Plan, earlier: &Earlier) -> Self {
+        let mut cells: Vec<History> = plan.cells.iter().map(|_| History::default()).collect();
+        for (id, seen) in &earlier.trials {
+            if let Some(place) = plan.cells.iter().position(|cell| cell.id == id.cell) {
+                cells[place].trials.insert(id.round, seen.clone());
+            }
+        }
+        let mut ledger = Self {
+            plan,
+            question: plan.measure.until.as_ref().map(|until| question(until.goal)),
+            groups: plan.groups(),
+            cells,
+            lengths: Lengths::default(),
+            earlier_seconds: earlier.trials.values().map(|seen| seen.seconds).sum(),
+            begun: earlier.trials.keys().map(|id| id.round + 1).max().unwrap_or(0),
+            round: 0,
+            queue: VecDeque::new(),
+            news: VecDeque::new(),
+            ended: None,
+        };
+        ledger.begin_round();
+        ledger
+    }
+
+    /// Trials made so far, in all sittings.
+    pub(crate) fn trials(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.trials.len() as u64).sum()
+    }
+
+    /// What comes next, `seconds` after this sitting began.
+    pub(crate) fn next(&mut self, seconds: f64) -> Next<'a> {
+        loop {
+            if let Some(event) = self.news.pop_front() {
+                return Next::Tell(event);
+            }
+            if let Some(stopped) = &self.ended {
+                return Next::Ended(stopped.clone());
+            }
+            let Some(place) = self.queue.pop_front() else {
+                self.end_round(seconds);
+                continue;
+            };
+            if self.cells[place].trials.contains_key(&self.round) || !self.is_alive(place) {
+                continue;
+            }
+            self.ended = self.overspent(seconds);
+            if self.ended.is_none() {
+                let trial_seconds = self.lengths.of(self.groups[place], self.plan.measure.trial_seconds);
+                return Next::Trial { cell: &self.plan.cells[place], round: self.round, trial_seconds };
+            }
+        }
+    }
+
+    /// Takes a finished trial in.
+    pub(crate) fn take(&mut self, record: &TrialRecord) {
+        let Some(place) = self.plan.cells.iter().position(|cell| cell.id == record.id.cell) else { return };
+        let cell = &self.plan.cells[place];
+        let history = &mut self.cells[place];
+        history.trials.insert(record.id.round, Seen::of(self.plan, cell, record));
+        if let Outcome::Failed(reason) = &record.outcome {
+            history.failures += 1;
+            let consequence =
+                if history.failures >= MAX_FAILURES { "; this cell is left out from now on" } else { "" };
+            self.news.push_back(Event::Warning { text: format!("a trial failed: {reason}{consequence}") });
+        } else if self.question.is_some() && history.trials.len() == 2 && history.lacks_figure() {
+            let text = format!(
+                "{} {} has no `{}` in its trials, so it doesn't decide when it is enough",
+                cell.stack.name,
+                cell.workload.name,
+                self.plan.figure_name(cell)
+            );
+            self.news.push_back(Event::Warning { text });
+        }
+    }
+
+    /// Whether a cell can still be measured.
+    fn is_alive(&self, place: usize) -> bool {
+        self.cells[place].failures < MAX_FAILURES
+    }
+
+    /// Whether a cell can still be measured and has the figure that is looked at.
+    fn decides(&self, place: usize) -> bool {
+        self.is_alive(place) && !self.cells[place].lacks_figure()
+    }
+
+    fn begin_round(&mut self) {
+        if self.round >= self.plan.measure.rounds {
+            self.ended = Some(Stopped::RoundsDone { rounds: self.plan.measure.rounds });
+            return;
+        }
+        if self.round == record::pilot::ROUNDS {
+            self.choose_lengths();
+        }
+        let needed = self.needed(self.round);
+        self.queue = spec::order(self.plan, self.round).into_iter().filter(|&place| needed[place]).collect();
+    }
+
+    /// Who takes part in a round, from what the rounds before it showed.
+    fn needed(&self, made: u32) -> Vec<bool> {
+        self.taking_part(self.survey(made, &[]).as_ref())
+    }
+
+    /// Those that the survey needs; cells that don't decide go on as long as one that does, or where none does.
+    fn taking_part(&self, survey: Option<&Survey>) -> Vec<bool> {
+        let places = 0..self.cells.len();
+        let Some(survey) = survey else { return places.map(|place| self.is_alive(place)).collect() };
+        let goes_on = survey.needed.contains(&true) || !places.clone().any(|place| self.decides(place));
+        let takes_part =
+            |place: usize| survey.needed[place] || (goes_on && self.is_alive(place) && !self.decides(place));
+        places.map(takes_part).collect()
+    }
+
+    /// A look at the first `made` rounds; `None` when nothing is asked of the intervals.
+    fn survey(&self, made: u32, allowances: &[Allowance]) -> Option<Survey> {
+        let figures: Vec<Vec<Option<f64>>> =
+            self.cells.iter().map(|cell| cell.figures(self.plan, made)).collect();
+        let contenders: Vec<Contender<'_>> = figures
+            .iter()
+            .enumerate()
+            .map(|(place, rounds)| Contender {
+                group: self.groups[place],
+                rounds,
+                alive: self.decides(place),
+            })
+            .collect();
+        self.question?.survey(self.plan.measure.confidence, &contenders, allowances)
+    }
+
+    fn end_round(&mut self, seconds: f64) {
+        let made = self.round + 1;
+        if made >= self.begun {
+            self.ended = self.decide(made, seconds);
+        }
+        if self.ended.is_none() {
+            self.round = made;
+            self.begin_round();
+        }
+    }
+
+    /// Whether the run is over after so many rounds, and why.
+    fn decide(&mut self, made: u32, seconds: f64) -> Option<Stopped> {
+        let allowances = self.allowances(made, &self.needed(made), seconds);
+        if let Some(survey) = self.survey(made, &allowances) {
+            self.news.push_back(self.report(made, &survey));
+            if !self.taking_part(Some(&survey)).contains(&true) {
+                let decided = (0..self.cells.len()).any(|place| self.decides(place));
+                let all = Stopped::RoundsDone { rounds: self.plan.measure.rounds };
+                return Some(if decided { Stopped::Enough { rounds: made } } else { all });
+            }
+        }
+        let over = allowances.iter().filter(|a| a.rounds_left == 0).map(|a| a.resource).min()?;
+        Some(match over {
+            Resource::Rounds => Stopped::RoundsDone { rounds: made },
+            Resource::Time => Stopped::TimeSpent,
+            Resource::BytesWritten => Stopped::WrittenSpent,
+            Resource::Money => Stopped::CostSpent,
+        })
+    }
+
+    fn report(&self, made: u32, survey: &Survey) -> Event {
+        let open: Vec<&Matter> = survey.matters.iter().filter(|m| !m.is_settled()).collect();
+        let widest = open.iter().filter_map(|m| Some((m, m.width()?))).max_by(|a, b| a.1.total_cmp(&b.1));
+        let id = |place: usize| self.plan.cells[place].id.clone();
+        let more: Option<Vec<u32>> = open.iter().map(|m| m.more_rounds()).collect();
+        Event::RoundFinished {
+            rounds: made,
+            most_rounds: self.plan.measure.rounds,
+            asked: survey.matters.len() as u64,
+            open: open.len() as u64,
+            widest: widest.map(|(m, width)| Widest {
+                cell: id(m.a),
+                against: m.b.map(id),
+                width: Some(width).filter(|w| w.is_finite()),
+            }),
+            more_rounds: more.and_then(|more| more.into_iter().max()),
+        }
+    }
+}
+
+impl History {
+    /// Whether two trials were measured, and none had the figure that is looked at.
+    fn lacks_figure(&self) -> bool {
+        let measured = || self.trials.values().filter(|seen| seen.measured);
+        measured().count() >= 2 && measured().all(|seen| seen.figure.is_none())
+    }
+
+    /// The figure of each of the first `made` rounds.
+    fn figures(&self, plan: &Plan, made: u32) -> Vec<Option<f64>> {
+        let measured = self.trials.range(..made).filter(|(_, seen)| seen.measured);
+        let windows = measured.map(|(&round, seen)| (round, seen.window_seconds));
+        let pilots = record::pilot::left_out(&plan.measure, windows);
+        let figure = |round: u32| self.trials.get(&round)?.figure.filter(|_| round >= pilots);
+        (0..made).map(figure).collect()
+    }
+}
+
+fn question(goal: Goal) -> Question {
+    match goal {
+        Goal::Interval(width) => Question::Means(width),
+        Goal::Ratios(width) => Question::Ratios(width),
+        Goal::Told(margin) => Question::Told(margin),
+    }
+}
+
+#[cfg(test)]
+mod tests;

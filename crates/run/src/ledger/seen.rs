@@ -1,0 +1,74 @@
+//! What of a trial matters for what comes next.
+
+use super::course::{Course, course};
+use record::counter::Sample;
+use record::plan::{Cell, Plan};
+use record::trial::{EngineOutput, Outcome, TrialRecord};
+use record::workload::Layout;
+
+/// One trial in short.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// Whether it was measured in full.
+    pub(crate) measured: bool,
+    /// The figure that is looked at; `None` when it failed or doesn't have it.
+    pub(crate) figure: Option<f64>,
+    /// All its steps.
+    pub(crate) seconds: f64,
+    /// Of these, measured.
+    pub(crate) window_seconds: f64,
+    /// Bytes that laying out its data wrote.
+    pub(crate) laid_out_bytes: f64,
+    /// Bytes that its load wrote, ramp included.
+    pub(crate) load_bytes: f64,
+    /// How it went on; of trials that may choose the length of others.
+    pub(crate) course: Option<Course>,
+}
+
+impl Seen {
+    pub(crate) fn of(plan: &Plan, cell: &Cell, record: &TrialRecord) -> Self {
+        let engine = record.engine.as_ref();
+        let measured = engine.filter(|_| record.outcome == Outcome::Measured);
+        let chooses = plan.measure.max_trial_seconds.is_some() && record.id.round < record::pilot::ROUNDS;
+        Self {
+            measured: measured.is_some(),
+            figure: measured.and_then(|engine| plan.figure(cell, engine)),
+            seconds: record.steps.iter().map(|step| step.seconds).sum(),
+            window_seconds: engine.map_or(0.0, |engine| engine.window.seconds()),
+            laid_out_bytes: laid_out(cell, record),
+            load_bytes: on_devices(record).or_else(|| engine.map(|e| by_engine(plan, e))).unwrap_or(0.0),
+            course: measured.filter(|_| chooses).and_then(|engine| course(record, engine)),
+        }
+    }
+}
+
+/// A trial that got as far as preparing has laid its data out.
+fn laid_out(cell: &Cell, record: &TrialRecord) -> f64 {
+    let prepared = record.steps.iter().any(|step| step.step == "prepare");
+    if prepared && cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
+}
+
+/// What the ground's direct devices wrote while the load ran; `None` when one of them wasn't counted.
+fn on_devices(record: &TrialRecord) -> Option<f64> {
+    let samples = &record.evidence.samples;
+    let (first, last) = (samples.first()?, samples.last()?);
+    let written = |sample: &Sample, name: &str| sample.block.get(name).map(|counters| counters.write_bytes);
+    let grown = record
+        .topology
+        .direct()
+        .map(|node| Some(float(written(last, &node.name)?.checked_sub(written(first, &node.name)?)?)));
+    let all: Vec<f64> = grown.collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| all.iter().sum())
+}
+
+/// What the engine wrote in the measured time, and at the same rate in the ramp.
+fn by_engine(plan: &Plan, engine: &EngineOutput) -> f64 {
+    let written = engine.write.as_ref().map_or(0.0, |totals| float(totals.bytes));
+    let seconds = engine.window.seconds();
+    if seconds > 0.0 { written * (1.0 + plan.measure.ramp_seconds / seconds) } else { written }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes of one trial stay far below 2^53")]
+pub(super) fn float(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,98 @@
+//! Budgets: what was spent, and what another round would take.
+
+use super::Ledger;
+use super::seen::{Seen, float};
+use record::event::Stopped;
+use stats::{Allowance, Resource};
+
+impl Ledger<'_> {
+    /// The budget that is spent already, in the midst of a round.
+    pub(super) fn overspent(&self, seconds: f64) -> Option<Stopped> {
+        let measure = &self.plan.measure;
+        let beyond = |spent: f64, most: Option<f64>| most.is_some_and(|most| spent >= most);
+        if beyond(self.seconds(seconds), measure.max_seconds) {
+            Some(Stopped::TimeSpent)
+        } else if beyond(self.written(), measure.max_written_bytes.map(float)) {
+            Some(Stopped::WrittenSpent)
+        } else if beyond(self.cost(self.seconds(seconds)), measure.max_cost) {
+            Some(Stopped::CostSpent)
+        } else {
+            None
+        }
+    }
+
+    /// How many more rounds of the cells that are `needed` each budget allows, `seconds` after this sitting began.
+    pub(super) fn allowances(&self, made: u32, needed: &[bool], seconds: f64) -> Vec<Allowance> {
+        let measure = &self.plan.measure;
+        let places = || (0..self.cells.len()).filter(|&place| needed[place]);
+        let next_seconds: f64 = places().map(|place| self.trial_seconds(place)).sum();
+        let next_bytes: f64 = places().map(|place| self.trial_bytes(place)).sum();
+        let spent = self.seconds(seconds);
+        let budgets = [
+            (Resource::Time, measure.max_seconds, spent, next_seconds),
+            (Resource::BytesWritten, measure.max_written_bytes.map(float), self.written(), next_bytes),
+            (Resource::Money, measure.max_cost, self.cost(spent), self.cost(next_seconds)),
+        ];
+        let left = |(resource, most, spent, next): (Resource, Option<f64>, f64, f64)| {
+            Some(Allowance { resource, rounds_left: fits(most? - spent, next) })
+        };
+        let rounds =
+            Allowance { resource: Resource::Rounds, rounds_left: measure.rounds.saturating_sub(made) };
+        [rounds].into_iter().chain(budgets.into_iter().filter_map(left)).collect()
+    }
+
+    /// Seconds of the whole run: of earlier sittings those of their trials.
+    fn seconds(&self, here: f64) -> f64 {
+        self.earlier_seconds + here
+    }
+
+    /// What the volumes cost in so many seconds.
+    fn cost(&self, seconds: f64) -> f64 {
+        self.plan.prices.per_hour.values().sum::<f64>() * seconds / 3600.0
+    }
+
+    fn written(&self) -> f64 {
+        let all = self.cells.iter().flat_map(|cell| cell.trials.values());
+        all.map(|seen| seen.laid_out_bytes + seen.load_bytes).sum()
+    }
+
+    /// What a cell's next trial will take, from those it had: the same beside the measured time, and that in proportion.
+    fn trial_seconds(&self, place: usize) -> f64 {
+        let beside = self.mean(place, |seen| seen.seconds - seen.window_seconds);
+        beside + self.mean(place, |seen| seen.window_seconds) * self.longer(place)
+    }
+
+    fn trial_bytes(&self, place: usize) -> f64 {
+        self.mean(place, |seen| seen.laid_out_bytes)
+            + self.mean(place, |seen| seen.load_bytes) * self.longer(place)
+    }
+
+    /// How much longer the next trial is than the mean of those before.
+    fn longer(&self, place: usize) -> f64 {
+        let seen = self.mean(place, |seen| seen.window_seconds);
+        match self.lengths.chosen(self.groups[place]) {
+            Some(next) if seen > 0.0 => next / seen,
+            _ => 1.0,
+        }
+    }
+
+    fn mean(&self, place: usize, of: impl Fn(&Seen) -> f64) -> f64 {
+        let trials = &self.cells[place].trials;
+        if trials.is_empty() {
+            return 0.0;
+        }
+        trials.values().map(of).sum::<f64>() / float(trials.len() as u64)
+    }
+}
+
+/// How many rounds of `each` fit into what is `left`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped; saturates")]
+fn fits(left: f64, each: f64) -> u32 {
+    if left <= 0.0 {
+        0
+    } else if each <= 0.0 {
+        u32::MAX
+    } else {
+        (left / each).min(f64::from(u32::MAX)) as u32
+    }
+}

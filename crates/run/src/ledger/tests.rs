@@ -1,0 +1,458 @@
+//! Runs with scripted trials, whose figures are drawn from a seeded distribution and whose time is counted, not spent.
+
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small scripted numbers")]
+
+use super::{Earlier, ended};
+use crate::controller::RunError;
+use crate::protocol::TrialRequest;
+use crate::rounds::{Hands, conduct};
+use record::counter::Evidence;
+use record::event::{Event, Stopped};
+use record::id::{CellId, TrialId};
+use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
+use record::stack::Stack;
+use record::topology::Topology;
+use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, Window};
+use record::version::FormatVersion;
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use std::collections::BTreeMap;
+
+const DATA: u64 = 8 << 20;
+
+fn cell(id: &str, workload: &str) -> Cell {
+    Cell {
+        id: CellId(id.to_owned()),
+        target: "local".to_owned(),
+        stack: Stack { name: id.to_owned(), volumes: Vec::new(), layers: Vec::new() },
+        workload: Workload {
+            name: workload.to_owned(),
+            engine: EngineKind::Native,
+            ask: Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, DATA) }),
+            layout: Layout::Written,
+            cache: CacheStart::Cold,
+        },
+        levels: BTreeMap::new(),
+    }
+}
+
+fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
+    Plan {
+        format: FormatVersion::RECORD,
+        experiment: "e".to_owned(),
+        question: None,
+        parameters: BTreeMap::new(),
+        cells: cells.iter().map(|id| cell(id, "randread")).collect(),
+        measure: Measure {
+            trial_seconds: 10.0,
+            ramp_seconds: 0.0,
+            max_trial_seconds: None,
+            rounds,
+            confidence: 0.95,
+            interval: None,
+            until: goal.map(|goal| Until { goal, of: None }),
+            sample_hz: 10.0,
+            max_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
+        },
+        expectations: Vec::new(),
+        source: String::new(),
+        seed: 7,
+        prices: Prices::default(),
+        derived: Vec::new(),
+    }
+}
+
+/// Numbers that depend on the seed only, about normal with spread 1.
+fn noise(seed: u64, n: usize) -> Vec<f64> {
+    let mut state = seed;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    (0..n).map(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0).collect()
+}
+
+/// How a cell behaves: IOPS, spread of trials and of half seconds as shares of it, seconds of a trial beside the measured ones, what it writes.
+#[derive(Clone, Copy)]
+struct Storage {
+    iops: f64,
+    between: f64,
+    within: f64,
+    beside: f64,
+    writes: bool,
+    fails: bool,
+}
+
+const QUIET: Storage =
+    Storage { iops: 500.0, between: 0.01, within: 0.0, beside: 10.0, writes: false, fails: false };
+const NOISY: Storage = Storage { between: 0.10, ..QUIET };
+const BROKEN: Storage = Storage { fails: true, ..QUIET };
+
+fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
+    let seconds = request.measure.trial_seconds;
+    let noise = noise(request.seed, 1 + seconds as usize * 2);
+    let level = storage.iops * (1.0 + storage.between * noise[0]);
+    let steps: Vec<f64> =
+        noise[1..].iter().map(|z| (level + storage.iops * storage.within * z).max(0.0) / 2.0).collect();
+    let ios: f64 = steps.iter().sum();
+    let totals = |ios: f64| Totals {
+        ios: ios as u64,
+        bytes: ios as u64 * 4096,
+        seconds,
+        iops: ios / seconds,
+        bytes_per_second: ios / seconds * 4096.0,
+        ..Totals::default()
+    };
+    let counts: Vec<u64> = steps.iter().map(|x| x.round() as u64).collect();
+    let none = vec![0; counts.len()];
+    let engine = EngineOutput {
+        engine: "scripted".to_owned(),
+        argv: Vec::new(),
+        input: String::new(),
+        raw: String::new(),
+        messages: Vec::new(),
+        window: Window { start_ns: 0, end_ns: (seconds * 1e9) as u64 },
+        read: Some(totals(ios)),
+        write: storage.writes.then(|| totals(ios)),
+        trim: None,
+        series: Some(Series {
+            start_ns: 0,
+            step_ns: 500_000_000,
+            read_ios: counts,
+            write_ios: none.clone(),
+            trim_ios: none.clone(),
+            bytes: none,
+        }),
+        verified: None,
+        generator: None,
+        errors: Vec::new(),
+        cpu_user_share: None,
+        cpu_system_share: None,
+        shared_files: false,
+    };
+    TrialRecord {
+        format: FormatVersion::RECORD,
+        id: request.id.clone(),
+        seed: request.seed,
+        started_unix_ms: 0,
+        outcome: if storage.fails { Outcome::Failed("mkfs".to_owned()) } else { Outcome::Measured },
+        steps: vec![
+            StepTime { step: "prepare".to_owned(), seconds: storage.beside },
+            StepTime { step: "measure".to_owned(), seconds },
+        ],
+        built: Vec::new(),
+        topology: Topology::default(),
+        files_before: Vec::new(),
+        files_after: Vec::new(),
+        cache_before: Vec::new(),
+        cache_after: Vec::new(),
+        backing_before: Vec::new(),
+        backing_after: Vec::new(),
+        engine: (!storage.fails).then_some(engine),
+        evidence: Evidence::default(),
+    }
+}
+
+/// A node without storage, and a clock that trials move on.
+struct Script<'a> {
+    storages: &'a BTreeMap<CellId, Storage>,
+    seconds: f64,
+    /// The user stops after so many trials.
+    patience: usize,
+    records: Vec<TrialRecord>,
+    asked_seconds: Vec<f64>,
+    events: Vec<Event>,
+}
+
+impl Hands for Script<'_> {
+    fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
+        let record = record(self.storages[&request.id.cell], &request);
+        self.seconds += record.steps.iter().map(|s| s.seconds).sum::<f64>();
+        self.records.push(record.clone());
+        self.asked_seconds.push(request.measure.trial_seconds);
+        Ok(Some(record))
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), RunError> {
+        self.events.push(event);
+        Ok(())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.records.len() >= self.patience
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+/// What a run came to.
+struct Ran {
+    stopped: Stopped,
+    records: Vec<TrialRecord>,
+    asked_seconds: Vec<f64>,
+    events: Vec<Event>,
+}
+
+impl Ran {
+    fn ids(&self) -> Vec<TrialId> {
+        self.records.iter().map(|r| r.id.clone()).collect()
+    }
+
+    fn rounds_of(&self, cell: &str) -> usize {
+        self.records.iter().filter(|r| r.id.cell.0 == cell).count()
+    }
+
+    fn figures_of(&self, cell: &str) -> Vec<f64> {
+        let own = self.records.iter().filter(|r| r.id.cell.0 == cell);
+        own.map(|r| r.engine.as_ref().unwrap().metrics()["iops"]).collect()
+    }
+}
+
+fn sit(plan: &Plan, storages: &[Storage], before: &[TrialRecord], patience: usize) -> Ran {
+    let storages = plan.cells.iter().zip(storages).map(|(c, s)| (c.id.clone(), *s)).collect();
+    let mut earlier = Earlier::default();
+    for record in before {
+        earlier.add(plan, record);
+    }
+    let mut script = Script {
+        storages: &storages,
+        seconds: 0.0,
+        patience,
+        records: Vec::new(),
+        asked_seconds: Vec::new(),
+        events: Vec::new(),
+    };
+    let stopped = conduct(plan, &earlier, &mut script).unwrap();
+    let Script { records, asked_seconds, events, .. } = script;
+    Ran { stopped, records, asked_seconds, events }
+}
+
+fn run(plan: &Plan, storages: &[Storage]) -> Ran {
+    sit(plan, storages, &[], usize::MAX)
+}
+
+const FIVE: Option<Goal> = Some(Goal::Interval(0.05));
+
+#[test]
+fn quiet_storage_is_enough_at_the_first_look() {
+    let ran = run(&plan(&["a", "b"], FIVE, 30), &[QUIET, QUIET]);
+    assert_eq!((ran.stopped, ran.records.len()), (Stopped::Enough { rounds: 6 }, 12));
+}
+
+#[test]
+fn noise_goes_on_until_the_interval_is_as_narrow_as_asked() {
+    let plan = plan(&["a"], FIVE, 100);
+    let ran = run(&plan, &[NOISY]);
+    let Stopped::Enough { rounds } = ran.stopped else { panic!("{:?}", ran.stopped) };
+    assert!(rounds > 8, "{rounds}");
+    let rule = stats::StopRule::new(stats::Asked::HalfWidth(0.05), 0.95).unwrap();
+    let figures = ran.figures_of("a");
+    let enough =
+        |n: usize| matches!(rule.look(&figures[..n], &[]).unwrap().decision, stats::Decision::Enough(_));
+    assert_eq!((6..=figures.len()).find(|&n| enough(n)), Some(rounds as usize));
+}
+
+#[test]
+fn decided_cells_drop_out_and_the_others_go_on() {
+    let ran = run(&plan(&["quiet", "noisy", "calm"], FIVE, 100), &[QUIET, NOISY, QUIET]);
+    assert!(matches!(ran.stopped, Stopped::Enough { rounds } if rounds > 8), "{:?}", ran.stopped);
+    assert_eq!((ran.rounds_of("quiet"), ran.rounds_of("calm")), (6, 6));
+    assert!(ran.rounds_of("noisy") > 8);
+}
+
+#[test]
+fn an_open_comparison_keeps_both_its_cells() {
+    let mut plan = plan(&["quiet", "noisy", "other"], Some(Goal::Ratios(0.05)), 200);
+    plan.cells[2].workload.name = "write".to_owned();
+    let ran = run(&plan, &[QUIET, NOISY, NOISY]);
+    assert!(matches!(ran.stopped, Stopped::Enough { rounds } if rounds > 8), "{:?}", ran.stopped);
+    assert_eq!(ran.rounds_of("quiet"), ran.rounds_of("noisy"));
+    assert_eq!(ran.rounds_of("other"), 6, "it is compared with nothing");
+}
+
+#[test]
+fn cells_that_differ_enough_are_told_apart() {
+    let faster = Storage { iops: 600.0, ..QUIET };
+    let ran = run(&plan(&["a", "b"], Some(Goal::Told(0.02)), 100), &[QUIET, faster]);
+    assert_eq!(ran.stopped, Stopped::Enough { rounds: 6 });
+}
+
+#[test]
+fn each_budget_ends_a_run_before_the_round_that_would_go_beyond_it() {
+    // A round of two cells: 2 x (10 + 10) s, 2 x 8 MiB laid out, 0.001 of money a second.
+    let of = |budget: fn(&mut Measure)| {
+        let mut plan = plan(&["a", "b"], FIVE, 100);
+        plan.prices.per_hour = BTreeMap::from([("vol[0]".to_owned(), 1.2), ("vol[1]".to_owned(), 2.4)]);
+        budget(&mut plan.measure);
+        let ran = run(&plan, &[NOISY, NOISY]);
+        (ran.stopped, ran.records.len())
+    };
+    assert_eq!(of(|m| m.rounds = 7), (Stopped::RoundsDone { rounds: 7 }, 14));
+    assert_eq!(of(|m| m.max_seconds = Some(170.0)), (Stopped::TimeSpent, 8));
+    assert_eq!(of(|m| m.max_written_bytes = Some(7 * 2 * DATA + 1)), (Stopped::WrittenSpent, 14));
+    assert_eq!(of(|m| m.max_cost = Some(0.17)), (Stopped::CostSpent, 8));
+    let two: fn(&mut Measure) = |m| (m.max_seconds, m.max_cost) = (Some(170.0), Some(0.13));
+    assert_eq!(of(two), (Stopped::CostSpent, 6));
+    // What can't be foreseen ends it after the trial in which it is spent.
+    assert_eq!(of(|m| m.max_seconds = Some(15.0)), (Stopped::TimeSpent, 1));
+}
+
+#[test]
+fn what_the_load_writes_is_counted_without_device_counters_too() {
+    let mut plan = plan(&["a"], FIVE, 100);
+    // 500 writes of 4 KiB per second for 10 s, and 8 MiB before.
+    plan.measure.max_written_bytes = Some(3 * (DATA + 500 * 4096 * 11));
+    let ran = run(&plan, &[Storage { writes: true, ..NOISY }]);
+    assert_eq!(ran.stopped, Stopped::WrittenSpent);
+    assert!((2..=4).contains(&ran.records.len()), "{}", ran.records.len());
+}
+
+#[test]
+fn a_fixed_number_of_rounds_is_made_in_the_order_it_always_was() {
+    let plan = plan(&["a", "b", "c"], None, 4);
+    let ran = run(&plan, &[QUIET, NOISY, QUIET]);
+    assert_eq!(ran.stopped, Stopped::RoundsDone { rounds: 4 });
+    let order = (0..4).flat_map(|round| spec::order(&plan, round).into_iter().map(move |i| (i, round)));
+    let planned: Vec<TrialId> =
+        order.map(|(i, round)| TrialId { cell: plan.cells[i].id.clone(), round }).collect();
+    assert_eq!(ran.ids(), planned);
+    assert!(!ran.events.iter().any(|e| matches!(e, Event::RoundFinished { .. })));
+}
+
+/// Interrupted after any trial and resumed, a run makes the same trials and ends for the same reason.
+#[test]
+fn interrupted_and_resumed_is_the_same_as_uninterrupted() {
+    let noisy = Storage { between: 0.06, ..QUIET };
+    for goal in [Goal::Interval(0.05), Goal::Ratios(0.06), Goal::Told(0.04)] {
+        let plan = plan(&["a", "b", "c"], Some(goal), 25);
+        let storages = [QUIET, noisy, QUIET];
+        let whole = run(&plan, &storages);
+        for patience in 0..whole.records.len() {
+            let first = sit(&plan, &storages, &[], patience);
+            assert_eq!(first.stopped, Stopped::Interrupted);
+            let rest = sit(&plan, &storages, &first.records, usize::MAX);
+            let ids: Vec<TrialId> = first.ids().into_iter().chain(rest.ids()).collect();
+            assert_eq!(
+                (ids, rest.stopped),
+                (whole.ids(), whole.stopped.clone()),
+                "{goal:?} after {patience}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_budget_counts_what_earlier_sittings_spent() {
+    let mut plan = plan(&["a", "b"], FIVE, 100);
+    plan.measure.max_seconds = Some(170.0);
+    let first = sit(&plan, &[NOISY, NOISY], &[], 5);
+    let rest = sit(&plan, &[NOISY, NOISY], &first.records, usize::MAX);
+    assert_eq!((rest.stopped, rest.records.len()), (Stopped::TimeSpent, 3));
+}
+
+#[test]
+fn a_budget_of_rounds_that_is_raised_goes_on_where_it_ended() {
+    let short = plan(&["a", "b"], FIVE, 7);
+    let long = plan(&["a", "b"], FIVE, 100);
+    let storages = [NOISY, QUIET];
+    let whole = run(&long, &storages);
+    let first = run(&short, &storages);
+    assert_eq!(first.stopped, Stopped::RoundsDone { rounds: 7 });
+    let mut earlier = Earlier::default();
+    first.records.iter().for_each(|r| earlier.add(&short, r));
+    assert_eq!(ended(&short, &earlier), Some(Stopped::RoundsDone { rounds: 7 }));
+    assert_eq!(ended(&long, &earlier), None);
+    let rest = sit(&long, &storages, &first.records, usize::MAX);
+    let ids: Vec<TrialId> = first.ids().into_iter().chain(rest.ids()).collect();
+    assert_eq!((ids, rest.stopped), (whole.ids(), whole.stopped.clone()));
+    let all: Vec<TrialRecord> = first.records.into_iter().chain(rest.records).collect();
+    let again = sit(&long, &storages, &all, usize::MAX);
+    assert_eq!((again.stopped, again.records.len()), (whole.stopped, 0), "enough stays enough");
+}
+
+#[test]
+fn a_cell_that_fails_holds_nobody_up() {
+    let ran = run(&plan(&["a", "broken"], FIVE, 100), &[QUIET, BROKEN]);
+    assert_eq!((ran.stopped.clone(), ran.rounds_of("broken")), (Stopped::Enough { rounds: 6 }, 2));
+    let warned = ran.events.iter().filter(|e| matches!(e, Event::Warning { .. })).count();
+    assert_eq!(warned, 2);
+    let ran = run(&plan(&["a", "broken", "b"], Some(Goal::Ratios(0.05)), 100), &[QUIET, BROKEN, QUIET]);
+    assert_eq!(ran.stopped, Stopped::Enough { rounds: 6 });
+    let ran = run(&plan(&["broken"], FIVE, 9), &[BROKEN]);
+    assert_eq!((ran.stopped, ran.records.len()), (Stopped::RoundsDone { rounds: 9 }, 2));
+}
+
+#[test]
+fn a_cell_without_the_figure_does_not_decide_and_goes_on_with_those_that_do() {
+    let mut plan = plan(&["reader", "writer"], FIVE, 40);
+    plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: Some("write_iops".to_owned()) });
+    let ran = run(&plan, &[NOISY, Storage { writes: true, ..QUIET }]);
+    assert_eq!((ran.stopped.clone(), ran.rounds_of("reader")), (Stopped::Enough { rounds: 6 }, 6));
+    let said = |e: &&Event| matches!(e, Event::Warning { text } if text.contains("`write_iops`"));
+    assert_eq!(ran.events.iter().filter(said).count(), 1, "{:?}", ran.events);
+    let ran = run(&plan, &[NOISY, QUIET]);
+    assert_eq!((ran.stopped, ran.records.len()), (Stopped::RoundsDone { rounds: 40 }, 80));
+}
+
+#[test]
+fn each_round_is_reported_with_what_is_still_open() {
+    let ran = run(&plan(&["quiet", "noisy"], FIVE, 9), &[QUIET, NOISY]);
+    let reports: Vec<_> = ran
+        .events
+        .iter()
+        .filter_map(|e| match e {
+            Event::RoundFinished { rounds, most_rounds, asked, open, widest, more_rounds } => {
+                Some((*rounds, *most_rounds, *asked, *open, widest.clone(), *more_rounds))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reports.iter().map(|r| r.0).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let (_, most, asked, open, widest, more) = reports[6].clone();
+    let widest = widest.unwrap();
+    assert_eq!((most, asked, open, widest.cell.0.as_str(), widest.against), (9, 2, 1, "noisy", None));
+    assert!(widest.width > Some(0.05) && more > Some(0), "{more:?}");
+    assert_eq!(reports[0].4.as_ref().and_then(|w| w.width), None, "one trial has no width");
+}
+
+#[test]
+fn trials_are_made_longer_where_seconds_vary_more_than_trials() {
+    let mut plan = plan(&["a", "b"], FIVE, 100);
+    (plan.measure.trial_seconds, plan.measure.max_trial_seconds) = (5.0, Some(120.0));
+    let restless = Storage { between: 0.0, within: 0.5, beside: 200.0, ..QUIET };
+    let ran = run(&plan, &[restless, restless]);
+    let chosen = ran.events.iter().find_map(|e| match e {
+        Event::LengthChosen { trial_seconds, pilot_seconds, .. } => Some((*trial_seconds, *pilot_seconds)),
+        _ => None,
+    });
+    let (seconds, pilot) = chosen.unwrap();
+    assert!(seconds >= 6.25 && pilot == 5.0, "{seconds}");
+    assert!(ran.asked_seconds[..6].iter().all(|s| *s == 5.0));
+    assert!(ran.asked_seconds[6..].iter().all(|s| *s == seconds), "{:?}", ran.asked_seconds);
+    assert!(matches!(ran.stopped, Stopped::Enough { rounds } if rounds >= 9), "pilots don't count");
+    for patience in [5, 6, 7, 13] {
+        let first = sit(&plan, &[restless, restless], &[], patience);
+        let rest = sit(&plan, &[restless, restless], &first.records, usize::MAX);
+        let all: Vec<f64> = first.asked_seconds.into_iter().chain(rest.asked_seconds).collect();
+        assert_eq!((all, rest.stopped), (ran.asked_seconds.clone(), ran.stopped.clone()), "after {patience}");
+    }
+}
+
+#[test]
+fn trials_stay_short_where_longer_ones_would_not_help() {
+    let mut of = plan(&["a"], FIVE, 100);
+    of.measure.max_trial_seconds = Some(120.0);
+    for storage in [QUIET, NOISY] {
+        let ran = run(&of, &[storage]);
+        assert!(ran.asked_seconds.iter().all(|s| *s == 10.0));
+    }
+    let mut own = of.clone();
+    let Ask::Options(options) = &mut own.cells[0].workload.ask else { panic!() };
+    options.runtime_ms = Some(10_000);
+    let ran = run(&own, &[Storage { between: 0.0, within: 0.7, ..QUIET }]);
+    assert!(ran.asked_seconds.iter().all(|s| *s == 10.0), "the workload says how long it lasts");
+}

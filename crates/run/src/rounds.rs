@@ -1,0 +1,45 @@
+//! The rounds of a run: trial after trial, as the ledger says. Who performs them is handed in.
+
+use crate::controller::RunError;
+use crate::ledger::{Earlier, Ledger, Next};
+use crate::protocol::TrialRequest;
+use record::event::{Event, Stopped};
+use record::id::TrialId;
+use record::plan::{Measure, Plan};
+use record::trial::TrialRecord;
+
+/// Who performs trials and hears what happens.
+pub(crate) trait Hands {
+    /// Performs one trial; `None` when the user ended it.
+    fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError>;
+    /// Passes an event on.
+    fn tell(&mut self, event: Event) -> Result<(), RunError>;
+    /// Whether the user asked to stop.
+    fn is_cancelled(&self) -> bool;
+    /// Seconds since this sitting began.
+    fn seconds(&self) -> f64;
+}
+
+/// Makes the rounds of a plan that earlier sittings left, and returns why they ended.
+pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> Result<Stopped, RunError> {
+    let mut ledger = Ledger::new(plan, earlier);
+    loop {
+        match ledger.next(hands.seconds()) {
+            Next::Tell(event) => hands.tell(event)?,
+            Next::Ended(stopped) => return Ok(stopped),
+            Next::Trial { cell, round, trial_seconds } => {
+                if hands.is_cancelled() {
+                    return Ok(Stopped::Interrupted);
+                }
+                let id = TrialId { cell: cell.id.clone(), round };
+                hands.tell(Event::TrialStarted { cell: id.cell.clone(), round, index: ledger.trials() })?;
+                let seed = spec::trial_seed(plan, &id);
+                let measure = Measure { trial_seconds, ..plan.measure.clone() };
+                let request = TrialRequest { id, cell: cell.clone(), measure, seed };
+                let Some(record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
+                ledger.take(&record);
+                hands.tell(Event::TrialFinished { record: Box::new(record) })?;
+            }
+        }
+    }
+}

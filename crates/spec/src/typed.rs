@@ -1,0 +1,40 @@
+//! Quantities that are typed on a command line, written as in an experiment file.
+
+use crate::quantity::{Wrong, amount, duration};
+
+/// A time with its unit, in seconds: `500ms`, `20s`, `5m`, `1h`.
+///
+/// # Errors
+/// What is wrong with the text, in words.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    duration(text).map(|number| number.to_f64()).map_err(in_words)
+}
+
+/// A size, in bytes: `4096`, `10g`; suffixes are powers of 1024.
+///
+/// # Errors
+/// What is wrong with the text, in words.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let number = amount(text).ok_or_else(|| format!("`{text}` is no size, e.g. `10g`"))?.map_err(in_words)?;
+    number
+        .whole()
+        .and_then(|n| u64::try_from(n).ok())
+        .ok_or_else(|| format!("`{text}` is no whole number of bytes"))
+}
+
+fn in_words(wrong: Wrong) -> String {
+    let Wrong { message, help, .. } = wrong;
+    help.map_or_else(|| message.clone(), |help| format!("{message}; {help}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, seconds};
+
+    #[test]
+    fn quantities_are_read_as_in_an_experiment_file() {
+        assert_eq!((seconds("90m"), bytes("10g")), (Ok(5400.0), Ok(10 << 30)));
+        assert!(seconds("90").is_err() && bytes("ten").is_err());
+        assert!(bytes("10gb").unwrap_err().contains("write `10g`"));
+    }
+}

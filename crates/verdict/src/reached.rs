@@ -1,0 +1,151 @@
+//! How far what was asked of the intervals was reached, and what is missing.
+
+use crate::cell::number;
+use crate::figures::{counted, percent};
+use crate::judge::Input;
+use crate::sequential::{allowances, question, rounds_made, spent, without_pilots};
+use record::event::Stopped;
+use record::id::CellId;
+use record::judged::Reached;
+use record::plan::{Goal, Plan};
+use record::quantity::{Bytes, Seconds};
+use record::trial::{Outcome, TrialRecord};
+use stats::{Contender, Matter, Survey};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `None` when nothing was asked. `by_cell`: all trials, in order of rounds.
+pub(crate) fn of(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>) -> Option<Reached> {
+    let plan = input.plan;
+    let goal = plan.measure.until.as_ref()?.goal;
+    let made = rounds_made(input.trials);
+    let survey = survey(input, by_cell, made)?;
+    let asked = survey.matters.len();
+    let open: Vec<&Matter> = survey.matters.iter().filter(|m| !m.is_settled()).collect();
+    let cells: BTreeSet<usize> = open.iter().flat_map(|m| [Some(m.a), m.b]).flatten().collect();
+    let more: Option<Vec<u32>> = open.iter().map(|m| m.more_rounds()).collect();
+    let more_rounds = more.and_then(|more| more.into_iter().max());
+    let round_seconds: f64 = cells.iter().map(|&place| trial_seconds(plan, place, by_cell)).sum();
+    let more_seconds = more_rounds.map(|rounds| f64::from(rounds) * round_seconds);
+    let nothing = asked == 0 && matches!(goal, Goal::Interval(_));
+    let all = open.is_empty() && !nothing;
+    let text = if nothing {
+        "no trial has the figure that was asked for".to_owned()
+    } else if all {
+        format!("{} after {}", reached(goal, asked), counted(u64::from(made), "round"))
+    } else {
+        let more = more_rounds.map_or_else(
+            || "nobody can tell yet how many more rounds it would take".to_owned(),
+            |n| {
+                let seconds = Seconds(f64::from(n) * round_seconds);
+                format!("about {} ({seconds}) would do", counted(u64::from(n), "more round"))
+            },
+        );
+        let lacking = lacking(goal, open.len(), asked);
+        format!("{}: {lacking}; {more}", ended(plan, input.stopped, made))
+    };
+    let open = cells.iter().filter_map(|&place| Some(plan.cells.get(place)?.id.clone())).collect();
+    Some(Reached { all, more_rounds, more_seconds, open, text })
+}
+
+/// The last look, at everything that is stored.
+fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, made: u32) -> Option<Survey> {
+    let plan = input.plan;
+    let figures: Vec<Vec<Option<f64>>> = plan
+        .cells
+        .iter()
+        .map(|cell| {
+            let mut rounds = vec![None; made as usize];
+            let trials = by_cell.get(&cell.id).cloned().unwrap_or_default();
+            for trial in without_pilots(plan, trials) {
+                let engine = trial.engine.as_ref().filter(|_| trial.outcome == Outcome::Measured);
+                if let (Some(engine), Some(place)) = (engine, rounds.get_mut(trial.id.round as usize)) {
+                    *place = plan.figure(cell, engine);
+                }
+            }
+            rounds
+        })
+        .collect();
+    let groups = plan.groups();
+    let contenders: Vec<Contender<'_>> = groups
+        .into_iter()
+        .zip(&figures)
+        .map(|(group, rounds)| Contender { group, rounds, alive: true })
+        .collect();
+    let look =
+        question(plan)?.survey(plan.measure.confidence, &contenders, &allowances(spent(input.stopped)));
+    // A cell that was measured but has no such figure doesn't decide.
+    let decides = |place: usize| {
+        let has_figure = figures[place].iter().any(Option::is_some);
+        let trials = plan.cells.get(place).and_then(|cell| by_cell.get(&cell.id));
+        has_figure || !trials.is_some_and(|trials| trials.iter().any(|t| t.outcome == Outcome::Measured))
+    };
+    let matters = |survey: Survey| {
+        let asked = survey.matters.into_iter().filter(|m| decides(m.a) && m.b.is_none_or(decides));
+        Survey { matters: asked.collect(), ..survey }
+    };
+    look.map(matters)
+}
+
+/// What a trial of a cell took, all its steps, on average.
+fn trial_seconds(plan: &Plan, place: usize, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>) -> f64 {
+    let trials = plan.cells.get(place).and_then(|cell| by_cell.get(&cell.id));
+    let Some(trials) = trials.filter(|trials| !trials.is_empty()) else { return 0.0 };
+    let all: f64 = trials.iter().flat_map(|t| &t.steps).map(|step| step.seconds).sum();
+    all / f64::from(number(trials.len()))
+}
+
+/// `all 9 cells are within ±5 %`.
+fn reached(goal: Goal, asked: usize) -> String {
+    let all = |noun: &str, rest: String| match asked {
+        0 => format!("there are no two cells to compare, so nothing was asked of {noun}s"),
+        1 => format!("the one {noun} is {rest}"),
+        n => format!("all {n} {noun}s are {rest}"),
+    };
+    match goal {
+        Goal::Interval(x) => all("cell", format!("known to ±{} or better", percent(x))),
+        Goal::Ratios(x) => all("ratio", format!("known to ±{} or better", percent(x))),
+        Goal::Told(x) => {
+            all("pair", format!("told apart, or shown to be within {} of each other", percent(x)))
+        }
+    }
+}
+
+/// `2 of 9 cells are wider than ±5 %`.
+fn lacking(goal: Goal, open: usize, asked: usize) -> String {
+    let are = if open == 1 { "is" } else { "are" };
+    match goal {
+        Goal::Interval(x) => format!("{open} of {asked} cells {are} not known to ±{} yet", percent(x)),
+        Goal::Ratios(x) => format!("{open} of {asked} ratios {are} not known to ±{} yet", percent(x)),
+        Goal::Told(x) => {
+            format!("{open} of {asked} pairs {are} neither told apart nor shown to be within {}", percent(x))
+        }
+    }
+}
+
+/// `the budget of 12 rounds was spent`.
+fn ended(plan: &Plan, stopped: &Stopped, made: u32) -> String {
+    let measure = &plan.measure;
+    let after = counted(u64::from(made), "round");
+    let budget = |of: Option<String>| match of {
+        Some(of) => format!("the budget of {of} was spent in {after}"),
+        None => format!("a budget was spent in {after}"),
+    };
+    match stopped {
+        Stopped::RoundsDone { rounds } => {
+            format!("the budget of {} was spent", counted(u64::from(*rounds), "round"))
+        }
+        Stopped::TimeSpent => budget(measure.max_seconds.map(|s| Seconds(s).to_string())),
+        Stopped::WrittenSpent => budget(measure.max_written_bytes.map(|b| format!("{} written", Bytes(b)))),
+        Stopped::CostSpent => {
+            let currency = plan.prices.currency.as_deref().map(|c| format!(" {c}")).unwrap_or_default();
+            budget(measure.max_cost.map(|cost| format!("{cost}{currency}")))
+        }
+        Stopped::Enough { .. } => format!("after {after} nothing more could be measured"),
+        Stopped::Interrupted => format!("interrupted in {after}"),
+        Stopped::Failed { .. } => format!("it failed in {after}"),
+        Stopped::Unfinished => format!("not finished; {after} so far"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What a stop rule means for a run's figures: which trials count, and which interval a mean has. docs/statistics.md, "When to stop".
+
+use record::event::Stopped;
+use record::plan::{Goal, Plan};
+use record::trial::TrialRecord;
+use stats::{Allowance, Estimate, Question, Resource, StopRule};
+
+/// How the means of one cell get their intervals.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Means {
+    /// Confidence of every interval.
+    pub(crate) confidence: f64,
+    /// Share of the trials that is cut off at each end.
+    trim: Option<f64>,
+    rule: Option<StopRule>,
+    /// The budget that ended the run in this cell's last round.
+    spent: Option<Resource>,
+}
+
+impl Means {
+    /// Those of a cell whose trials, in order of rounds, are `trials`, in a run of `made` rounds.
+    pub(crate) fn of(plan: &Plan, stopped: &Stopped, made: u32, trials: &[&TrialRecord]) -> Self {
+        let confidence = plan.measure.confidence;
+        let rule = question(plan).and_then(|question| question.rule(confidence, 1));
+        let measured = || trials.iter().filter(|trial| window(trial).is_some());
+        let last = measured().next_back().is_some_and(|trial| trial.id.round + 1 == made);
+        Self { confidence, trim: plan.measure.trim, rule, spent: spent(stopped).filter(|_| last) }
+    }
+
+    /// Student's interval; of a run that stops when it is enough, the rule's: other metrics go up and down with the one that is looked at.
+    pub(crate) fn estimate(&self, values: &[f64]) -> Option<Estimate> {
+        let confidence = self.confidence;
+        match (self.rule, self.trim) {
+            (None, None) => stats::mean_t(values, confidence),
+            (None, Some(share)) => stats::trimmed_mean(values, share, confidence),
+            (Some(rule), None) => rule.mean(values, &allowances(self.spent)),
+            (Some(_), Some(share)) => {
+                let e = stats::trimmed_mean(values, share, StopRule::confidence_of_a_look(confidence))?;
+                Some(Estimate { confidence, ..e })
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn plain(measure: &record::plan::Measure) -> Self {
+        Self { confidence: measure.confidence, trim: measure.trim, rule: None, spent: None }
+    }
+}
+
+/// What is asked of the intervals; `None` when nothing is.
+pub(crate) fn question(plan: &Plan) -> Option<Question> {
+    Some(match plan.measure.until.as_ref()?.goal {
+        Goal::Interval(width) => Question::Means(width),
+        Goal::Ratios(width) => Question::Ratios(width),
+        Goal::Told(margin) => Question::Told(margin),
+    })
+}
+
+/// The budget that ended a run.
+pub(crate) fn spent(stopped: &Stopped) -> Option<Resource> {
+    match stopped {
+        Stopped::RoundsDone { .. } => Some(Resource::Rounds),
+        Stopped::TimeSpent => Some(Resource::Time),
+        Stopped::WrittenSpent => Some(Resource::BytesWritten),
+        Stopped::CostSpent => Some(Resource::Money),
+        Stopped::Enough { .. } | Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => None,
+    }
+}
+
+/// What is left of what was spent.
+pub(crate) fn allowances(spent: Option<Resource>) -> Vec<Allowance> {
+    spent.map(|resource| Allowance { resource, rounds_left: 0 }).into_iter().collect()
+}
+
+/// Rounds that a run began.
+pub(crate) fn rounds_made(trials: &[TrialRecord]) -> u32 {
+    trials.iter().map(|trial| trial.id.round + 1).max().unwrap_or(0)
+}
+
+/// A cell's trials without those that only served to choose the length of the others; the trials that failed stay.
+pub(crate) fn without_pilots<'a>(plan: &Plan, trials: Vec<&'a TrialRecord>) -> Vec<&'a TrialRecord> {
+    let windows = trials.iter().filter_map(|t| Some((t.id.round, window(t)?)));
+    let pilots = record::pilot::left_out(&plan.measure, windows);
+    trials.into_iter().filter(|t| t.id.round >= pilots || window(t).is_none()).collect()
+}
+
+/// Measured seconds; `None` of a trial that failed.
+fn window(trial: &TrialRecord) -> Option<f64> {
+    let measured = trial.outcome == record::trial::Outcome::Measured;
+    trial.engine.as_ref().filter(|_| measured).map(|engine| engine.window.seconds())
+}
