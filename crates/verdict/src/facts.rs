@@ -83,17 +83,18 @@ impl<'a> Facts<'a> {
         let span = Span::new(&trial.evidence.samples, engine.window);
         let copies = copies(cell);
         let topology = &trial.topology;
+        let load = Load { span, ends: ends_with_the_window(cell) };
         let read = Flow {
-            device: device_bytes(&span, topology, |b| b.read_bytes),
-            own: own_bytes(&span, topology, true),
+            device: load.device_bytes(topology, |b| b.read_bytes),
+            own: load.own_bytes(topology, true),
             ..asked(engine.read.as_ref())
         };
         let write = Flow {
-            device: device_bytes(&span, topology, |b| b.write_bytes).map(|b| b / copies),
-            own: own_bytes(&span, topology, false),
+            device: load.device_bytes(topology, |b| b.write_bytes).map(|b| b / copies),
+            own: load.own_bytes(topology, false),
             ..asked(engine.write.as_ref())
         };
-        let sum = |list: &[Residency], bytes: fn(&Residency) -> Option<u64>| -> Option<f64> {
+        let resident = |list: &[Residency], bytes: fn(&Residency) -> Option<u64>| -> Option<f64> {
             let all: Option<Vec<f64>> = list.iter().map(|r| bytes(r).map(float)).collect();
             all.filter(|v| !v.is_empty()).map(|v| v.iter().sum())
         };
@@ -106,12 +107,12 @@ impl<'a> Facts<'a> {
             write,
             copies,
             trim_ios: engine.trim.as_ref().map_or(0.0, |t| float(t.ios)),
-            read_earlier: device_bytes(&span.before(), topology, |b| b.read_bytes),
+            read_earlier: read_earlier(&span, topology),
             before: files(&trial.files_before, topology),
             after: files(&trial.files_after, topology),
-            cached_before: sum(&trial.cache_before, |r| Some(r.cached_bytes)),
-            cached_after: sum(&trial.cache_after, |r| Some(r.cached_bytes)),
-            dirty_after: sum(&trial.cache_after, |r| r.dirty_bytes),
+            cached_before: resident(&trial.cache_before, |r| Some(r.cached_bytes)),
+            cached_after: resident(&trial.cache_after, |r| Some(r.cached_bytes)),
+            dirty_after: resident(&trial.cache_after, |r| r.dirty_bytes),
         })
     }
 
@@ -186,38 +187,61 @@ fn asked(totals: Option<&Totals>) -> Flow {
     Flow { asked, ios, device: None, own: None }
 }
 
-/// Bytes on all direct devices; `None` when there are none or one of them wasn't counted.
-fn device_bytes(span: &Span<'_>, topology: &Topology, bytes: fn(&BlockCounters) -> u64) -> Option<f64> {
+/// What the load moved within the window.
+struct Load<'a> {
+    span: Span<'a>,
+    /// Whether nothing is moved on its behalf after the window.
+    ends: bool,
+}
+
+impl Load<'_> {
+    /// Bytes on all direct devices; `None` when there are none or one of them wasn't counted.
+    fn device_bytes(&self, topology: &Topology, bytes: fn(&BlockCounters) -> u64) -> Option<f64> {
+        sum(topology, |node| self.span.moved(self.ends, |s| s.block.get(&node.name).map(bytes)))
+    }
+
+    /// Bytes the kernel charged to the engine: its cgroup's on the direct devices, or its processes' on any, whichever is
+    /// more (either may miss what kernel threads do on its behalf).
+    fn own_bytes(&self, topology: &Topology, read: bool) -> Option<f64> {
+        let cgroup = sum(topology, |node| {
+            let key = format!("{}:{}", node.devno.0, node.devno.1);
+            self.span.moved(self.ends, |s| {
+                let io = s.cgroup_io.get(&key)?;
+                if read { io.read_bytes } else { io.write_bytes }
+            })
+        });
+        let bytes = |s: &Sample| if read { s.engine?.read_bytes } else { s.engine?.write_bytes };
+        let process = self.span.moved(self.ends, bytes);
+        match (cgroup, process) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+fn read_earlier(span: &Span<'_>, topology: &Topology) -> Option<f64> {
+    sum(topology, |node| span.moved_earlier(|s| s.block.get(&node.name).map(|b| b.read_bytes)))
+}
+
+/// Over all direct devices; `None` when there are none or one of them wasn't counted.
+fn sum(topology: &Topology, of: impl Fn(&BlockNode) -> Option<f64>) -> Option<f64> {
     let mut sum = None;
     for node in topology.direct() {
-        let grown = span.grown(|s| s.block.get(&node.name).map(bytes))?;
-        sum = Some(sum.unwrap_or(0.0) + grown);
+        sum = Some(sum.unwrap_or(0.0) + of(node)?);
     }
     sum
 }
 
-/// Bytes the kernel charged to the engine: its cgroup's on the direct devices, or its processes' on any, whichever is
-/// more (either may miss what kernel threads do on its behalf).
-fn own_bytes(span: &Span<'_>, topology: &Topology, read: bool) -> Option<f64> {
-    let cgroup = cgroup_bytes(span, topology, read);
-    let process = span.grown(|s| if read { s.engine?.read_bytes } else { s.engine?.write_bytes });
-    match (cgroup, process) {
-        (Some(a), Some(b)) => Some(a.max(b)),
-        (a, b) => a.or(b),
+/// Whether the devices are done when the window ends: nothing was written, or every write was on them by then, and nothing is
+/// read back.
+fn ends_with_the_window(cell: &Cell) -> bool {
+    match &cell.workload.ask {
+        Ask::Options(o) => {
+            let flushed = o.direct || o.end_fsync || o.fsync == 1 || o.fdatasync == 1;
+            o.verify.is_none() && (flushed || !o.rw.writes())
+        }
+        Ask::JobFile { .. } => false,
     }
-}
-
-fn cgroup_bytes(span: &Span<'_>, topology: &Topology, read: bool) -> Option<f64> {
-    let mut sum = None;
-    for node in topology.direct() {
-        let key = format!("{}:{}", node.devno.0, node.devno.1);
-        let grown = span.grown(|s| {
-            let io = s.cgroup_io.get(&key)?;
-            if read { io.read_bytes } else { io.write_bytes }
-        })?;
-        sum = Some(sum.unwrap_or(0.0) + grown);
-    }
-    sum
 }
 
 /// `None` when nobody could look: no list on a file system. A raw block device has no holes.

@@ -18,13 +18,6 @@ impl<'a> Span<'a> {
         Self { samples, window }
     }
 
-    /// From the first sample to the window's start; empty when there is nothing before it.
-    pub(crate) fn before(&self) -> Self {
-        let first = self.samples.first().map_or(self.window.start_ns, |s| s.monotonic_ns);
-        let start_ns = first.min(self.window.start_ns);
-        Self { samples: self.samples, window: Window { start_ns, end_ns: self.window.start_ns } }
-    }
-
     /// From the first sample to the last one.
     pub(crate) fn whole(&self) -> Self {
         let instant = |sample: Option<&Sample>| sample.map(|s| s.monotonic_ns);
@@ -49,6 +42,37 @@ impl<'a> Span<'a> {
         let begin = self.at(self.window.start_ns, &counter)?;
         let end = self.at(self.window.end_ns, &counter)?;
         (end >= begin).then_some(end - begin)
+    }
+
+    /// As [`Span::grown`], for counters of what the load moves: where the load's own edge is known to be the window's, nothing
+    /// of it is lost to interpolation, which matters in short trials and for sequential passes.
+    ///
+    /// A counter that stood still up to the last sample before the window began to grow with the window. `ends`: nothing is
+    /// moved on the load's behalf after the window, so the next sample still shows what was moved in it.
+    pub(crate) fn moved(&self, ends: bool, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let begin = self.begun_at(&counter)?;
+        let end = self.at(self.window.end_ns, &counter)?;
+        let next = || {
+            let later = self.samples.iter().filter(|s| s.monotonic_ns >= self.window.end_ns);
+            later.min_by_key(|s| s.monotonic_ns).and_then(&counter).map(float)
+        };
+        let end = if ends { next().unwrap_or(end) } else { end };
+        (end >= begin).then_some(end - begin)
+    }
+
+    /// What such a counter grew by from the first sample to the window's start.
+    pub(crate) fn moved_earlier(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let first = float(self.samples.iter().find_map(&counter)?);
+        let begin = self.begun_at(&counter)?;
+        (begin >= first).then_some(begin - first)
+    }
+
+    fn begun_at(&self, counter: &impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let interpolated = self.at(self.window.start_ns, counter)?;
+        let earlier = || self.samples.iter().filter(|s| s.monotonic_ns <= self.window.start_ns);
+        let first = earlier().find_map(counter);
+        let last = earlier().filter_map(counter).last();
+        Some(if first == last { last.map_or(interpolated, float) } else { interpolated })
     }
 
     /// A counter or gauge at an instant, interpolated linearly.
@@ -113,6 +137,21 @@ mod tests {
         assert_eq!(grown(&points, 50, 150), Some(1500.0));
         assert_eq!(grown(&points, 0, 200), Some(3000.0));
         assert_eq!(grown(&points, 100, 100), Some(0.0));
+    }
+
+    fn moved(points: &[(u64, Option<u64>)], from_ms: u64, to_ms: u64, ends: bool) -> Option<f64> {
+        let window = Window { start_ns: from_ms * 1_000_000, end_ns: to_ms * 1_000_000 };
+        Span::new(&samples(points), window).moved(ends, |s| s.memory?.cached_bytes)
+    }
+
+    #[test]
+    fn a_sharp_edge_loses_nothing() {
+        let short = [(0, Some(5)), (100, Some(5)), (200, Some(1005)), (300, Some(1005))];
+        assert_eq!(moved(&short, 150, 190, true), Some(1000.0), "70 ms between two samples");
+        assert_eq!(moved(&short, 150, 190, false), Some(900.0), "what was moved later isn't the window's");
+        let steady = [(0, Some(0)), (100, Some(1000)), (200, Some(2000)), (300, Some(3000))];
+        assert_eq!(moved(&steady, 150, 200, true), Some(500.0), "moved before as well: a ramp");
+        assert_eq!(moved(&short, 150, 400, true), None, "ends too early");
     }
 
     #[test]

@@ -1,0 +1,87 @@
+//! The known-truth suite: what is true of each scenario is made by construction, the program runs it for real, and all that
+//! it claims is held against the truth. The scenarios are in `truth/table`, their description in docs/known-truth.md.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+mod truth;
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use truth::bench::Bench;
+use truth::check::{self, Outcome, Standing};
+use truth::session::Session;
+use truth::{document, matrix, table};
+
+/// How often a truth that could not be made is tried again. A truth that was made is never judged twice.
+const TRIES: usize = 3;
+
+#[test]
+fn loop_every_known_truth_is_told_and_nothing_else_is_claimed() {
+    if !testkit::is_root() {
+        eprintln!("SKIPPED known truth: needs root");
+        return;
+    }
+    let alone = testkit::exclusive();
+    let bench = Bench::new(testkit::fresh_dir("known-truth"));
+    let mut outcomes = Vec::new();
+    for session in [table::once, table::rounds] {
+        outcomes.extend(judged(&bench, session));
+    }
+    drop(alone);
+    // not captured by the test harness: it is what the suite is run for
+    let _ = writeln!(std::io::stderr(), "\n{}", matrix::text(&outcomes));
+    let wrong: Vec<String> = outcomes.iter().filter_map(complaint).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_document_lists_every_scenario() {
+    let sessions = [table::once(), table::rounds()];
+    let clean = |s: &&truth::scenario::Scenario| s.truth == truth::scenario::CLEAN;
+    let all = || sessions.iter().flat_map(|session| &session.scenarios);
+    assert!(all().filter(clean).count() >= 10 && all().count() >= 40);
+    let expected = document::table(&sessions);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/known-truth.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    assert!(document.contains(&expected), "docs/known-truth.md should hold:\n{expected}");
+}
+
+/// A session's outcomes, once every truth that can be made here was made.
+fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut left: Option<BTreeSet<&'static str>> = None;
+    for _ in 0..TRIES {
+        let mut again = session();
+        if let Some(left) = &left {
+            again.keep(left);
+        }
+        let said = bench.run(&again);
+        outcomes.retain(|o| !matches!(o.standing, Standing::Unmade(_)));
+        outcomes.extend(check::session(&again, &said));
+        let unmade: BTreeSet<&str> =
+            outcomes.iter().filter(|o| matches!(o.standing, Standing::Unmade(_))).map(|o| o.name).collect();
+        if unmade.is_empty() {
+            break;
+        }
+        left = Some(unmade);
+    }
+    outcomes
+}
+
+fn complaint(outcome: &Outcome) -> Option<String> {
+    match &outcome.standing {
+        Standing::Right => None,
+        Standing::Wrong(why) => {
+            let text = format!("{}: {}", outcome.name, why.join("; "));
+            let Some((_, known)) = table::OPEN.iter().find(|(name, _)| *name == outcome.name) else {
+                return Some(text);
+            };
+            let _ = writeln!(std::io::stderr(), "open ({known}): {text}");
+            None
+        }
+        Standing::Unmade(why) => {
+            let _ = writeln!(std::io::stderr(), "not made: {}: {}", outcome.name, why.join("; "));
+            None
+        }
+    }
+}

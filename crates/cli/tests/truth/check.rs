@@ -1,0 +1,137 @@
+//! What was said of each scenario, beside what should have been.
+
+use super::bench::Said;
+use super::scenario::Scenario;
+use super::session::{Pair, Session};
+use record::finding::{Claim, Finding, Severity};
+use record::judged::{CellView, LimitKind, Relation, RunView};
+
+/// What became of a scenario.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) name: &'static str,
+    pub(crate) truth: &'static str,
+    /// Claims that were made: those that matter, and the notes that were expected.
+    pub(crate) claims: Vec<Claim>,
+    /// What was said to have limited it.
+    pub(crate) limit: Option<LimitKind>,
+    pub(crate) standing: Standing,
+}
+
+/// Whether what was said is right.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Right,
+    /// What is wrong about it.
+    Wrong(Vec<String>),
+    /// The truth was not made, so nothing can be said of the judgement.
+    Unmade(Vec<String>),
+}
+
+/// All scenarios of a session, judged.
+pub(crate) fn session(session: &Session, said: &Said) -> Vec<Outcome> {
+    let scenarios = session.scenarios.iter().map(|scenario| one(scenario, said));
+    scenarios.chain(session.pairs.iter().map(|p| pair(p, &said.view))).collect()
+}
+
+fn one(scenario: &Scenario, said: &Said) -> Outcome {
+    let blank = |standing| Outcome {
+        name: scenario.name,
+        truth: scenario.truth,
+        claims: Vec::new(),
+        limit: None,
+        standing,
+    };
+    if let Some(why) = said.unmade.get(scenario.name) {
+        return blank(Standing::Unmade(why.clone()));
+    }
+    let Some(cell) = cell(&said.view, scenario.name, scenario.stack) else {
+        return blank(Standing::Wrong(vec!["there is no such cell".to_owned()]));
+    };
+    let findings: Vec<&Finding> = said.view.findings.iter().filter(|f| f.cell == cell.id).collect();
+    if let Some(taken) = cpu_taken(&findings).filter(|_| scenario.needs_cpu) {
+        return blank(Standing::Unmade(vec![taken]));
+    }
+    let mut wrong = claims(scenario, &findings);
+    wrong.extend(shares(scenario, cell));
+    wrong.extend(limit(scenario, cell));
+    let expected = |f: &&&Finding| scenario.claims.iter().any(|(claim, _)| *claim == f.claim);
+    let matters = |f: &&&Finding| f.severity >= Severity::Caveat;
+    let mut named: Vec<Claim> =
+        findings.iter().filter(|f| matters(f) || expected(f)).map(|f| f.claim).collect();
+    named.sort();
+    named.dedup();
+    let standing = if wrong.is_empty() { Standing::Right } else { Standing::Wrong(wrong) };
+    Outcome { claims: named, limit: cell.limited_by.as_ref().map(|l| l.by), ..blank(standing) }
+}
+
+fn cell<'a>(view: &'a RunView, workload: &str, stack: &str) -> Option<&'a CellView> {
+    view.cells.iter().find(|c| c.workload == workload && c.stack == stack)
+}
+
+/// The note that others used the CPU.
+fn cpu_taken(findings: &[&Finding]) -> Option<String> {
+    let noted = findings.iter().find(|f| f.claim == Claim::Interference && f.severity == Severity::Note);
+    noted.map(|f| f.text.clone())
+}
+
+fn claims(scenario: &Scenario, findings: &[&Finding]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (claim, least) in &scenario.claims {
+        let best = findings.iter().filter(|f| f.claim == *claim).map(|f| f.severity).max();
+        if best.is_none_or(|severity| severity < *least) {
+            wrong.push(format!("missed: {claim:?} ({least:?}); said: {best:?}"));
+        }
+    }
+    let fine = |f: &Finding| {
+        f.severity < Severity::Caveat
+            || scenario.claims.iter().any(|(claim, _)| *claim == f.claim)
+            || scenario.may.contains(&f.claim)
+    };
+    let alarms = findings.iter().filter(|f| !fine(f));
+    wrong.extend(alarms.map(|f| format!("false alarm: {:?} ({:?}): {}", f.claim, f.severity, f.text)));
+    wrong
+}
+
+fn shares(scenario: &Scenario, cell: &CellView) -> Vec<String> {
+    let of = |(source, share, tolerance): &(super::scenario::Source, f64, f64)| {
+        let Some(served) = &cell.served else {
+            return Some("nothing is said of where the bytes came from".to_owned());
+        };
+        let said = source.of(served);
+        let off = (said - share).abs() > *tolerance;
+        off.then(|| format!("{source:?} served {said:.3}, not {share} ± {tolerance}: {served:?}"))
+    };
+    scenario.served.iter().filter_map(of).collect()
+}
+
+fn limit(scenario: &Scenario, cell: &CellView) -> Option<String> {
+    if scenario.limits.is_empty() {
+        return None;
+    }
+    let said = cell.limited_by.as_ref();
+    let right = said.is_some_and(|limit| scenario.limits.contains(&limit.by));
+    (!right).then(|| format!("limited by {:?}, not {:?}", said.map(|l| (l.by, &l.text)), scenario.limits))
+}
+
+fn pair(pair: &Pair, view: &RunView) -> Outcome {
+    let standing = match said_of(pair, view) {
+        Some((relation, _)) if relation == pair.relation => Standing::Right,
+        Some((_, text)) => Standing::Wrong(vec![format!("not {:?}: {text}", pair.relation)]),
+        None => Standing::Wrong(vec!["they were not compared".to_owned()]),
+    };
+    let truth = match pair.relation {
+        Relation::Apart => "apart",
+        Relation::NotApart | Relation::Nothing => "identical",
+    };
+    Outcome { name: pair.name, truth, claims: Vec::new(), limit: None, standing }
+}
+
+/// What is said of two cells, and in which words.
+fn said_of(pair: &Pair, view: &RunView) -> Option<(Relation, String)> {
+    let [a, b] = pair.stacks.map(|stack| cell(view, pair.name, stack).map(|c| c.id.clone()));
+    let (a, b) = (a?, b?);
+    let answer = view.answers.iter().find(|answer| answer.workload == pair.name)?;
+    let between = answer.comparisons.iter().find(|c| (c.a == a && c.b == b) || (c.a == b && c.b == a))?;
+    Some((between.relation, between.text.clone()))
+}

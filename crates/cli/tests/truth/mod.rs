@@ -1,0 +1,12 @@
+//! Scenarios whose truth is made by construction, and what becomes of them.
+
+pub(crate) mod bench;
+pub(crate) mod check;
+mod deed;
+pub(crate) mod document;
+pub(crate) mod matrix;
+mod place;
+pub(crate) mod scenario;
+pub(crate) mod session;
+mod site;
+pub(crate) mod table;

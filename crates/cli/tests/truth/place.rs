@@ -1,0 +1,134 @@
+//! File systems that the harness makes, on what diskproof doesn't build itself, and lends.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A directory to lend: the name of its volume and stack, and what is under it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) mib: u64,
+}
+
+/// What is under a lent directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// tmpfs itself.
+    Tmpfs,
+    /// ext4 on compressed memory.
+    Zram,
+    /// ext4 on a loop device with direct I/O, over a file on tmpfs.
+    LoopOnTmpfs,
+    /// ext4 on a loop device without direct I/O.
+    BufferedLoop,
+    /// ext4 on a loop device with direct I/O.
+    DirectLoop,
+}
+
+impl Place {
+    pub(crate) fn mount(&self, lab: &Path) -> PathBuf {
+        lab.join(self.name)
+    }
+}
+
+/// A made place; taken down in reverse when dropped.
+#[derive(Debug)]
+pub(crate) struct Made {
+    undo: Vec<Undo>,
+}
+
+#[derive(Debug)]
+enum Undo {
+    Unmount(PathBuf),
+    Detach(String),
+    Remove(PathBuf),
+    RemoveZram(String),
+}
+
+impl Made {
+    /// Makes it. `Err` says what this machine lacks.
+    pub(crate) fn new(place: &Place, lab: &Path) -> Result<Self, String> {
+        let mut made = Self { undo: Vec::new() };
+        let mount = place.mount(lab);
+        let beside = |suffix: &str| lab.join(format!("{}{suffix}", place.name));
+        let device = match place.kind {
+            Kind::Tmpfs => return made.mount(&["-t", "tmpfs", "tmpfs"], &mount).map(|()| made),
+            Kind::Zram => made.zram(place.mib)?,
+            Kind::LoopOnTmpfs => {
+                let under = beside("-under");
+                made.mount(&["-t", "tmpfs", "tmpfs"], &under)?;
+                made.attach(&under.join("backing"), place.mib, "on")?
+            }
+            Kind::BufferedLoop => made.attach(&beside(".img"), place.mib, "off")?,
+            Kind::DirectLoop => made.attach(&beside(".img"), place.mib, "on")?,
+        };
+        run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device])?;
+        made.mount(&[&device], &mount)?;
+        Ok(made)
+    }
+
+    fn mount(&mut self, what: &[&str], target: &Path) -> Result<(), String> {
+        std::fs::create_dir_all(target).map_err(|e| format!("{}: {e}", target.display()))?;
+        let text = target.display().to_string();
+        run("mount", &[what, &[text.as_str()]].concat())?;
+        self.undo.push(Undo::Unmount(target.to_owned()));
+        Ok(())
+    }
+
+    /// The backing file is sparse: what a trial reads, it has written before.
+    fn attach(&mut self, backing: &Path, mib: u64, direct: &str) -> Result<String, String> {
+        let text = backing.display().to_string();
+        self.undo.push(Undo::Remove(backing.to_owned()));
+        let made = std::fs::File::create(backing).and_then(|file| file.set_len(mib << 20));
+        made.map_err(|e| format!("{text}: {e}"))?;
+        let device = run("losetup", &["--find", "--show", &format!("--direct-io={direct}"), &text])?;
+        self.undo.push(Undo::Detach(device.trim().to_owned()));
+        Ok(device.trim().to_owned())
+    }
+
+    fn zram(&mut self, mib: u64) -> Result<String, String> {
+        let control = "/sys/class/zram-control/hot_add";
+        let number = std::fs::read_to_string(control).map_err(|e| format!("{control}: {e}"))?;
+        let number = number.trim();
+        self.undo.push(Undo::RemoveZram(number.to_owned()));
+        let size = format!("/sys/block/zram{number}/disksize");
+        std::fs::write(&size, (mib << 20).to_string()).map_err(|e| format!("{size}: {e}"))?;
+        Ok(format!("/dev/zram{number}"))
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some(undo) = self.undo.pop() {
+            if let Err(error) = undo.perform() {
+                eprintln!("left behind: {error}");
+            }
+        }
+    }
+}
+
+impl Undo {
+    fn perform(&self) -> Result<(), String> {
+        match self {
+            Self::Unmount(target) => run("umount", &[&target.display().to_string()]).map(drop),
+            Self::Detach(device) => run("losetup", &["-d", device]).map(drop),
+            Self::Remove(file) => std::fs::remove_file(file).map_err(|e| format!("{}: {e}", file.display())),
+            Self::RemoveZram(number) => std::fs::write(format!("/sys/block/zram{number}/reset"), "1")
+                .and_then(|()| std::fs::write("/sys/class/zram-control/hot_remove", number))
+                .map_err(|e| format!("zram{number}: {e}")),
+        }
+    }
+}
+
+/// Runs a program; its stdout.
+fn run(program: &str, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(args).env("LC_ALL", "C").output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(format!("{program} {args:?}: {}", text(&output.stderr)))
+    }
+}

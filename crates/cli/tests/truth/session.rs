@@ -1,0 +1,77 @@
+//! A session: scenarios that share one run, so that volumes are written and verified once.
+
+use super::place::Place;
+use super::scenario::Scenario;
+use record::judged::Relation;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// One run.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    pub(crate) name: &'static str,
+    /// Lines of `volumes:`.
+    pub(crate) volumes: &'static str,
+    /// Lines of `stacks:`.
+    pub(crate) stacks: &'static str,
+    /// Directories that the harness makes and lends: a volume and a stack of the same name.
+    pub(crate) places: Vec<Place>,
+    pub(crate) measure: &'static str,
+    /// Lines of `expect:`; empty: none.
+    pub(crate) expect: &'static str,
+    pub(crate) scenarios: Vec<Scenario>,
+    /// Workloads that several stacks perform, and what must be said of two of them.
+    pub(crate) pairs: Vec<Pair>,
+}
+
+/// Two cells of one workload that are compared.
+#[derive(Debug, Clone)]
+pub(crate) struct Pair {
+    /// Its name, and its workload's.
+    pub(crate) name: &'static str,
+    pub(crate) made: &'static str,
+    pub(crate) workload: &'static str,
+    pub(crate) stacks: [&'static str; 2],
+    pub(crate) relation: Relation,
+}
+
+impl Session {
+    /// The experiment file, with these scenarios and pairs only.
+    pub(crate) fn experiment(&self, lab: &Path) -> String {
+        let mut text = format!("experiment: truth-{}\nvolumes:\n{}", self.name, self.volumes);
+        let used: BTreeSet<&str> = self.scenarios.iter().map(|s| s.stack).collect();
+        let places = || self.places.iter().filter(|place| used.contains(place.name));
+        for place in places() {
+            let _ = writeln!(text, "  {}: {{ directory: {} }}", place.name, place.mount(lab).display());
+        }
+        let _ = write!(text, "stacks:\n{}", self.stacks);
+        for place in places() {
+            let _ = writeln!(text, "  {0}: {{ on: {0} }}", place.name);
+        }
+        let workloads = || {
+            let scenarios = self.scenarios.iter().map(|s| (s.name, s.workload, vec![s.stack]));
+            scenarios.chain(self.pairs.iter().map(|p| (p.name, p.workload, p.stacks.to_vec())))
+        };
+        text.push_str("workloads:\n");
+        for (name, keys, _) in workloads() {
+            let _ = writeln!(text, "  {name}: {{ {keys} }}");
+        }
+        text.push_str("only:\n");
+        for (name, _, stacks) in workloads() {
+            let _ = writeln!(text, "  - {{ workload: {name}, stack: [{}] }}", stacks.join(", "));
+        }
+        let _ = writeln!(text, "measure: {{ {} }}", self.measure);
+        if !self.expect.is_empty() {
+            let _ = write!(text, "expect:\n{}", self.expect);
+        }
+        text
+    }
+
+    /// Keeps only what is to be tried again.
+    pub(crate) fn keep(&mut self, names: &BTreeSet<&'static str>) {
+        self.scenarios.retain(|s| names.contains(s.name));
+        self.pairs.clear();
+        self.expect = "";
+    }
+}

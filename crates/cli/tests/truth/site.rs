@@ -1,0 +1,106 @@
+//! Where a run under way has its things: loop devices, cgroup, data files, engine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A trial under way, as deeds see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    pub(crate) run: String,
+    /// The node's process.
+    pub(crate) node: u32,
+    pub(crate) round: u32,
+    /// Where the lent directory of this trial is, if its volume is one.
+    pub(crate) lent: Option<PathBuf>,
+}
+
+impl Site {
+    /// The loop device of an emulated volume: its path and `major:minor`.
+    pub(crate) fn device(&self, volume: &str) -> Result<(PathBuf, String), String> {
+        let ending = format!("-{volume}.img");
+        for entry in list(Path::new("/sys/block")) {
+            let backing = fs::read_to_string(entry.join("loop/backing_file")).unwrap_or_default();
+            if backing.contains(&self.run) && backing.trim_end().ends_with(&ending) {
+                let name = entry.file_name().unwrap_or_default();
+                let devno = fs::read_to_string(entry.join("dev")).map_err(|e| e.to_string())?;
+                return Ok((Path::new("/dev").join(name), devno.trim().to_owned()));
+            }
+        }
+        Err(format!("no loop device of {volume} in run {}", self.run))
+    }
+
+    /// The backing file of an emulated volume.
+    pub(crate) fn backing(&self, volume: &str) -> Result<PathBuf, String> {
+        let (device, _) = self.device(volume)?;
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+        file.map(|text| PathBuf::from(text.trim_end())).map_err(|e| format!("{name}: {e}"))
+    }
+
+    /// The run's cgroup that holds the limits, and whether it is of version 1.
+    pub(crate) fn cgroup(&self) -> Result<(PathBuf, bool), String> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|e| e.to_string())?;
+        let targets = mounts.lines().filter(|l| l.contains(" - cgroup")).filter_map(|l| l.split(' ').nth(4));
+        for target in targets {
+            let group = Path::new(target).join(format!("diskproof-{}", self.run));
+            let v1 = group.join("blkio.throttle.read_iops_device").exists();
+            if v1 || group.join("io.max").exists() {
+                return Ok((group, v1));
+            }
+        }
+        Err(format!("no cgroup of run {}", self.run))
+    }
+
+    /// The first data file of the trial.
+    pub(crate) fn data_file(&self) -> Result<PathBuf, String> {
+        let directory = match &self.lent {
+            Some(lent) => list(lent).into_iter().find(|p| p.to_string_lossy().contains(&self.run)),
+            None => mounted(&self.run),
+        };
+        let directory = directory.ok_or_else(|| format!("no ground of run {}", self.run))?;
+        let mut files: Vec<PathBuf> = list(&directory).into_iter().filter(|p| p.is_file()).collect();
+        files.sort();
+        files.into_iter().next().ok_or_else(|| format!("no data in {}", directory.display()))
+    }
+
+    /// What the node has started and is still there: while it measures, the engine.
+    pub(crate) fn engine(&self) -> Vec<u32> {
+        let mut family = vec![self.node];
+        let all: Vec<(u32, u32)> = list(Path::new("/proc")).iter().filter_map(|p| parent(p)).collect();
+        loop {
+            let before = family.len();
+            for (pid, parent) in &all {
+                if family.contains(parent) && !family.contains(pid) {
+                    family.push(*pid);
+                }
+            }
+            if family.len() == before {
+                return family.split_off(1);
+            }
+        }
+    }
+}
+
+/// A process and its parent, from `/proc/PID`.
+fn parent(process: &Path) -> Option<(u32, u32)> {
+    let pid = process.file_name()?.to_str()?.parse().ok()?;
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+    Some((pid, parent))
+}
+
+/// The only child of a process.
+pub(crate) fn child(of: u32) -> Option<u32> {
+    list(Path::new("/proc")).iter().filter_map(|p| parent(p)).find(|(_, p)| *p == of).map(|(pid, _)| pid)
+}
+
+fn list(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Where a run has mounted something.
+fn mounted(run: &str) -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mut targets = mounts.lines().filter_map(|l| l.split(' ').nth(4)).filter(|t| t.contains(run));
+    targets.next_back().map(PathBuf::from)
+}

@@ -1,0 +1,158 @@
+//! What limits these is no secret, or something went on beside them.
+
+use crate::truth::deed::Deed;
+use crate::truth::scenario::{Scenario, Source, truth};
+use record::finding::{Claim, Severity};
+use record::judged::LimitKind;
+use std::time::Duration;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    [depth(), asked(), cpu(), files(), changes(), others()].concat()
+}
+
+fn depth() -> Vec<Scenario> {
+    vec![
+        truth("queue depth", "depth-1", "free", "rw: randread, bs: 4k, iodepth: 1, size: 64m, direct: 1")
+            .made("one I/O at a time on a volume without limits")
+            .limited_by(&[LimitKind::QueueDepth])
+            .served(Source::Device, 1.0, 0.02)
+            .needs_cpu(),
+    ]
+}
+
+fn asked() -> Vec<Scenario> {
+    vec![
+        truth(
+            "asked rate",
+            "rate",
+            "raw",
+            "rw: randread, bs: 4k, iodepth: 8, size: 16m, direct: 1, rate_iops: 100",
+        )
+        .made("100 IOPS are asked of a volume of 300")
+        .limited_by(&[LimitKind::AskedRate])
+        .served(Source::Device, 1.0, 0.02),
+        truth(
+            "asked rate",
+            "thinktime",
+            "raw",
+            "rw: randread, bs: 4k, iodepth: 1, size: 16m, direct: 1, thinktime: 20ms",
+        )
+        .made("a pause of 20 ms after each I/O")
+        .limited_by(&[LimitKind::AskedRate])
+        .served(Source::Device, 1.0, 0.02),
+    ]
+}
+
+fn cpu() -> Vec<Scenario> {
+    vec![
+        truth(
+            "generator",
+            "generator",
+            "free-ext4",
+            "rw: randread, bs: 4k, iodepth: 128, size: 64m, direct: 1, layout: hole",
+        )
+        .made("a sparse file at depth 128: no storage is asked, so the generator runs all the time")
+        .claim(Claim::ServedFromHoles, Severity::Void)
+        .claim(Claim::EngineCpuBound, Severity::Caveat)
+        .limited_by(&[LimitKind::Generator, LimitKind::Memory])
+        .needs_cpu(),
+        truth("CPU quota", "quota", "free", "rw: randread, bs: 4k, iodepth: 32, size: 64m, direct: 1")
+            .made("a cgroup leaves the engine 1 ms of CPU in each 50 ms")
+            .deed(Deed::Quota { micros: 1000 })
+            .claim(Claim::CpuQuota, Severity::Caveat)
+            .limited_by(&[LimitKind::CpuQuota])
+            .served(Source::Device, 1.0, 0.02),
+    ]
+}
+
+fn files() -> Vec<Scenario> {
+    vec![
+        truth(
+            "shared file",
+            "shared-direct",
+            "ext4",
+            "rw: randread, bs: 4k, iodepth: 4, numjobs: 4, filename: one, size: 16m, direct: 1",
+        )
+        .made("four jobs read one file, directly")
+        .claim(Claim::SharedFile, Severity::Note)
+        .limited_by(&[LimitKind::Throttle])
+        .served(Source::Device, 1.0, 0.02),
+        truth(
+            "shared file",
+            "shared-buffered",
+            "free-ext4",
+            "rw: read, bs: 64k, numjobs: 2, filename: one, size: 16m, direct: 0, rate: 16m, ramp_time: 0s",
+        )
+        .made("two jobs read one file one after the other, buffered: the second finds it in memory")
+        .claim(Claim::SharedFile, Severity::Caveat)
+        .claim(Claim::ServedFromPageCache, Severity::Caveat)
+        .claim(Claim::SmallerThanMemory, Severity::Caveat),
+        truth("journal", "journal", "free-ext4", "rw: randwrite, bs: 4k, size: 16m, direct: 1, fsync: 1")
+            .made("each write is followed by fsync")
+            .claim(Claim::JournalBound, Severity::Note)
+            .limited_by(&[LimitKind::Journal]),
+        truth(
+            "lock",
+            "lock",
+            "free-ext4",
+            "rw: randwrite, bs: 512, iodepth: 16, size: 64m, direct: 1, layout: unwritten, norandommap: 1",
+        )
+        .made("writes of less than a block into unwritten extents: ext4 makes one at a time")
+        .claim(Claim::Serialized, Severity::Caveat)
+        .limited_by(&[LimitKind::Lock]),
+    ]
+}
+
+fn changes() -> Vec<Scenario> {
+    let mid = Duration::from_millis(1000);
+    vec![
+        truth(
+            "throttle changed",
+            "throttle-falls",
+            "step",
+            "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 2s",
+        )
+        .made("the limit falls from 500 to 200 IOPS in mid-trial")
+        .deed(Deed::Limit { volume: "step", to: 200, after: mid })
+        .claim(Claim::ThrottleChanged, Severity::Caveat)
+        .may(&[Claim::NotSteady, Claim::BurstExhausted, Claim::BelowModel])
+        .served(Source::Device, 1.0, 0.02),
+        truth(
+            "throttle changed",
+            "throttle-rises",
+            "step",
+            "rw: randwrite, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 2s",
+        )
+        .made("the limit rises from 500 to 1000 IOPS in mid-trial")
+        .deed(Deed::Limit { volume: "step", to: 1000, after: mid })
+        .claim(Claim::ThrottleChanged, Severity::Caveat)
+        .may(&[Claim::NotSteady, Claim::RampUp, Claim::AboveModel])
+        .served(Source::Device, 1.0, 0.02),
+    ]
+}
+
+fn others() -> Vec<Scenario> {
+    vec![
+        truth("second writer", "writer", "step", "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1")
+            .made("somebody else writes to the volume's device")
+            .deed(Deed::Writer { volume: "step", from_mib: 20 })
+            .claim(Claim::Interference, Severity::Caveat),
+        truth(
+            "second writer, asked rate",
+            "writer-rate",
+            "free",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 64m, direct: 1, rate_iops: 200",
+        )
+        .made("somebody else writes to the volume's device, which is hardly asked")
+        .deed(Deed::Writer { volume: "free", from_mib: 200 })
+        .claim(Claim::Interference, Severity::Caveat)
+        .limited_by(&[LimitKind::AskedRate])
+        .needs_cpu(),
+        truth("CPU hog", "hog", "raw", "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1")
+            .made("somebody else computes on all cores")
+            .deed(Deed::Hog)
+            .claim(Claim::Interference, Severity::Note)
+            .limited_by(&[LimitKind::Throttle])
+            .served(Source::Device, 1.0, 0.02),
+    ]
+}

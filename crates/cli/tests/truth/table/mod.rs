@@ -1,0 +1,73 @@
+//! The scenarios. Nothing here depends on how they are run.
+
+mod clean;
+mod limit;
+mod rounds;
+mod source;
+
+use super::place::{Kind, Place};
+use super::session::Session;
+
+/// Scenarios of which something wrong is known to be said, and what. They run and are shown, but don't fail the suite: each is a fault to be
+/// mended in the program, not in its expectation.
+pub(crate) const OPEN: &[(&str, &str)] = &[
+    (
+        "host-cached",
+        "source unknown on a disk that others use as well, where nine tenths came from the host's memory",
+    ),
+    ("host-cold", "likewise, where all came from the disk"),
+    (
+        "clean-raid1-write",
+        "a lock is named where one of two mirrored volumes is short of its throttle's limit on a busy machine",
+    ),
+    ("repeated", "a part of what decompression made is said to be from the page cache on a busy machine"),
+    ("warming", "no detector claims a trend over rounds yet"),
+];
+
+/// One trial of each scenario.
+pub(crate) fn once() -> Session {
+    Session {
+        name: "once",
+        volumes: VOLUMES,
+        stacks: STACKS,
+        places: vec![
+            Place { name: "tmpfs", kind: Kind::Tmpfs, mib: 0 },
+            Place { name: "zram", kind: Kind::Zram, mib: 400 },
+            Place { name: "loop-on-tmpfs", kind: Kind::LoopOnTmpfs, mib: 400 },
+            Place { name: "buffered-loop", kind: Kind::BufferedLoop, mib: 400 },
+            Place { name: "small", kind: Kind::DirectLoop, mib: 480 },
+        ],
+        measure: "trial: 1s, ramp: 250ms, rounds: 1, sample_hz: 50",
+        expect: "",
+        scenarios: [clean::scenarios(), source::scenarios(), limit::scenarios()].concat(),
+        pairs: Vec::new(),
+    }
+}
+
+/// Scenarios that speak of several rounds.
+pub(crate) fn rounds() -> Session {
+    rounds::session()
+}
+
+const VOLUMES: &str = "  \
+  vol: { count: 2, emulate: { size: 320m, iops: 300 } }
+  band: { emulate: { size: 32m, read_bps: 8m, write_bps: 4m } }
+  step: { emulate: { size: 32m, iops: 500 } }
+  free: { emulate: { size: 320m } }
+";
+
+const STACKS: &str = "  \
+  raw: { on: \"vol[0]\" }
+  ext4: { on: \"vol[0]\", layers: [ext4] }
+  xfs: { on: \"vol[0]\", layers: [xfs] }
+  btrfs: { layers: [ { btrfs: { on: \"vol[0]\" } } ] }
+  btrfs-zstd: { layers: [ { btrfs: { on: \"vol[0]\", compress: zstd } } ] }
+  raid0: { layers: [ { btrfs: { data: raid0, on: \"vol[..2]\" } } ] }
+  raid1: { layers: [ { btrfs: { data: raid1, on: \"vol[..2]\" } } ] }
+  band: { on: band }
+  step: { on: step }
+  free: { on: free }
+  free-ext4: { on: free, layers: [ext4] }
+  free-xfs: { on: free, layers: [xfs] }
+  free-zstd: { layers: [ { btrfs: { on: free, compress_force: zstd } } ] }
+";
