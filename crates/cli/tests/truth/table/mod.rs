@@ -21,6 +21,7 @@ pub(crate) const OPEN: &[(&str, &str)] = &[
         "a lock is named where one of two mirrored volumes is short of its throttle's limit on a busy machine",
     ),
     ("repeated", "a part of what decompression made is said to be from the page cache on a busy machine"),
+    ("swinging", "a lock is named beside the limit that was set behind the experiment's back"),
     ("warming", "no detector claims a trend over rounds yet"),
 ];
 
