@@ -13,6 +13,7 @@ mod mixed;
 mod output;
 mod perform;
 mod read_back;
+mod series;
 mod userfile;
 mod verify;
 mod version;

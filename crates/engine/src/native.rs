@@ -21,6 +21,7 @@ mod permutation;
 mod proof;
 mod random;
 mod ring;
+mod series;
 mod sizes;
 mod sources;
 mod subset;

@@ -80,6 +80,17 @@ fn counts_agree_with_each_other() {
         assert!(points.iter().all(|p| p["start_ms"].as_u64().unwrap() % 100 == 0));
         assert!(points.iter().all(|p| p["p50_ns"].as_u64() <= p["max_ns"].as_u64()));
     }
+    // 550 ms hold five whole steps; what completed in the last half one is in none.
+    let course = out.series.as_ref().unwrap();
+    assert_eq!((course.start_ns, course.step_ns), (out.window.start_ns, 100_000_000));
+    assert!(course.trim_ios.iter().all(|n| *n == 0) && course.read_ios.len() == 5);
+    for (list, series, total) in
+        [(&course.read_ios, "read_series", r), (&course.write_ios, "write_series", w)]
+    {
+        let points = raw[series].as_array().unwrap();
+        let rest = points.iter().filter(|p| p["start_ms"] == 500).map(|p| p["ios"].as_u64().unwrap());
+        assert_eq!(list.iter().sum::<u64>() + rest.sum::<u64>(), total.ios);
+    }
     let unsaid = out.messages.iter().all(|m| m.contains("instructions per I/O are not counted"));
     assert!(out.errors.is_empty() && unsaid && !out.shared_files, "{:?}", out.messages);
     assert!(raw["cost"]["cpu_ns_per_io"].as_f64().unwrap() > 0.0);

@@ -2,6 +2,7 @@
 
 use crate::index::Index;
 use crate::paint::{Paint, Tone};
+use crate::sparkline;
 use crate::table::{NOT_STORAGE, WRONG_CONTENT};
 use crate::wrap::fill;
 use record::finding::{Claim, Finding, Severity};
@@ -33,6 +34,9 @@ pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
         let example =
             if group.len() > 1 { format!("{}: ", index.name(&finding.cell)) } else { String::new() };
         out.push_str(&fill("    ", &format!("{example}{}", finding.text), width));
+        if let Some(course) = sparkline::course(finding, index.cell(&finding.cell)) {
+            out.push_str(&fill("    ", &course, width));
+        }
         if index.view.cells.len() > 1 {
             out.push_str(&fill("    in ", &names(index, &group), width));
         }
@@ -107,8 +111,11 @@ fn title(finding: &Finding) -> &'static str {
 }
 
 fn names(index: &Index<'_>, group: &[&Finding]) -> String {
-    if group.len() == index.view.cells.len() && group.len() > 1 {
-        return format!("all {} cells", group.len());
+    let all = index.view.cells.len();
+    // What the machine did is said of one cell and holds for all.
+    let of_machine = group.iter().any(|f| f.claim == Claim::MachineDrift);
+    if of_machine || (group.len() == all && group.len() > 1) {
+        return format!("all {all} cells");
     }
     let mut list: Vec<String> = group.iter().take(NAMED).map(|f| index.name(&f.cell)).collect();
     if group.len() > NAMED {

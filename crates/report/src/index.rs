@@ -48,6 +48,10 @@ impl<'a> Index<'a> {
         self.findings.get(cell).map_or(&[], Vec::as_slice)
     }
 
+    pub(crate) fn cell(&self, id: &CellId) -> Option<&'a CellView> {
+        self.cells.get(id).copied()
+    }
+
     /// A cell by what tells it from the others.
     pub(crate) fn name(&self, id: &CellId) -> String {
         let Some(cell) = self.cells.get(id) else {

@@ -12,6 +12,7 @@ mod number;
 mod paint;
 mod plan;
 mod rows;
+mod sparkline;
 mod table;
 mod terminal;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One cell: its trials to metrics, shares and findings.
 
 use crate::attribute::{Attribution, attribute};
+use crate::course::{self, CellRounds};
 use crate::derived;
 use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 pub(crate) struct CellJudgement {
     pub(crate) view: CellView,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) rounds: CellRounds,
 }
 
 /// Judges a cell from its trials, which are in order of rounds.
@@ -48,6 +50,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         strongest.into_values().map(|(trials, detected)| detected.finding(cell, trials)).collect();
     findings.extend(detect::wrong_content(cell, trials));
     findings.extend(detect::failed(cell, &failed, measured.len()));
+    findings.extend(course::within(cell, &facts, &plan.measure));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
 
     let view = CellView {
@@ -75,7 +78,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         verified: detect::checked(trials),
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
-    CellJudgement { view, findings }
+    CellJudgement { view, findings, rounds: CellRounds::of(cell, &facts, &shares) }
 }
 
 /// Trims move no bytes, so there is nothing to attribute.

@@ -2,7 +2,7 @@
 
 use crate::cell::{self, CellJudgement};
 use crate::sequential::{self, Means};
-use crate::{answer, expect, limit, reached};
+use crate::{answer, course, expect, limit, reached};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -49,15 +49,19 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let made = sequential::rounds_made(input.trials);
     let mut cells = Vec::new();
     let mut findings = Vec::new();
+    let mut rounds = Vec::new();
     for planned in &plan.cells {
         let trials = by_cell.remove(&planned.id).unwrap_or_default();
         let trials = sequential::without_pilots(plan, trials);
         let means = Means::of(plan, input.stopped, made, &trials);
-        let CellJudgement { view, findings: found } = cell::judge(planned, &trials, input, &means);
+        let CellJudgement { view, findings: found, rounds: own } =
+            cell::judge(planned, &trials, input, &means);
         cells.push(view);
         findings.extend(found);
+        rounds.push(own);
     }
     limit::resolve(plan, &mut cells);
+    findings.extend(course::over_rounds(&rounds, &plan.measure));
     let expectations = expect::check(plan, &cells);
     findings.extend(expect::findings(&expectations));
     sort(&mut findings, plan);

@@ -10,6 +10,7 @@ mod answer;
 mod bins;
 mod cell;
 mod compare;
+mod course;
 mod derived;
 mod detect;
 mod direction;

@@ -8,8 +8,9 @@
 use super::histlog::{self, HistRow};
 use super::json::{Direction, JobReport, Report};
 use super::output::{float, proportion};
+use super::series::{self, Course};
 use record::latency::LatencyHistogram;
-use record::trial::{Totals, Window};
+use record::trial::{Series, Totals, Window};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,7 @@ pub(super) struct Counted {
     pub(super) read: Option<Totals>,
     pub(super) write: Option<Totals>,
     pub(super) trim: Option<Totals>,
+    pub(super) series: Option<Series>,
     pub(super) window: Window,
 }
 
@@ -64,6 +66,8 @@ struct Side {
     end_ms: Option<u64>,
     counted: BTreeMap<u64, u64>,
     before: BTreeMap<u64, u64>,
+    /// Time and I/Os of each row counted.
+    rows: Vec<(u64, u64)>,
 }
 
 /// One job's rows.
@@ -87,22 +91,26 @@ pub(super) fn log_path(scratch: &Path, job: usize) -> PathBuf {
 pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, String> {
     let mut sums = [None, None, None];
     let mut spans = Vec::new();
+    let mut courses: [Vec<Course>; 3] = Default::default();
     for (index, job) in report.jobs.iter().enumerate() {
         let mut found = JobCount::default();
         histlog::read(&log_path(scratch, index), &mut |row| found.add(&row, times))?;
         let JobCount { began_ms, sides } = found;
         let directions = [&job.read, &job.write, &job.trim];
-        for ((sum, side), direction) in sums.iter_mut().zip(&sides).zip(directions) {
+        let sums = sums.iter_mut().zip(&mut courses);
+        for (((sum, courses), side), direction) in sums.zip(sides).zip(directions) {
             let Some(direction) = direction else { continue };
             let missing = || missing(job, times);
             let (totals, from, to) = side.totals(direction, times, began_ms).ok_or_else(missing)?;
             add(sum, &totals);
             spans.push((from, to));
+            courses.push(Course { start_ms: from, rows: side.rows, ios: totals.ios, bytes: totals.bytes });
         }
     }
     sums.iter_mut().flatten().for_each(set_mean);
     let [read, write, trim] = sums;
-    Ok(Counted { read, write, trim, window: common(&spans) })
+    let window = common(&spans);
+    Ok(Counted { read, write, trim, series: series::of(&courses, window, times), window })
 }
 
 /// One window for all: jobs and directions begin and end at rows of their own, a few milliseconds apart. The mean of
@@ -148,8 +156,13 @@ impl Side {
         } else {
             return;
         };
+        let mut ios = 0_u64;
         for (ns, count) in row.bins() {
             *target.entry(ns).or_default() += count;
+            ios += count;
+        }
+        if self.end_ms == Some(row.time_ms) {
+            self.rows.push((row.time_ms, ios));
         }
     }
 

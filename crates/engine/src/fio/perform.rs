@@ -91,7 +91,7 @@ impl Engine for FioEngine {
         let tolerated = options.is_some_and(|o| verify::is_tolerated(o, &errors));
         let ios = [&counted.read, &counted.write, &counted.trim].into_iter().flatten().map(|t| t.ios).sum();
         let output = EngineOutput {
-            series: None,
+            series: counted.series,
             engine,
             argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
             input,
@@ -150,6 +150,7 @@ fn count(
         read: output::totals(report, &asked, |j| j.read.as_ref()),
         write: output::totals(report, &asked, |j| j.write.as_ref()),
         trim: output::totals(report, &asked, |j| j.trim.as_ref()),
+        series: None,
         window: window(ended.end_ns, span),
     }
 }

@@ -3,6 +3,7 @@
 use super::jobs::{self, Member, files, members};
 use super::layout;
 use super::proof::trial;
+use super::series::series;
 use super::subset;
 use super::task::{ErrorSeen, Report, Side, Task};
 use crate::contract::{Engine, Job};
@@ -179,7 +180,7 @@ fn output(
     let share = |seconds: f64| (window.seconds() > 0.0).then(|| seconds / window.seconds());
     let errors: Vec<ErrorCount> = report.errors.iter().map(ErrorSeen::count).collect();
     EngineOutput {
-        series: None,
+        series: series(report, task),
         engine,
         argv,
         input,

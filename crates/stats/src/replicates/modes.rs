@@ -19,14 +19,14 @@ pub struct TwoModes {
 }
 
 /// Draws of the null distribution.
-const DRAWS: u32 = 1_999;
+const DRAWS: u32 = 9_999;
 /// Fewer than this can't show two groups of two.
 const LEAST: usize = 5;
 /// With more samples every k-th of the sorted ones stands for all: as good to see two groups, and the null stays cheap.
 const MOST: usize = 200;
 
 /// The split of the sorted samples into two groups (of at least two each, so that an outlier is none) with the smallest sum of squares within, and
-/// how often evenly distributed samples of this number split as well: the share of squares that lies between the groups, against 1,999 seeded
+/// how often evenly distributed samples of this number split as well: the share of squares that lies between the groups, against 9,999 seeded
 /// draws. The even distribution is the one-humped one that looks most like two groups, so no other one-humped shape is taken for two. Source: Engelman, Hartigan (1969), "Percentage points of a test for clusters", JASA 64:1647-1648. The even reference
 /// is that of the dip test: Hartigan, Hartigan (1985), Annals of Statistics 13:70-84, which has no power at a dozen samples.
 ///

@@ -28,37 +28,55 @@ pub fn ramp_up(series: &[f64]) -> Option<usize> {
     (best < last).then_some(best * BATCH)
 }
 
-/// A steady window of rounds.
+/// A window of five rounds, as SNIA looks at it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyState {
     /// Index of the window's first round.
     pub first: usize,
     /// Mean over the window.
     pub mean: f64,
-    /// Highest less lowest round, over the mean.
+    /// Highest less lowest, over the mean.
     pub range: f64,
     /// Rise or fall of the least-squares line over the window, over the mean.
     pub slope: f64,
 }
 
-/// The first window of five rounds that is steady as SNIA defines it: highest less lowest at most 20 % of the mean, and the
-/// least-squares line rises or falls over the window by at most 10 % of the mean.
-/// Source: SNIA Solid State Storage Performance Test Specification 2.0.2 (2020), definition of "Steady State".
+impl SteadyState {
+    /// The most that [`SteadyState::range`] may be.
+    pub const RANGE: f64 = 0.20;
+    /// The most that [`SteadyState::slope`] may be, up or down.
+    pub const SLOPE: f64 = 0.10;
+
+    /// Five rounds, steady or not.
+    #[must_use]
+    pub fn of(rounds: &[f64; 5]) -> Self {
+        let mean = mean(rounds);
+        let high = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let low = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        let per_round: f64 = rounds.iter().zip([-0.2, -0.1, 0.0, 0.1, 0.2]).map(|(x, w)| x * w).sum();
+        Self { first: 0, mean, range: (high - low) / mean, slope: 4.0 * per_round / mean }
+    }
+
+    /// Whether it is steady: highest less lowest at most 20 % of the mean, and the least-squares line rises or falls over the window by at
+    /// most 10 % of the mean.
+    /// Source: SNIA Solid State Storage Performance Test Specification 2.0.2 (2020), definition of "Steady State".
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        self.mean > 0.0 && self.range <= Self::RANGE && self.slope.abs() <= Self::SLOPE
+    }
+}
+
+/// The first window of five rounds that is steady as SNIA defines it ([`SteadyState::is_steady`]).
 ///
 /// `None` when no window is, or a round isn't finite.
 #[must_use]
 pub fn steady_state(rounds: &[f64]) -> Option<SteadyState> {
-    const WINDOW: usize = 5;
     if rounds.iter().any(|x| !x.is_finite()) {
         return None;
     }
-    rounds.windows(WINDOW).enumerate().find_map(|(first, window)| {
-        let mean = mean(window);
-        let high = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let low = window.iter().copied().fold(f64::INFINITY, f64::min);
-        let per_round: f64 = window.iter().zip([-0.2, -0.1, 0.0, 0.1, 0.2]).map(|(x, w)| x * w).sum();
-        let state = SteadyState { first, mean, range: (high - low) / mean, slope: 4.0 * per_round / mean };
-        (mean > 0.0 && state.range <= 0.20 && state.slope.abs() <= 0.10).then_some(state)
+    rounds.windows(5).enumerate().find_map(|(first, window)| {
+        let state = SteadyState { first, ..SteadyState::of(window.first_chunk()?) };
+        state.is_steady().then_some(state)
     })
 }
 

@@ -51,7 +51,7 @@ fn counts_from_the_first_row_after_the_ramp_to_the_last_before_the_end() {
     let dir = tempfile::tempdir().unwrap();
     write_log(dir.path(), 0, &ROWS);
     let job = JobReport { read: direction(42, 700, &[(10, 39), (126, 3)]), ..JobReport::default() };
-    let Counted { read, write, window, .. } = count(&report(vec![job]), dir.path(), TIMES).unwrap();
+    let Counted { read, write, series, window, .. } = count(&report(vec![job]), dir.path(), TIMES).unwrap();
     let read = read.unwrap();
     assert_eq!(write, None);
     assert_eq!(read.latency.bins_ns, BTreeMap::from([(10, 18), (126, 2)]));
@@ -59,6 +59,10 @@ fn counts_from_the_first_row_after_the_ramp_to_the_last_before_the_end() {
     assert!(near(read.seconds, 0.296) && near(read.iops, 20.0 / 0.296), "{read:?}");
     assert!(near(read.latency_mean_ns.unwrap(), (180.0 + 252.0) / 20.0));
     assert_eq!((window.start_ns, window.end_ns), (1_203_000_000, 1_499_000_000));
+    let series = series.unwrap();
+    assert_eq!((series.start_ns, series.step_ns), (window.start_ns, 200_000_000));
+    // 7 until 1301, 8 until 1402, and one of the 5 until 1499 by 1403.
+    assert_eq!((series.read_ios, series.bytes), (vec![15], vec![15 * 4096]));
 }
 
 #[test]
@@ -102,7 +106,8 @@ fn jobs_and_directions_are_counted_by_their_own_rows() {
         ..JobReport::default()
     };
     let two = JobReport { read: direction(7, 500, &[(10, 7)]), ..JobReport::default() };
-    let Counted { read, write, trim, window } = count(&report(vec![one, two]), dir.path(), TIMES).unwrap();
+    let Counted { read, write, trim, window, .. } =
+        count(&report(vec![one, two]), dir.path(), TIMES).unwrap();
     let (read, write) = (read.unwrap(), write.unwrap());
     assert_eq!((read.ios, write.ios), (3 + 4, 7));
     assert!(near(read.iops, 3.0 / 0.25 + 4.0 / 0.2), "{}", read.iops);

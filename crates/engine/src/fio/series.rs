@@ -1,0 +1,163 @@
+//! The course of a trial from the rows of fio's histogram logs.
+//!
+//! A row comes with the first I/O that completes after its time, so rows have no even length. Between two of them I/Os are taken to have
+//! completed evenly; the steps are at least twice as long as the rows are apart.
+
+use super::exact::Times;
+use super::output::proportion;
+use record::trial::{Series, Window};
+
+/// The shortest step, as of the native engine.
+const SHORTEST_MS: u64 = 100;
+
+/// The most steps.
+const MOST: u64 = 3000;
+
+/// One direction of one job.
+#[derive(Debug)]
+pub(super) struct Course {
+    /// Time of the row that begins the count.
+    pub(super) start_ms: u64,
+    /// Time of each row counted, and the I/Os since the one before.
+    pub(super) rows: Vec<(u64, u64)>,
+    /// Totals of this direction of this job: all I/Os have their mean size.
+    pub(super) ios: u64,
+    pub(super) bytes: u64,
+}
+
+/// Reads, writes and trims of all jobs in equal steps from the window's begin; `None` when not even one fits. What one job counted before the
+/// common begin is in the first step. The steps end with the rows: a flush after them is part of the window, but not of the course.
+pub(super) fn of(courses: &[Vec<Course>; 3], window: Window, times: Times) -> Option<Series> {
+    let step_ns = step_ms(times).checked_mul(1_000_000)?;
+    let ends: Vec<u64> = courses.iter().flatten().filter_map(|c| Some(c.rows.last()?.0)).collect();
+    let sum = ends.iter().fold(0_u64, |sum, end| sum.saturating_add(*end));
+    let rows_end_ms = sum.checked_div(u64::try_from(ends.len()).ok()?)?;
+    let end_ns = window.end_ns.min(rows_end_ms.saturating_mul(1_000_000));
+    let count = end_ns.saturating_sub(window.start_ns) / step_ns;
+    let borders: Vec<u64> = (1..=count).map(|n| window.start_ns.saturating_add(n * step_ns)).collect();
+    if borders.is_empty() {
+        return None;
+    }
+    let [reads, writes, trims] = courses;
+    let ios = |course: &Course, done: u64| course.ios.min(done);
+    let bytes = |course: &Course, done: u64| proportion(course.bytes, done.min(course.ios), course.ios);
+    let moved = [steps(reads, &borders, bytes), steps(writes, &borders, bytes)];
+    Some(Series {
+        start_ns: window.start_ns,
+        step_ns,
+        read_ios: steps(reads, &borders, ios),
+        write_ios: steps(writes, &borders, ios),
+        trim_ios: steps(trims, &borders, ios),
+        bytes: moved[0].iter().zip(&moved[1]).map(|(read, write)| read.saturating_add(*write)).collect(),
+    })
+}
+
+fn step_ms(times: Times) -> u64 {
+    let rows = times.row_ms.saturating_mul(2).div_ceil(SHORTEST_MS).saturating_mul(SHORTEST_MS);
+    rows.max(SHORTEST_MS).max(times.trial_ms.div_ceil(MOST))
+}
+
+/// What was done up to each border less what was done up to the one before.
+fn steps(courses: &[Course], borders: &[u64], what: impl Fn(&Course, u64) -> u64) -> Vec<u64> {
+    let mut sums = vec![0_u64; borders.len()];
+    for course in courses {
+        let mut before = 0;
+        let done = course.done(borders);
+        for (sum, done) in sums.iter_mut().zip(done) {
+            let now = what(course, done);
+            *sum = sum.saturating_add(now.saturating_sub(before));
+            before = now;
+        }
+    }
+    sums
+}
+
+impl Course {
+    /// I/Os counted up to each border.
+    fn done(&self, borders: &[u64]) -> Vec<u64> {
+        let mut rows = self.rows.iter().peekable();
+        let (mut since_ns, mut counted) = (ns(self.start_ms), 0_u64);
+        let mut done = Vec::with_capacity(borders.len());
+        for &border in borders {
+            while let Some((time_ms, ios)) = rows.next_if(|(time_ms, _)| ns(*time_ms) <= border) {
+                (since_ns, counted) = (ns(*time_ms), counted.saturating_add(*ios));
+            }
+            let part = rows.peek().map_or(0, |(time_ms, ios)| {
+                let length = ns(*time_ms).saturating_sub(since_ns);
+                proportion(*ios, border.saturating_sub(since_ns).min(length), length)
+            });
+            done.push(counted.saturating_add(part));
+        }
+        done
+    }
+}
+
+fn ns(ms: u64) -> u64 {
+    ms.saturating_mul(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Course, Times, of, step_ms};
+    use proptest::prelude::{prop, proptest};
+    use record::trial::Window;
+
+    const TIMES: Times = Times { ramp_ms: 0, trial_ms: 1000, row_ms: 50, final_flush: false };
+
+    fn window(start_ms: u64, end_ms: u64) -> Window {
+        Window { start_ns: start_ms * 1_000_000, end_ns: end_ms * 1_000_000 }
+    }
+
+    fn course(start_ms: u64, rows: &[(u64, u64)]) -> Course {
+        let ios = rows.iter().map(|(_, n)| n).sum();
+        Course { start_ms, rows: rows.to_vec(), ios, bytes: ios * 4096 }
+    }
+
+    #[test]
+    fn rows_are_spread_over_the_steps_they_lie_in() {
+        // 10 until 1050, 20 until 1150 (half of it in the first step), nothing until 1250, where 7 come; 9 in the rest of a step.
+        let reads = course(1000, &[(1050, 10), (1150, 20), (1250, 7), (1340, 9)]);
+        let series = of(&[vec![reads], vec![], vec![]], window(1000, 1340), TIMES).unwrap();
+        assert_eq!((series.start_ns, series.step_ns), (1_000_000_000, 100_000_000));
+        assert_eq!(series.read_ios, [20, 13, 9], "4 of the last 9 come after the last whole step");
+        assert_eq!(series.bytes, [20 * 4096, 13 * 4096, 9 * 4096]);
+        assert_eq!((series.write_ios, series.trim_ios), (vec![0; 3], vec![0; 3]));
+    }
+
+    #[test]
+    fn steps_are_never_shorter_than_two_rows_and_never_too_many() {
+        let of = |row_ms, trial_ms| step_ms(Times { row_ms, trial_ms, ..TIMES });
+        assert_eq!([of(10, 1000), of(50, 60_000), of(51, 60_000), of(320, 60_000)], [100, 100, 200, 700]);
+        assert_eq!(of(50, 3_600_000), 1200);
+    }
+
+    #[test]
+    fn a_flush_after_the_rows_is_not_in_the_course() {
+        let writes = course(1000, &[(1100, 5), (1200, 5)]);
+        let series = of(&[vec![], vec![writes], vec![]], window(1000, 9000), TIMES).unwrap();
+        assert_eq!(series.write_ios, [5, 5]);
+        assert_eq!(of(&[vec![], vec![course(1000, &[])], vec![]], window(1000, 9000), TIMES), None);
+        assert_eq!(of(&Default::default(), window(1000, 9000), TIMES), None);
+    }
+
+    proptest! {
+        /// Whatever the rows, no I/O is in two steps, and only those of the last, partial step are in none.
+        #[test]
+        fn the_steps_add_up_to_what_was_counted(
+            rows in prop::collection::vec((1_u64..200, 0_u64..50), 1..60), late_ms in 0_u64..60,
+        ) {
+            let mut time = 1000 + late_ms;
+            let rows: Vec<(u64, u64)> = rows.into_iter().map(|(gap, ios)| { time += gap; (time, ios) }).collect();
+            let reads = course(1000 + late_ms, &rows);
+            let whole = (time - 1000) / 100 * 100 + 1000;
+            let inside: u64 = rows.iter().filter(|(t, _)| *t <= whole).map(|(_, n)| n).sum();
+            let (ios, bytes) = (reads.ios, reads.bytes);
+            if let Some(series) = of(&[vec![reads], vec![], vec![]], window(1000, time), TIMES) {
+                let sum: u64 = series.read_ios.iter().sum();
+                assert!(sum >= inside && sum <= ios, "{inside} <= {sum} <= {ios}");
+                assert_eq!(series.bytes.iter().sum::<u64>(), sum * (bytes / ios.max(1)));
+                assert_eq!(series.read_ios.len() as u64, (time - 1000) / 100);
+            }
+        }
+    }
+}

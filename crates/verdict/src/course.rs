@@ -1,0 +1,19 @@
+//! How the rate went: within a trial, and over the rounds.
+
+mod batches;
+mod cache;
+mod machine;
+mod order;
+mod over_rounds;
+mod provided;
+mod shape;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
+mod told;
+mod within;
+mod words;
+
+pub(crate) use over_rounds::{CellRounds, over_rounds};
+pub(crate) use within::within;

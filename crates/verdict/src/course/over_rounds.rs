@@ -1,0 +1,137 @@
+//! Findings over rounds: replicates that are none.
+
+use super::machine::drift;
+use super::order::{Log, OrderTests, Suspect};
+use super::shape::{count, mean};
+use super::told::{FAR, of_machine, of_order, of_outliers};
+use crate::attribute::Attribution;
+use crate::detect::WORTH_SAYING;
+use crate::facts::Facts;
+use crate::span::float;
+use record::extents::Residency;
+use record::finding::Finding;
+use record::id::CellId;
+use record::plan::{Cell, Measure};
+use record::trial::Totals;
+use record::workload::{Ask, CacheStart};
+
+/// How often a run without anything to find may have a finding: 1 % for the machine's drift, 3 % for the order of the rounds of all cells, 1 % for outliers.
+const MACHINE: f64 = 0.01;
+const ORDER: f64 = 0.03;
+const OUTLIERS: f64 = 0.01;
+
+/// A cell's rounds.
+pub(crate) struct CellRounds {
+    pub(super) id: CellId,
+    /// `1/s`, or `B/s` for large blocks.
+    pub(super) unit: &'static str,
+    pub(super) cache: CacheStart,
+    pub(super) rounds: Vec<Round>,
+}
+
+/// One measured round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    pub(super) number: u32,
+    pub(super) value: f64,
+    /// Share of the bytes that the page cache served; `None` when nobody can tell.
+    pub(super) page_cache: Option<f64>,
+    /// Share of the files behind loop devices that the page cache held when the trial began.
+    pub(super) backing: Option<f64>,
+}
+
+impl CellRounds {
+    /// From the measured trials, in order of rounds.
+    pub(crate) fn of(cell: &Cell, facts: &[Facts<'_>], shares: &[Attribution]) -> Self {
+        let large = matches!(&cell.workload.ask, Ask::Options(o) if o.bs_bytes >= 128 << 10);
+        let figure: fn(&Totals) -> f64 = if large { |t| t.bytes_per_second } else { |t| t.iops };
+        let round = |(facts, shares): (&Facts<'_>, &Attribution)| {
+            let engine = facts.engine;
+            let sides = [&engine.read, &engine.write, &engine.trim];
+            Round {
+                number: facts.trial.id.round,
+                value: sides.into_iter().flatten().map(figure).sum(),
+                page_cache: (shares.both.unknown < 0.5).then_some(shares.both.page_cache),
+                backing: cached_share(&facts.trial.backing_before),
+            }
+        };
+        let rounds = facts.iter().zip(shares).map(round).collect();
+        let unit = if large { "B/s" } else { "1/s" };
+        Self { id: cell.id.clone(), unit, cache: cell.workload.cache, rounds }
+    }
+
+    /// Of rounds with these I/Os per second.
+    #[cfg(test)]
+    pub(super) fn made(id: &str, values: &[f64]) -> Self {
+        let round =
+            |(number, value): (u32, &f64)| Round { number, value: *value, page_cache: None, backing: None };
+        let rounds = (0..).zip(values).map(round).collect();
+        Self { id: CellId(id.to_owned()), unit: "1/s", cache: CacheStart::Cold, rounds }
+    }
+
+    /// Logarithms by round; empty where a figure has none.
+    fn log(&self) -> Log {
+        let sound = self.rounds.iter().all(|r| r.value > 0.0 && r.value.is_finite());
+        self.rounds.iter().filter(|_| sound).map(|r| (r.number, r.value.ln())).collect()
+    }
+
+    pub(super) fn values(&self) -> Vec<f64> {
+        self.rounds.iter().map(|r| r.value).collect()
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        mean(&self.values())
+    }
+}
+
+fn cached_share(files: &[Residency]) -> Option<f64> {
+    let sum = |of: fn(&Residency) -> u64| files.iter().map(|f| float(of(f))).sum::<f64>();
+    let size = sum(|f| f.size_bytes);
+    (size > 0.0).then(|| sum(|f| f.cached_bytes) / size)
+}
+
+/// What speaks against a run's rounds being replicates: what all cells share first, then each cell by itself, without that.
+pub(crate) fn over_rounds(cells: &[CellRounds], measure: &Measure) -> Vec<Finding> {
+    let logs: Vec<Log> = cells.iter().map(CellRounds::log).collect();
+    let enough: Vec<(&CellRounds, &Log)> =
+        cells.iter().zip(&logs).filter(|(_, log)| log.len() >= 3).collect();
+    let shared: Vec<(&CellRounds, &Log)> = enough.iter().filter(|(_, log)| log.len() >= 4).copied().collect();
+    let views: Vec<&Log> = shared.iter().map(|(_, log)| *log).collect();
+    let drift = drift(&views, MACHINE).filter(|d| worth(d.effects.values()));
+    let own: Vec<Log> = enough
+        .iter()
+        .map(|(_, log)| drift.as_ref().map_or_else(|| (*log).clone(), |d| d.removed(log)))
+        .collect();
+    let tests: Vec<OrderTests> =
+        own.iter().map(|log| OrderTests::of(&log.values().copied().collect::<Vec<_>>())).collect();
+    let raw: Vec<f64> = tests.iter().flat_map(OrderTests::p_values).collect();
+    let adjusted = stats::holm(&raw);
+    let mut findings: Vec<Finding> = drift.iter().filter_map(|d| of_machine(d, &shared)).collect();
+    let lists = adjusted.chunks_exact(4).zip(&tests);
+    for (((cell, _), log), (adjusted, tests)) in enough.iter().zip(&own).zip(lists) {
+        let suspect =
+            only_climbs(log).or_else(|| tests.suspect(adjusted, ORDER)).filter(|_| worth(log.values()));
+        let finding = match suspect {
+            Some(suspect) => of_order(cell, log, suspect),
+            None => of_outliers(cell, log, OUTLIERS / count(enough.len()), measure),
+        };
+        findings.extend(finding);
+    }
+    findings
+}
+
+/// Whether the figures differ enough to be worth a word.
+fn worth<'a>(logs: impl Iterator<Item = &'a f64> + Clone) -> bool {
+    let high = logs.clone().copied().fold(f64::NEG_INFINITY, f64::max);
+    let low = logs.copied().fold(f64::INFINITY, f64::min);
+    high - low >= WORTH_SAYING
+}
+
+/// Rounds each above the one before, or each below it, and far apart at the ends: what no test of so few rounds could show.
+fn only_climbs(log: &Log) -> Option<Suspect> {
+    let x: Vec<f64> = log.values().copied().collect();
+    let (first, last) = (x.first()?, x.last()?);
+    let one_way = x.windows(2).all(|w| w[0] < w[1]) || x.windows(2).all(|w| w[0] > w[1]);
+    let far = (last - first).abs() >= FAR.ln();
+    (x.len() >= 3 && one_way && far).then(|| Suspect::Trend((last - first) / count(x.len() - 1)))
+}

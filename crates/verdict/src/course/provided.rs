@@ -1,0 +1,22 @@
+//! What the volumes are provided with.
+
+use record::plan::Cell;
+use record::volume::{Limits, VolumeKind};
+use record::workload::{Ask, Rw};
+
+/// The rate that all volumes of a cell are provided with together, in I/Os per second of the one direction that the workload uses; `None` when it
+/// uses several, or a volume's rate isn't known.
+pub(super) fn iops(cell: &Cell) -> Option<f64> {
+    let Ask::Options(options) = &cell.workload.ask else { return None };
+    let limit: fn(&Limits) -> Option<u64> = match options.rw {
+        Rw::Read | Rw::Randread => |l| l.read_iops,
+        Rw::Write | Rw::Randwrite => |l| l.write_iops,
+        _ => return None,
+    };
+    let of = |kind: &VolumeKind| match kind {
+        VolumeKind::Emulate { limits, .. } => limit(limits).map(crate::span::float),
+        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
+    };
+    let rates: Option<Vec<f64>> = cell.stack.volumes.iter().map(|v| of(&v.kind)).collect();
+    rates.filter(|r| !r.is_empty()).map(|r| r.iter().sum())
+}

@@ -1,0 +1,192 @@
+//! How often rounds and trials without anything to find have findings, and how often those with something are found. Seeds are fixed.
+
+use super::over_rounds::{CellRounds, over_rounds};
+use super::shape::{Shape, shape};
+use super::tests::measure;
+use noise::{Noise, normal};
+use random::Random;
+use record::finding::{Claim, Finding};
+
+#[path = "../../../stats/tests/simulation/noise.rs"]
+mod noise;
+#[path = "../../../stats/src/random.rs"]
+mod random;
+
+const CELLS: usize = 20;
+
+fn cells(noise: Noise, spread: f64, rounds: usize, random: &mut Random) -> Vec<Vec<f64>> {
+    let cell = |random: &mut Random| {
+        let mut next = noise.rounds(spread, random);
+        (0..rounds).map(|_| next()).collect()
+    };
+    (0..CELLS).map(|_| cell(random)).collect()
+}
+
+fn judged(cells: &[Vec<f64>]) -> Vec<Finding> {
+    let cells: Vec<CellRounds> =
+        cells.iter().enumerate().map(|(i, values)| CellRounds::made(&format!("c{i}"), values)).collect();
+    over_rounds(&cells, &measure())
+}
+
+/// Runs of twenty cells whose rounds are independent: at most 5 % have any finding. Heavy tails do have outliers, and so have few rounds of few rates, where one
+/// differs from five that are equal; no other claim is made of them.
+#[test]
+fn clean_runs_have_no_findings() {
+    const RUNS: u32 = 50;
+    let mut all = (0, 0);
+    for noise in [
+        Noise::Normal,
+        Noise::Lognormal,
+        Noise::Uniform,
+        Noise::Discrete,
+        Noise::Laplace,
+        Noise::HeavyTail,
+        Noise::Stalls,
+    ] {
+        let tailed = matches!(noise, Noise::Discrete | Noise::Laplace | Noise::HeavyTail | Noise::Stalls);
+        for (rounds, spread) in [(6, 5.0), (6, 10.0), (12, 5.0), (30, 5.0)] {
+            let mut random = Random(rounds as u64);
+            let (mut alarms, mut claims) = (0, Vec::new());
+            for _ in 0..RUNS {
+                let found = judged(&cells(noise, spread, rounds, &mut random));
+                let counts = |f: &Finding| !(tailed && f.claim == Claim::Outliers);
+                alarms += u32::from(found.iter().any(counts));
+                claims.extend(found.iter().filter(|f| counts(f)).map(|f| f.claim));
+            }
+            // Four standard errors above 5 %.
+            assert!(alarms <= 8, "{noise:?}, {rounds} rounds of ±{spread} %: {alarms} of {RUNS}, {claims:?}");
+            all = (all.0 + alarms, all.1 + RUNS);
+        }
+    }
+    assert!(f64::from(all.0) <= 0.05 * f64::from(all.1), "{} of {} runs", all.0, all.1);
+}
+
+/// One cell of twenty has it; it must be named, and nothing else.
+#[test]
+fn one_bad_cell_among_twenty_is_named() {
+    const RUNS: u32 = 40;
+    let cases = [
+        (Noise::Drift(1.0), 12, Claim::Trend, 0.9),
+        (Noise::Drift(2.0), 8, Claim::Trend, 0.9),
+        (Noise::WarmUp(30.0), 12, Claim::Trend, 0.9),
+        (Noise::Bimodal, 20, Claim::Bimodal, 0.9),
+        (Noise::Autocorrelated(0.9), 30, Claim::Autocorrelated, 0.4),
+    ];
+    for (noise, rounds, claim, least) in cases {
+        let mut random = Random(7);
+        let (mut named, mut others) = (0, 0);
+        for _ in 0..RUNS {
+            let mut run = cells(Noise::Normal, 2.0, rounds, &mut random);
+            run[3] = cells(noise, 2.0, rounds, &mut random).remove(0);
+            let found = judged(&run);
+            named += u32::from(found.iter().any(|f| f.cell.0 == "c3" && f.claim == claim));
+            others += u32::from(found.iter().any(|f| f.cell.0 != "c3" || f.claim == Claim::MachineDrift));
+        }
+        assert!(f64::from(named) >= least * f64::from(RUNS), "{noise:?}: {named} of {RUNS}");
+        assert!(others <= 7, "{noise:?}: {others} of {RUNS} have a finding of another cell");
+    }
+}
+
+/// All cells drift by half a spread a round: one finding, of the machine. A few cells that drift by themselves are none of it.
+#[test]
+fn what_all_cells_share_is_said_once() {
+    const RUNS: u32 = 40;
+    let mut random = Random(9);
+    let (mut machine, mut single) = (0, 0);
+    for _ in 0..RUNS {
+        let found = judged(&cells(Noise::Drift(0.5), 2.0, 12, &mut random));
+        machine += u32::from(found.iter().filter(|f| f.claim == Claim::MachineDrift).count() == 1);
+        single += u32::from(found.iter().any(|f| f.claim == Claim::Trend));
+    }
+    assert!(machine >= 38 && single <= 4, "{machine} of the machine, {single} of cells, of {RUNS}");
+    for _ in 0..RUNS {
+        let mut run = cells(Noise::Normal, 2.0, 12, &mut random);
+        for cell in &mut run[..3] {
+            for (round, x) in cell.iter_mut().enumerate() {
+                *x *= 1.5_f64.powf(round as f64);
+            }
+        }
+        let found = judged(&run);
+        assert!(found.iter().all(|f| f.claim != Claim::MachineDrift), "{found:?}");
+        let own = |f: &&Finding| f.claim == Claim::Trend && ["c0", "c1", "c2"].contains(&f.cell.0.as_str());
+        assert_eq!(found.iter().filter(own).count(), 3);
+    }
+}
+
+/// A trial of 100 batches of two tenths of a second, by what comes in each tenth.
+fn trial(mut amount: impl FnMut(u32) -> f64) -> Vec<f64> {
+    (0..100).map(|batch| amount(2 * batch) + amount(2 * batch + 1)).collect()
+}
+
+/// I/Os of a tenth of a second that come by chance, 8 on average. Source of the method: Knuth, TAOCP 2, 3.4.1.
+fn poisson(random: &mut Random) -> f64 {
+    let (limit, mut product, mut n) = ((-8.0_f64).exp(), 1.0, -1.0);
+    while product > limit {
+        product *= random.uniform();
+        n += 1.0;
+    }
+    n
+}
+
+/// Trials that only wander: hardly any is called unsteady.
+#[test]
+fn steady_trials_raise_no_alarm() {
+    const TRIALS: u32 = 600;
+    let mut random = Random(17);
+    let mut alarms = Vec::new();
+    // Spread and autocorrelation of a tenth of a second; 0.95 is still 0.6 a second.
+    for (spread, rho) in [(20.0, 0.0), (10.0, 0.3), (10.0, 0.8), (5.0, 0.95)] {
+        for _ in 0..TRIALS {
+            let mut state = normal(&mut random);
+            let trial = trial(|_| {
+                let now = 100.0 + spread * state;
+                state = rho * state + f64::sqrt(1.0 - rho * rho) * normal(&mut random);
+                now
+            });
+            alarms.extend(shape(&trial, false).map(|s| (format!("ρ {rho}"), s)));
+        }
+    }
+    for _ in 0..TRIALS {
+        let by_chance = trial(|_| poisson(&mut random));
+        alarms.extend(shape(&by_chance, false).map(|s| ("80 a second by chance".to_owned(), s)));
+        for noise in [Noise::HeavyTail, Noise::Stalls] {
+            let mut next = noise.rounds(20.0, &mut random);
+            let trial = trial(|_| next().max(0.0));
+            alarms.extend(shape(&trial, false).map(|s| (format!("{noise:?}"), s)));
+        }
+    }
+    assert!(alarms.len() <= 2, "{} of {}: {alarms:?}", alarms.len(), 7 * TRIALS);
+}
+
+/// 80 I/Os a second that come by chance, and a limit that is halved, a ramp of 4 s, a burst of three times as much.
+#[test]
+fn unsteady_trials_are_seen_through_the_noise_of_few_ios() {
+    const TRIALS: u32 = 300;
+    let mut random = Random(23);
+    let mut seen = |factor: fn(u32) -> f64, disturbed: bool, is: fn(&Shape) -> bool| {
+        let mut seen = 0;
+        for _ in 0..TRIALS {
+            let trial = trial(|step| poisson(&mut random) * factor(step));
+            seen += u32::from(shape(&trial, disturbed).as_ref().is_some_and(is));
+        }
+        seen
+    };
+    let halved = seen(|i| if i < 100 { 2.0 } else { 1.0 }, true, |s| near(s, 2, 50));
+    let ramps = seen(|i| (f64::from(i + 1) / 40.0).min(1.0), false, |s| place(s).0 == 0);
+    let bursts = seen(|i| if i < 60 { 3.0 } else { 1.0 }, false, |s| near(s, 1, 30));
+    assert!(halved >= 240 && ramps >= 200 && bursts >= 285, "{halved}, {ramps}, {bursts} of {TRIALS}");
+}
+
+fn near(shape: &Shape, kind: u8, batch: usize) -> bool {
+    let (found, at) = place(shape);
+    found == kind && at.abs_diff(batch) <= 2
+}
+
+/// Which shape, and at which batch.
+fn place(shape: &Shape) -> (u8, usize) {
+    match shape {
+        Shape::Settled { batches, .. } => (0, *batches),
+        Shape::Fell(c) => (1, c.at),
+        Shape::Changed { largest, .. } => (2, largest.at),
+    }
+}

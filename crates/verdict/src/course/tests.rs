@@ -1,0 +1,241 @@
+//! Trials and rounds whose truth is made by construction: as many clean ones as others.
+
+use super::within;
+use crate::facts::Facts;
+use crate::testing::{Truth, filesystem, whole};
+use record::finding::{Claim, Finding, Severity};
+use record::id::TrialId;
+use record::plan::{Cell, Measure};
+use record::stack::FsKind;
+use record::trial::{Series, TrialRecord};
+use record::volume::Limits;
+use record::workload::Rw;
+use std::collections::BTreeMap;
+
+const SECOND: u64 = 1_000_000_000;
+/// I/Os in each tenth of a second.
+type PerStep = fn(u64) -> u64;
+
+/// Steps of a trial of 20 s.
+const STEPS: u64 = 200;
+
+pub(super) fn measure() -> Measure {
+    Measure {
+        trial_seconds: 20.0,
+        ramp_seconds: 2.0,
+        max_trial_seconds: None,
+        rounds: 3,
+        confidence: 0.95,
+        interval: None,
+        until: None,
+        sample_hz: 10.0,
+        max_seconds: None,
+        max_written_bytes: None,
+        max_cost: None,
+        trim: None,
+    }
+}
+
+/// A trial of 20 s with so many reads in each tenth of a second.
+fn trial(ios: impl Fn(u64) -> u64) -> (Cell, TrialRecord) {
+    let list: Vec<u64> = (0..STEPS).map(ios).collect();
+    let all: u64 = list.iter().sum();
+    let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    t.asked(all * 4096, 0);
+    t.device_read = all * 4096;
+    let none = vec![0; list.len()];
+    t.trial.engine.as_mut().unwrap().series = Some(Series {
+        start_ns: 100 * SECOND,
+        step_ns: SECOND / 10,
+        bytes: list.iter().map(|n| n * 4096).collect(),
+        read_ios: list,
+        write_ios: none.clone(),
+        trim_ios: none,
+    });
+    let record = t.record();
+    (t.cell, record)
+}
+
+fn judged(cell: &Cell, records: &[TrialRecord]) -> Vec<Finding> {
+    let facts: Vec<Facts<'_>> = records.iter().map(|r| Facts::of(r, cell).unwrap()).collect();
+    let found = within(cell, &facts, &measure());
+    for f in &found {
+        assert!(!f.text.contains("NaN") && f.evidence.values().all(|v| v.is_finite()), "{f:?}");
+        assert_eq!(f.evidence.keys().filter(|k| k.starts_with("tenth_")).count(), 10, "{f:?}");
+    }
+    found
+}
+
+fn one(ios: impl Fn(u64) -> u64) -> Vec<Finding> {
+    let (cell, record) = trial(ios);
+    judged(&cell, &[record])
+}
+
+fn claims(found: &[Finding]) -> Vec<Claim> {
+    found.iter().map(|f| f.claim).collect()
+}
+
+/// A little unevenness: 0 to 4 I/Os.
+fn wiggle(step: u64) -> u64 {
+    [0, 3, 1, 4, 2, 0, 2][(step % 7) as usize]
+}
+
+#[test]
+fn steady_trials_are_not_talked_about() {
+    let steady: [(&str, PerStep); 9] = [
+        ("80 a second, evenly", |_| 8),
+        ("slices that come too late", |i| if i % 2 == 0 { 0 } else { 16 }),
+        ("a bucket filled each second", |i| if i % 10 == 0 { 80 } else { 0 }),
+        ("one every two seconds", |i| u64::from(i % 20 == 0)),
+        ("a pause of two tenths every five seconds", |i| if i % 50 < 2 { 0 } else { 100 + wiggle(i) }),
+        ("6 % less from the half on", |i| if i < 100 { 100 + wiggle(i) } else { 94 + wiggle(i) }),
+        ("a slow swell of 8 %", |i| whole(100.0 + 4.0 * (i as f64 / 15.0).sin())),
+        ("one slice more at the begin", |i| if i == 0 { 16 } else { 8 }),
+        ("nothing at all", |_| 0),
+    ];
+    for (name, ios) in steady {
+        assert_eq!(claims(&one(ios)), [], "{name}");
+    }
+}
+
+#[test]
+fn a_ramp_says_how_long_it_took_and_what_came_of_it() {
+    let found = one(|i| (40 * (i + 1)).min(1000) + wiggle(i));
+    assert_eq!(claims(&found), [Claim::RampUp]);
+    let f = &found[0];
+    assert_eq!((f.severity, f.trials), (Severity::Caveat, 1));
+    let (took, settled) = (f.evidence["settled_after_seconds"], f.evidence["settled_iops"]);
+    assert!((2.0..=4.0).contains(&took) && (settled / 10_020.0 - 1.0).abs() < 0.01, "{f:?}");
+    assert!(f.text.contains("10,0") && f.text.contains("below that"), "{}", f.text);
+    assert!(f.remedy.contains("(2 s now)"), "{}", f.remedy);
+}
+
+#[test]
+fn a_burst_that_ends_is_located_with_both_rates() {
+    let found = one(|i| if i < 80 { 300 } else { 30 } + wiggle(i));
+    assert_eq!(claims(&found), [Claim::BurstExhausted]);
+    let f = &found[0];
+    assert!((f.evidence["fell_at_seconds"] - 8.0).abs() < 0.1, "{f:?}");
+    assert!(
+        (f.evidence["before_iops"] - 3017.0).abs() < 10.0 && (f.evidence["after_iops"] - 317.0).abs() < 5.0
+    );
+    assert!(f.text.contains("8 s after measuring began (10 s after the load did)"), "{}", f.text);
+    assert!(f.remedy.contains("ramp: 12s (2 s now)") && f.remedy.contains("trial: 8s"), "{}", f.remedy);
+}
+
+#[test]
+fn a_burst_knows_what_the_volumes_are_provided_with() {
+    let (mut cell, record) = trial(|i| if i < 75 { 30 } else { 8 });
+    let mut provided = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    provided.emulated(1);
+    cell.stack.volumes = provided.cell.stack.volumes;
+    let f = &judged(&cell, &[record])[0];
+    assert_eq!((f.claim, f.evidence["provided_iops"]), (Claim::BurstExhausted, 80.0));
+    assert!(f.text.contains("provided with 80 IOPS, so this is the rate that lasts"), "{}", f.text);
+}
+
+#[test]
+fn other_changes_are_not_steady() {
+    let changed: [(&str, PerStep, f64); 4] = [
+        ("doubled late", |i| if i < 120 { 50 } else { 100 } + wiggle(i), 12.0),
+        ("an outage of five seconds", |i| if (80..130).contains(&i) { 0 } else { 100 + wiggle(i) }, 8.0),
+        ("three levels", |i| [100, 60, 30, 30][(i / 50) as usize] + wiggle(i), 5.0),
+        ("half as fast and back", |i| if (60..140).contains(&i) { 50 } else { 100 } + wiggle(i), 6.0),
+    ];
+    for (name, ios, at) in changed {
+        let found = one(ios);
+        assert_eq!(claims(&found), [Claim::NotSteady], "{name}: {found:?}");
+        let f = &found[0];
+        let where_ = f.evidence["changed_at_seconds"];
+        let ends = [at, at + 5.0, at + 8.0];
+        assert!(ends.iter().any(|e| (where_ - e).abs() <= 1.0), "{name}: {}", f.text);
+        assert!(f.evidence["range_share"] > 0.2 && f.text.contains("SNIA"), "{}", f.text);
+    }
+    let decline = one(|i| 1000 - 2 * i + wiggle(i));
+    assert_eq!(claims(&decline), [Claim::NotSteady], "a line is no burst: {decline:?}");
+}
+
+/// Somebody halves the limit after 10 s: that is what is said, not that credits ran out.
+#[test]
+fn limits_that_changed_explain_the_change() {
+    let (cell, mut record) = trial(|i| if i < 100 { 16 } else { 8 });
+    let limits =
+        |read_iops| Some(BTreeMap::from([("7:0".to_owned(), Limits { read_iops, ..Limits::default() })]));
+    for sample in &mut record.evidence.samples {
+        sample.throttles = limits(Some(if sample.monotonic_ns < 110 * SECOND { 160 } else { 80 }));
+    }
+    let found = judged(&cell, &[record.clone()]);
+    assert_eq!(claims(&found), [Claim::NotSteady]);
+    assert!(found[0].remedy.contains("a finding of its own"), "{}", found[0].remedy);
+    assert!((found[0].evidence["changed_at_seconds"] - 10.0).abs() <= 0.5);
+    for sample in &mut record.evidence.samples {
+        sample.throttles = limits(Some(160));
+    }
+    assert_eq!(
+        claims(&judged(&cell, &[record])),
+        [Claim::BurstExhausted],
+        "unchanged limits explain nothing"
+    );
+}
+
+#[test]
+fn what_few_trials_show_is_a_note_with_the_trial_that_shows_it() {
+    let (cell, steady) = trial(|i| 100 + wiggle(i));
+    let (_, outage) = trial(|i| if (80..130).contains(&i) { 0 } else { 100 + wiggle(i) });
+    let round = |record: &TrialRecord, round| TrialRecord {
+        id: TrialId { round, ..record.id.clone() },
+        ..record.clone()
+    };
+    let some = |outages: u32| -> Vec<TrialRecord> {
+        (0..4).map(|r| round(if r < outages { &outage } else { &steady }, r)).collect()
+    };
+    assert_eq!(claims(&judged(&cell, &some(0))), []);
+    let found = judged(&cell, &some(1));
+    assert_eq!((found[0].severity, found[0].trials), (Severity::Note, 1));
+    assert!(found[0].text.starts_with("Round 1 (1 of 4 rounds show it): "), "{}", found[0].text);
+    assert_eq!(judged(&cell, &some(2))[0].severity, Severity::Caveat);
+}
+
+/// Records of before the engines told a course: the devices' counters of direct I/O.
+#[test]
+fn without_a_course_the_devices_tell() {
+    let (mut cell, mut record) = trial(|_| 100);
+    record.engine.as_mut().unwrap().series = None;
+    assert_eq!(claims(&judged(&cell, &[record.clone()])), [], "steady on the devices");
+    for sample in &mut record.evidence.samples {
+        let tenths = (sample.monotonic_ns / (SECOND / 10)).saturating_sub(980);
+        let bytes = tenths.min(100) * 3 * 409_600 + tenths.saturating_sub(100) * 409_600;
+        sample.block.values_mut().for_each(|b| b.read_bytes = bytes);
+    }
+    let found = judged(&cell, &[record.clone()]);
+    assert_eq!(claims(&found), [Claim::BurstExhausted]);
+    assert!(
+        found[0].text.contains("MB/s") && found[0].text.contains("devices' counters"),
+        "{}",
+        found[0].text
+    );
+    match &mut cell.workload.ask {
+        record::workload::Ask::Options(o) => o.direct = false,
+        record::workload::Ask::JobFile { .. } => panic!("options"),
+    }
+    assert_eq!(
+        claims(&judged(&cell, &[record])),
+        [],
+        "what the page cache collects comes at times of its own"
+    );
+}
+
+/// Lists of unequal lengths, absurd steps: no course, no panic.
+#[test]
+fn a_broken_course_is_none() {
+    let (cell, record) = trial(|_| 100);
+    let with = |change: fn(&mut Series)| {
+        let mut record = record.clone();
+        change(record.engine.as_mut().unwrap().series.as_mut().unwrap());
+        claims(&judged(&cell, &[record]))
+    };
+    assert_eq!(with(|s| s.step_ns = 0), []);
+    assert_eq!(with(|s| s.read_ios.clear()), []);
+    assert_eq!(with(|s| s.write_ios.truncate(3)), []);
+    assert_eq!(with(|s| s.step_ns = u64::MAX), []);
+}

@@ -1,0 +1,203 @@
+//! Findings within trials.
+
+use super::batches::{Batches, batches};
+use super::provided;
+use super::shape::{Change, Fifths, Shape, count, mean, shape};
+use super::words::{counter, estimate, rates, seconds, tenths};
+use crate::cell::number;
+use crate::detect::Detected;
+use crate::facts::Facts;
+use crate::figures::{percent, with_unit};
+use record::finding::{Claim, Finding, Severity};
+use record::plan::{Cell, Measure};
+use stats::{Estimate, SteadyState};
+use std::collections::BTreeMap;
+
+/// One trial whose rate was not steady.
+struct Unsteady {
+    round: u32,
+    seconds: f64,
+    batches: Batches,
+    shape: Shape,
+    /// Whether somebody changed the limits meanwhile.
+    disturbed: bool,
+}
+
+/// What the course of a cell's measured trials shows: of each claim one finding, with the figures of the trial where it is largest. What is seen in fewer
+/// than half of the trials is a note; but for credits that ran out, since the other rounds are then of another state.
+pub(crate) fn within(cell: &Cell, facts: &[Facts<'_>], measure: &Measure) -> Vec<Finding> {
+    let unsteady: Vec<Unsteady> = facts.iter().filter_map(unsteady).collect();
+    let claims = [Claim::RampUp, Claim::NotSteady, Claim::BurstExhausted];
+    let finding = |claim| {
+        let seen: Vec<&Unsteady> = unsteady.iter().filter(|u| u.claim() == claim).collect();
+        let strongest = seen.iter().max_by(|a, b| a.strength().total_cmp(&b.strength()))?;
+        let rare = 2 * seen.len() < facts.len() && claim != Claim::BurstExhausted;
+        let mut detected = strongest.detected(cell, measure);
+        detected.severity = if rare { Severity::Note } else { Severity::Caveat };
+        let alike = if facts.len() > 1 {
+            format!(" ({} of {} rounds show it)", seen.len(), facts.len())
+        } else {
+            String::new()
+        };
+        detected.text = format!("Round {}{alike}: {}", strongest.round + 1, detected.text);
+        Some(detected.finding(cell, number(seen.len())))
+    };
+    claims.into_iter().filter_map(finding).collect()
+}
+
+fn unsteady(facts: &Facts<'_>) -> Option<Unsteady> {
+    let batches = batches(facts)?;
+    let disturbed = limits_changed(facts);
+    let shape = shape(&batches.rates, disturbed)?;
+    Some(Unsteady { round: facts.trial.id.round, seconds: facts.span.seconds(), batches, shape, disturbed })
+}
+
+/// Whether the limits on the engine's I/O were not the same throughout the measured time; where nobody could look, nobody is accused.
+fn limits_changed(facts: &Facts<'_>) -> bool {
+    let mut limits = facts.span.within().filter_map(|s| s.throttles.as_ref());
+    limits.next().is_some_and(|first| limits.any(|later| later != first))
+}
+
+impl Unsteady {
+    fn claim(&self) -> Claim {
+        match self.shape {
+            Shape::Settled { .. } => Claim::RampUp,
+            Shape::Fell(_) => Claim::BurstExhausted,
+            Shape::Changed { .. } => Claim::NotSteady,
+        }
+    }
+
+    /// How much the rate changed, over the larger rate.
+    fn strength(&self) -> f64 {
+        let change = |a: f64, b: f64| (a - b).abs() / a.max(b).max(f64::MIN_POSITIVE);
+        match &self.shape {
+            Shape::Settled { first, after, .. } => change(*first, after.value),
+            Shape::Fell(c) | Shape::Changed { largest: c, .. } => change(c.before.value, c.after.value),
+        }
+    }
+
+    fn detected(&self, cell: &Cell, measure: &Measure) -> Detected {
+        let (mut evidence, text, remedy) = match &self.shape {
+            Shape::Settled { batches, first, after } => self.settled(*batches, *first, after, measure),
+            Shape::Fell(change) => self.fell(change, cell, measure),
+            Shape::Changed { largest, changes, fifths } => self.changed(largest, *changes, fifths, measure),
+        };
+        evidence.extend(tenths(&self.batches.rates, self.batches.unit));
+        let text = if self.batches.of_devices {
+            format!("{text} The engine tells no course; these are the devices' counters.")
+        } else {
+            text
+        };
+        let strength = self.strength();
+        Detected { claim: self.claim(), severity: Severity::Caveat, strength, evidence, text, remedy }
+    }
+
+    fn rate(&self, value: f64) -> String {
+        with_unit(value, self.batches.unit)
+    }
+
+    fn interval(&self, e: &Estimate) -> String {
+        estimate(e, self.batches.unit)
+    }
+
+    fn counters<const N: usize>(&self, list: [(&str, f64); N]) -> BTreeMap<String, f64> {
+        list.into_iter().map(|(name, value)| (counter(name, self.batches.unit), value)).collect()
+    }
+
+    /// Evidence, text, remedy.
+    fn settled(&self, batches: usize, first: f64, after: &Estimate, measure: &Measure) -> Said {
+        let took = count(batches) * self.batches.seconds;
+        let all = mean(&self.batches.rates);
+        let mut evidence = self.counters([("first", first), ("settled", after.value), ("trial", all)]);
+        evidence.insert("settled_after_seconds".to_owned(), took);
+        let off = all / after.value - 1.0;
+        let text = format!(
+            "the rate had not settled when measuring began. It took {} from {} to {}; the whole trial is {} {} that.",
+            seconds(took),
+            self.rate(first),
+            self.interval(after),
+            percent(off.abs()),
+            if off < 0.0 { "below" } else { "above" }
+        );
+        let ramp = measure.ramp_seconds;
+        let remedy =
+            format!("Begin later: ramp: {:.0}s ({} now).", (ramp + 1.5 * took).ceil(), seconds(ramp));
+        (evidence, text, remedy)
+    }
+
+    fn fell(&self, change: &Change, cell: &Cell, measure: &Measure) -> Said {
+        let at = count(change.at) * self.batches.seconds;
+        let ramp = measure.ramp_seconds;
+        let (before, after) = (change.before.value, change.after.value);
+        let mut evidence = self.counters([("before", before), ("after", after)]);
+        evidence.insert("fell_at_seconds".to_owned(), at);
+        let provided = provided::iops(cell).filter(|_| self.batches.unit == "1/s");
+        evidence.extend(provided.map(|p| ("provided_iops".to_owned(), p)));
+        let lasting = provided.filter(|p| (after / p - 1.0).abs() <= 0.1).map_or(String::new(), |p| {
+            format!(" The volumes are provided with {}, so this is the rate that lasts.", self.rate(p))
+        });
+        let text = format!(
+            "the rate fell for good {} after measuring began ({} after the load did): from {} to {}. The figure of this trial, {}, is of neither.{lasting}",
+            seconds(at),
+            seconds(ramp + at),
+            self.interval(&change.before),
+            self.interval(&change.after),
+            self.rate(mean(&self.batches.rates))
+        );
+        let remedy = format!(
+            "For the rate that lasts, let the burst end before measuring: ramp: {:.0}s ({} now), or load the volume beforehand. For the burst alone: \
+             trial: {:.0}s at most ({} now).",
+            (1.2 * (ramp + at)).ceil(),
+            seconds(ramp),
+            at.floor().max(1.0),
+            seconds(self.seconds)
+        );
+        (evidence, text, remedy)
+    }
+
+    fn changed(&self, largest: &Change, changes: usize, fifths: &Fifths, measure: &Measure) -> Said {
+        let at = count(largest.at) * self.batches.seconds;
+        let mut evidence = self.counters([("before", largest.before.value), ("after", largest.after.value)]);
+        let SteadyState { range, slope, .. } = fifths.state;
+        for (name, value) in [
+            ("changed_at_seconds", at),
+            ("changes", count(changes)),
+            ("range_share", range),
+            ("slope_share", slope),
+        ] {
+            evidence.insert(name.to_owned(), value);
+        }
+        let more = match changes {
+            1 => String::new(),
+            2 => ", the larger of two changes".to_owned(),
+            n => format!(", the largest of {n} changes"),
+        };
+        let text = format!(
+            "{} after measuring began the rate went from {} to {}{more}. The fifths of the trial gave {}: a range of {} (SNIA calls up to 20 % steady), \
+             a slope of {} (up to 10 %).",
+            seconds(at),
+            self.interval(&largest.before),
+            self.interval(&largest.after),
+            rates(&fifths.means, self.batches.unit),
+            percent(range),
+            percent(slope.abs())
+        );
+        let remedy = if self.disturbed {
+            "The limits on the engine's I/O were changed during the trial, which is a finding of its own: leave them as they are while it runs."
+                .to_owned()
+        } else {
+            format!(
+                "See what else ran, or was changed, at that time. trial: {:.0}s ({} now) averages over changes that come again; ramp: {:.0}s ({} now) leaves \
+                 out one that doesn't.",
+                (3.0 * self.seconds).ceil(),
+                seconds(self.seconds),
+                (measure.ramp_seconds + 1.5 * at).ceil(),
+                seconds(measure.ramp_seconds)
+            )
+        };
+        (evidence, text, remedy)
+    }
+}
+
+/// Evidence, text, remedy.
+type Said = (BTreeMap<String, f64>, String, String);

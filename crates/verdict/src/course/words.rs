@@ -1,0 +1,43 @@
+//! Figures of a course in words.
+
+use crate::figures::{range, with_unit};
+use stats::Estimate;
+use std::collections::BTreeMap;
+
+/// `300 IOPS (295 to 305 IOPS)`; without the interval where there is none.
+pub(super) fn estimate(e: &Estimate, unit: &str) -> String {
+    let value = with_unit(e.value, unit);
+    if e.is_bounded() { format!("{value} ({})", range(e.low.max(0.0), e.high, unit)) } else { value }
+}
+
+/// Rates one after the other, the unit once: `300, 299, 150 IOPS`.
+pub(super) fn rates(list: &[f64], unit: &str) -> String {
+    let words: Vec<String> = list.iter().map(|x| with_unit(*x, unit)).collect();
+    let units: Vec<&str> = words.iter().filter_map(|w| Some(w.rsplit_once(' ')?.1)).collect();
+    match units.as_slice() {
+        [first, rest @ ..] if units.len() == words.len() && rest.iter().all(|u| u == first) => {
+            let numbers: Vec<&str> = words.iter().filter_map(|w| Some(w.rsplit_once(' ')?.0)).collect();
+            format!("{} {first}", numbers.join(", "))
+        }
+        _ => words.join(", "),
+    }
+}
+
+/// Seconds as people say them: `0.5 s`, `12 s`.
+pub(super) fn seconds(s: f64) -> String {
+    if (s - s.round()).abs() < 0.05 || s >= 100.0 { format!("{s:.0} s") } else { format!("{s:.1} s") }
+}
+
+/// A rate's name in evidence: `NAME_iops` or `NAME_bytes_per_second`.
+pub(super) fn counter(name: &str, unit: &str) -> String {
+    let unit = if unit == "B/s" { "bytes_per_second" } else { "iops" };
+    format!("{name}_{unit}")
+}
+
+/// The rate in tenths of the trial, from the first to the last.
+pub(super) fn tenths(batches: &[f64], unit: &str) -> BTreeMap<String, f64> {
+    let border = |k: usize| k * batches.len() / 10;
+    let tenth =
+        |k: usize| batches.get(border(k)..border(k + 1)).filter(|p| !p.is_empty()).map(super::shape::mean);
+    (0..10).filter_map(|k| Some((counter(&format!("tenth_{:02}", k + 1), unit), tenth(k)?))).collect()
+}
