@@ -1,0 +1,170 @@
+//! The keys of a workload, and the words some of them take.
+
+use super::{Shape, Table, key};
+
+/// A workload.
+pub(crate) static WORKLOAD: Table = Table {
+    what: "a workload",
+    keys: &[
+        key("with", Shape::MapOf(&Shape::Levels), "Factors and their levels"),
+        key(
+            "engine",
+            Shape::Choice(ENGINES),
+            "Which engine performs it: native, diskproof's own on io_uring, if not said; or fio",
+        ),
+        key("rw", Shape::Choice(RW), "Access pattern"),
+        key("rwmixread", Shape::Integer, "Percentage of reads in a mix; 50 if not said"),
+        key("bs", Shape::Size, "Block size; 4k if not said"),
+        key("bsrange", Shape::Text, "Block sizes drawn evenly from a range instead of bs, e.g. 4k-64k"),
+        key(
+            "bssplit",
+            Shape::Text,
+            "Block sizes with their shares of the I/Os instead of bs, e.g. 4k/60:64k/40; shares left out divide the rest",
+        ),
+        key("size", Shape::Size, "Size of each job's file or region; with `fio`, of all its jobs together"),
+        key(
+            "offset",
+            Shape::Integer,
+            "What is left out at the begin of each job's file or region; 0 if not said",
+        ),
+        key("nrfiles", Shape::Integer, "Number of files each job's data is divided into; 1 if not said"),
+        key("filename", Shape::Text, "All jobs share one file (or region) of this name: a-z 0-9 . _ -"),
+        key("iodepth", Shape::Integer, "I/Os in flight per job; 1 if not said"),
+        key("numjobs", Shape::Integer, "Identical jobs, each with its own file or region; 1 if not said"),
+        key("direct", Shape::Switch, "1: O_DIRECT, past the page cache; 0 if not said, as in fio"),
+        key(
+            "ioengine",
+            Shape::Choice(IOENGINES),
+            "How I/O is issued. native: io_uring if not said, or psync for threads; fio: libaio if not said, psync at iodepth 1",
+        ),
+        key("fsync", Shape::Integer, "fsync after this many writes; 0: never"),
+        key("fdatasync", Shape::Integer, "fdatasync after this many writes; 0: never"),
+        key(
+            "sync",
+            Shape::Either(&[Shape::Choice(SYNC), Shape::Switch]),
+            "dsync: every write's data is durable before it completes; sync or 1: its metadata too",
+        ),
+        key(
+            "end_fsync",
+            Shape::Switch,
+            "fsync at the end, inside the measured time; 1 for buffered writes if not said",
+        ),
+        key(
+            "buffer_compress_percentage",
+            Shape::Integer,
+            "How compressible the data is, percent; 0 if not said",
+        ),
+        key("dedupe_percentage", Shape::Integer, "Duplicate blocks in the data, percent; 0 if not said"),
+        key("rate_iops", Shape::Integer, "I/Os per second each job is held to"),
+        key("rate", Shape::Integer, "Bytes per second each job is held to, e.g. 10m"),
+        key(
+            "rate_process",
+            Shape::Choice(RATE_PROCESSES),
+            "When the I/Os of a rate are due; linear if not said",
+        ),
+        key(
+            "thinktime",
+            Shape::Integer,
+            "Pause after every thinktime_blocks I/Os; microseconds without a unit",
+        ),
+        key("thinktime_blocks", Shape::Integer, "I/Os between two pauses; 1 if not said"),
+        key(
+            "runtime",
+            Shape::Integer,
+            "Measured time of this workload's trials, instead of measure's; seconds without a unit",
+        ),
+        key(
+            "ramp_time",
+            Shape::Integer,
+            "Load before measuring begins, instead of measure's; seconds without a unit",
+        ),
+        key(
+            "time_based",
+            Shape::Switch,
+            "0: a trial ends when every job went over its data once, if that is sooner; 1 if not said",
+        ),
+        key(
+            "verify",
+            Shape::Choice(VERIFY),
+            "Checksum in every block, checked when it is read; none if not said",
+        ),
+        key("random_distribution", Shape::Text, "Distribution of random offsets, e.g. random, zipf:1.1"),
+        key("norandommap", Shape::Switch, "1: blocks may be hit again before all have been hit"),
+        key("fio_options", Shape::MapOf(&Shape::Text), "Any other fio option, handed over as it is"),
+        key("fio", Shape::Text, "Your own fio job file instead of the options above, relative to this file"),
+        key(
+            "layout",
+            Shape::Choice(LAYOUTS),
+            "How the data is laid out before the trial; written if not said",
+        ),
+        key(
+            "cache",
+            Shape::Choice(CACHES),
+            "What the page cache holds when the trial begins; cold if not said",
+        ),
+    ],
+    instead: &[
+        ("readwrite", "write `rw`"),
+        ("blocksize", "write `bs`"),
+        ("block_size", "write `bs`"),
+        ("qd", "write `iodepth`"),
+        ("queue_depth", "write `iodepth`"),
+        ("io_depth", "write `iodepth`"),
+        ("threads", "write `numjobs`"),
+        ("rwmixwrite", "write `rwmixread`: 100 minus it"),
+        ("blocksize_range", "write `bsrange`"),
+        ("timeout", "write `runtime`"),
+        ("directory", "diskproof places the data itself; lend a directory as a volume"),
+        ("buffered", "write `direct`: 1 minus it"),
+        ("loops", "rounds repeat: `measure: { rounds: ... }`"),
+        ("refill_buffers", "always on"),
+        ("randrepeat", "always off: every trial has its own seed"),
+    ],
+};
+
+/// fio's `rw`.
+pub(crate) static RW: &[&str] = &[
+    "read",
+    "write",
+    "randread",
+    "randwrite",
+    "rw",
+    "readwrite",
+    "randrw",
+    "trim",
+    "randtrim",
+    "trimwrite",
+    "randtrimwrite",
+];
+/// fio's `sync`.
+pub(crate) static SYNC: &[&str] = &["none", "0", "dsync", "sync", "1"];
+/// fio's `rate_process`.
+pub(crate) static RATE_PROCESSES: &[&str] = &["linear", "poisson"];
+/// fio's `verify`, but for the kinds that fio 3.33 was seen to let a changed byte pass with.
+pub(crate) static VERIFY: &[&str] = &[
+    "none",
+    "crc32c",
+    "crc32c-intel",
+    "crc16",
+    "crc32",
+    "crc64",
+    "crc7",
+    "md5",
+    "xxhash",
+    "sha1",
+    "sha256",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "pattern_hdr",
+];
+/// fio's I/O engines that do storage I/O through files and block devices on this machine.
+pub(crate) static IOENGINES: &[&str] =
+    &["psync", "libaio", "io_uring", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"];
+/// Layouts.
+pub(crate) static LAYOUTS: &[&str] = &["written", "unwritten", "hole"];
+/// Engines; the first is the default.
+pub(crate) static ENGINES: &[&str] = &["native", "fio"];
+/// Cache states.
+pub(crate) static CACHES: &[&str] = &["cold", "warm", "keep"];
