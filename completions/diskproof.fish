@@ -38,7 +38,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "calibrate" -d '
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "new" -d 'Write a commented experiment to start from'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment, and answer its question'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Go on with a run that was interrupted: only the missing trials are done'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Go on with a run that was interrupted, or whose budget was spent: only the missing trials are done'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the answer of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s answer for programs'
@@ -120,6 +120,10 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l rounds -d 'Raise the budget of rounds, of a run that stops when it is enough (`measure: until`)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l time -d 'Raise the budget of time for the whole run, e.g. 2h' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l written -d 'Raise the budget of bytes written by the whole run, e.g. 100g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l cost -d 'Raise the budget of money for the whole run' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
