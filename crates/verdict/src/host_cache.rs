@@ -110,7 +110,8 @@ impl<'a> HostCache<'a> {
             // More than the cache can have answered: holes of the backing file, or a file system that compresses it.
             return self.reads(Kept { host: held_most, unknown: missing - held_most });
         }
-        let ours = (leaf - others_read(facts, leaf > loops * (1.0 + slack))).max(0.0);
+        let others = others_read(facts, leaf > loops * (1.0 + slack));
+        let ours = (leaf - others).max(self.fetched(facts).unwrap_or(0.0));
         let most = held_most.min(1.0 - (ours / loops).min(1.0));
         self.reads_between(shown, most, slack)
     }
@@ -137,6 +138,14 @@ impl<'a> HostCache<'a> {
     /// Bytes written that the backing files had not on the disk when the clock stopped; 0 where the kernel doesn't tell.
     pub(crate) fn dirty(&self, facts: &Facts<'_>) -> f64 {
         self.dirty_growth.unwrap_or(0.0).min(facts.write.asked)
+    }
+
+    /// Bytes that the cache did not have before the trial and has after it, without writes: the disk was asked for them, whoever else used it.
+    /// What the loop devices read before the window may be among them.
+    fn fetched(&self, facts: &Facts<'_>) -> Option<f64> {
+        let grown = self.cached_after? - self.cached_before?;
+        let earlier = facts.read_earlier.filter(|_| facts.write.asked <= 0.0)?;
+        Some((grown - earlier).max(0.0))
     }
 
     /// The least and the largest share of reads that the cache can have answered, by what it held.

@@ -17,6 +17,8 @@ const FULL: f64 = 0.8;
 /// Of the looks at the devices, the share that may see more than two I/Os (of two or three asked for, more than one): a journal writes
 /// now and then.
 const RARELY: f64 = 0.05;
+/// From this share of a limit on, I/Os may wait for the kernel's grant: above the devices, as those that wait for a lock.
+const LIMITED: f64 = 0.5;
 /// A thread that computes this share of the time may itself be why I/Os come one by one.
 const COMPUTING: f64 = 0.5;
 
@@ -28,7 +30,8 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let one_by_one = queue::seen_above(facts, at_most).is_some_and(|share| share <= RARELY);
     let waits = figures.in_engine().is_none_or(|share| share >= FULL);
     let idle = figures.thread.is_some_and(|t| t < COMPUTING);
-    if !one_by_one || !waits || !idle {
+    let may_be_throttled = figures.near.as_ref().is_some_and(|near| near.share() >= LIMITED);
+    if !one_by_one || !waits || !idle || may_be_throttled {
         return None;
     }
     // A limit that nobody could see would let I/Os wait above the device, too.

@@ -58,6 +58,19 @@ fn cold_and_read_once_is_only_the_setting() {
 }
 
 #[test]
+fn what_the_cache_came_to_hold_was_read_from_the_disk_whoever_else_used_it() {
+    let mut t = Truth::new(Rw::Read, MIB, true, filesystem(FsKind::Ext4), 1);
+    t.asked(256 * MIB, 0);
+    t.device_read = 256 * MIB;
+    t.hosted((9 * GIB, 0), (0, 256 * MIB));
+    t.trial.evidence.others_complete = false;
+    assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
+    // It was there before: nobody can tell.
+    t.hosted((9 * GIB, 0), (256 * MIB, 256 * MIB));
+    assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
+}
+
+#[test]
 fn others_on_the_disk_do_not_hide_a_cache_that_held_everything() {
     let mut t = reads(9 * GIB, (GIB, GIB));
     t.other("dd", 9 * GIB, 0);

@@ -253,6 +253,10 @@ fn a_lock_above_the_device() {
     unseen.each = |sample, _| block(sample, |b| b.in_flight = 1);
     assert_eq!(by(&unseen), (LimitKind::Lock, false));
     assert!(claims(&unseen).is_empty());
+    // And so does one that is nearly met: 200 a second of 280.
+    unseen.each = |sample, done| block(sample, |b| (b.in_flight, b.writes) = (1, whole(4000.0 * done)));
+    limited(&mut unseen, 280.0);
+    assert_ne!(by(&unseen).0, LimitKind::Lock, "{:?}", limit_of(&unseen));
     // A device that takes them eight at a time, now and then.
     let mut bursts = t.clone();
     bursts.each = |sample, done| {

@@ -15,14 +15,7 @@ pub(crate) const OPEN: &[(&str, &str)] = &[
         "host-cached",
         "source unknown on a disk that others use as well, where nine tenths came from the host's memory",
     ),
-    ("host-cold", "likewise, where all came from the disk"),
-    (
-        "clean-raid1-write",
-        "a lock is named where one of two mirrored volumes is short of its throttle's limit on a busy machine",
-    ),
     ("repeated", "a part of what decompression made is said to be from the page cache on a busy machine"),
-    ("swinging", "a lock is named beside the limit that was set behind the experiment's back"),
-    ("warming", "no detector claims a trend over rounds yet"),
 ];
 
 /// One trial of each scenario.

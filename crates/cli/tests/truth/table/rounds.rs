@@ -57,7 +57,7 @@ pub(super) fn session() -> Session {
             .made("the limit is 500 or 300 IOPS, round by round; ±8 % is asked")
             .deed(Deed::LimitOfRound { volume: "step", limits: &[500, 300, 300, 500, 300, 500] })
             .claim(Claim::IntervalTooWide, Severity::Note)
-            .may(&[Claim::Bimodal, Claim::BelowModel]),
+            .may(&[Claim::Bimodal, Claim::BelowModel, Claim::UndeclaredLimit]),
         ],
         pairs: vec![
             Pair {

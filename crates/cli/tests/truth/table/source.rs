@@ -66,8 +66,9 @@ fn reads() -> Vec<Scenario> {
         .made("ten passes over a cold file: the first from the device, nine from memory")
         .claim(Claim::ServedFromPageCache, Severity::Void)
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
-        .served(Source::PageCache, 0.9, 0.02)
-        .served(Source::Device, 0.1, 0.02),
+        // a sample at each end of the window is 2 % of all
+        .served(Source::PageCache, 0.9, 0.05)
+        .served(Source::Device, 0.1, 0.05),
         truth(
             "page cache",
             "cached-half",
@@ -100,7 +101,9 @@ fn writes() -> Vec<Scenario> {
         )
         .made("twenty passes over a small file in memory, then a flush (somebody else's sync adds some)")
         .claim(Claim::ServedFromPageCache, Severity::Caveat)
-        .claim(Claim::SmallerThanMemory, Severity::Caveat),
+        .claim(Claim::SmallerThanMemory, Severity::Caveat)
+        // an unoptimized build hardly makes content at this rate
+        .may(&[Claim::EngineCpuBound]),
         truth(
             "not durable, holes",
             "hole-and-write-back",
