@@ -261,6 +261,13 @@ fn loop_a_run_measures_answers_and_leaves_nothing() {
         let shares = cell["served"].as_object().unwrap().values().map(|v| v.as_f64().unwrap());
         assert!((shares.sum::<f64>() - 1.0).abs() < 1e-6, "{}", cell["served"]);
         assert!(cell["served"]["device"].as_f64().unwrap() > 0.95, "{}", cell["served"]);
+        let model = &cell["model"];
+        assert_eq!(
+            (model["at_most"].as_f64(), model["of"].as_str()),
+            (Some(expected), Some("iops")),
+            "{model}"
+        );
+        assert!((0.75..=1.25).contains(&model["ratio"]["ratio"].as_f64().unwrap()), "{model}");
     }
     assert!(view["volumes"][0]["verified"][0]["measured"].as_f64().unwrap() > 150.0, "{}", view["volumes"]);
 

@@ -183,8 +183,14 @@ impl LimitKind {
 pub struct ModelView {
     /// Metric name.
     pub of: String,
-    /// What it should be, in the metric's unit.
+    /// What it should be, in the metric's unit; the same as `at_most` where only that is known.
     pub expected: f64,
+    /// The least it should be; 0 where nothing is known.
+    #[serde(default)]
+    pub at_least: f64,
+    /// The most it can be.
+    #[serde(default)]
+    pub at_most: f64,
     /// Where the volumes' rates come from.
     pub from: ModelSource,
     /// Device I/Os per request of the workload; `None` when the model doesn't count them.

@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TAIL: [&str; 29] = [
+const TAIL: [&str; 31] = [
     "metric",
     "estimate",
     "low",
@@ -38,6 +38,8 @@ const TAIL: [&str; 29] = [
     "trimmed",
     "trimmed_low",
     "trimmed_high",
+    "model_expected",
+    "measured_over_model",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
@@ -82,6 +84,7 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
     };
     let share = |of: fn(&Served) -> f64| optional(served.as_ref().map(of));
     let expectation = index.expectations(&cell.id).iter().find(|e| Some(e.of.as_str()) == name);
+    let model = cell.model.as_ref().filter(|m| Some(m.of.as_str()) == name);
     let status = expectation.map_or("", |e| match e.status {
         Status::Met => "met",
         Status::Missed => "missed",
@@ -116,6 +119,10 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
         columns
             .extend([other.map(|i| i.estimate), other.map(|i| i.low), other.map(|i| i.high)].map(optional));
     }
+    columns.extend([
+        optional(model.map(|m| m.expected)),
+        optional(model.and_then(|m| m.ratio).map(|r| r.ratio)),
+    ]);
     columns
 }
 

@@ -3,7 +3,7 @@
 use crate::index::Index;
 use crate::number;
 use record::finding::Served;
-use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, Status};
+use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, ModelView, Status};
 
 /// From this block size on, bandwidth says more than I/Os per second.
 const LARGE_BLOCK: u64 = 128 << 10;
@@ -20,6 +20,8 @@ pub(crate) struct Line {
     /// Where the rest came from, e.g. `hole 97 %`.
     pub(crate) rest: String,
     pub(crate) expected: Option<(Status, String)>,
+    /// What the volumes should give, e.g. `model 240 (1.00x)`; only where the user expects nothing.
+    pub(crate) model: Option<String>,
 }
 
 impl Line {
@@ -33,6 +35,7 @@ impl Line {
             device: String::new(),
             rest: String::new(),
             expected: None,
+            model: None,
         }
     }
 }
@@ -63,7 +66,8 @@ pub(crate) fn lines<'a>(
             lines.push(line(index, cell, side, metric, p99, served, &names, shown));
         }
     }
-    let of_both = index.expectations(&cell.id).iter().any(|e| e.of == what);
+    let of_both = index.expectations(&cell.id).iter().any(|e| e.of == what)
+        || cell.model.as_ref().is_some_and(|m| m.of == what);
     if both
         && of_both
         && let Some(metric) = cell.metrics.get(what)
@@ -87,6 +91,7 @@ fn line<'a>(
     let (value, unit) = number::with_interval(metric);
     let expectation = index.expectations(&cell.id).iter().find(|e| names.contains(&e.of.as_str())).copied();
     shown.extend(expectation);
+    let model = cell.model.as_ref().filter(|m| expectation.is_none() && names.contains(&m.of.as_str()));
     Line {
         side,
         value,
@@ -95,7 +100,15 @@ fn line<'a>(
         device: moved.device(),
         rest: moved.rest(),
         expected: expectation.map(|e| (e.status, number::expected(e.expected, &metric.unit))),
+        model: model.map(|m| model_words(m, &metric.unit)),
     }
+}
+
+/// `model 240 (1.00x)`; `≤` where it is the most there can be.
+fn model_words(model: &ModelView, unit: &str) -> String {
+    let most = if model.at_least < model.expected && model.expected >= model.at_most { "≤ " } else { "" };
+    let ratio = model.ratio.map(|r| format!(" ({:.2}x)", r.ratio)).unwrap_or_default();
+    format!("model {most}{}{ratio}", number::expected(model.expected, unit))
 }
 
 /// What a direction moved.

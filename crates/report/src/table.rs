@@ -98,7 +98,7 @@ fn wanted(index: &Index<'_>, body: &Body<'_>) -> Columns {
         p99: all().any(|l| !l.p99.is_empty()),
         limit: body.iter().any(|(c, _)| c.limited_by.is_some()),
         remark: if remark { Remark::Full } else { Remark::None },
-        expected: all().any(|l| l.expected.is_some()),
+        expected: all().any(|l| l.expected.is_some() || l.model.is_some()),
     }
 }
 
@@ -257,7 +257,7 @@ fn remark(cell: &CellView, line: &Line, how: Remark) -> Cell {
 
 fn expectation(line: &Line) -> Cell {
     match &line.expected {
-        None => Cell::new(""),
+        None => Cell::new(line.model.as_deref().unwrap_or_default()),
         Some((Status::Met, value)) => Cell::new(format!("{value} met")).fg(Color::Green),
         Some((Status::Missed, value)) => Cell::new(format!("{value} MISSED")).fg(Color::Red),
         Some((Status::Undecided, value)) => Cell::new(format!("{value} open")).fg(Color::Yellow),

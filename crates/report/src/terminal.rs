@@ -133,7 +133,7 @@ mod tests {
     use super::terminal;
     use crate::testing;
     use record::finding::{Claim, Severity};
-    use record::judged::{Checked, Reached, RunView};
+    use record::judged::{Checked, ModelSource, ModelView, RatioView, Reached, RunView};
     use record::workload::Rw;
 
     fn page(view: &RunView, width: usize) -> String {
@@ -205,6 +205,32 @@ mod tests {
         assert!(!text.contains("NOT STORAGE"), "{text}");
         assert_eq!(text.matches("WRONG CONTENT").count(), 2, "in the table and above the words: {text}");
         assert!(text.contains("~900"), "{text}");
+    }
+
+    #[test]
+    fn the_model_stands_where_the_user_expects_nothing() {
+        let mut mix = testing::cell("m", "raid0-3", "randrw", Rw::Randrw, 16384);
+        testing::side(&mut mix, "read", (122.0, Some(3.0)), 400.0);
+        testing::side(&mut mix, "write", (119.0, Some(3.0)), 400.0);
+        let model = |expected, at_least, ratio| ModelView {
+            of: "iops".to_owned(),
+            expected,
+            at_least,
+            at_most: 240.0,
+            from: ModelSource::Provisioned,
+            device_ios_per_request: Some(1.0),
+            ratio: Some(RatioView { ratio, low: None, high: None, confidence: 0.95, n: 1 }),
+            steps: vec![],
+            reason: None,
+        };
+        mix.model = Some(model(237.0, 236.0, 1.017));
+        let mut read = testing::cell("r", "raid1", "randread", Rw::Randread, 4096);
+        testing::side(&mut read, "read", (100.0, Some(3.0)), 400.0);
+        read.model = Some(model(240.0, 80.0, 0.417));
+        let text = page(&testing::run("models", "?", vec![mix, read]), 100);
+        let row = text.lines().find(|l| l.contains("both")).unwrap();
+        assert!(row.contains("model 237 (1.02x)"), "{text}");
+        assert!(text.contains("model ≤ 240 (0.42x)"), "{text}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod judge;
 mod leaves;
 mod limit;
 mod metrics;
+mod model;
 mod pairing;
 #[cfg(test)]
 mod random;

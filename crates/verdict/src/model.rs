@@ -1,0 +1,101 @@
+//! What a stack should give from its volumes, computed beforehand and laid beside what was measured. docs/model.md has every formula.
+
+mod finding;
+mod geometry;
+mod load;
+mod measured;
+mod occupancy;
+mod provisioned;
+mod rates;
+mod stacking;
+#[cfg(test)]
+mod tests;
+
+use crate::answer::headline;
+use crate::judge::Input;
+use load::Load;
+use measured::Measured;
+use record::finding::Finding;
+use record::judged::{CellView, Metric, ModelSource, ModelView, RatioView};
+use record::plan::Cell;
+use stacking::Stacking;
+
+/// What a model says, in requests of the workload per second.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Forecast {
+    pub(crate) from: ModelSource,
+    /// What it should be.
+    pub(crate) expected: f64,
+    /// 0 where nothing is known.
+    pub(crate) at_least: f64,
+    pub(crate) at_most: f64,
+    pub(crate) ios_per_request: f64,
+    pub(crate) steps: Vec<String>,
+}
+
+/// Fills in the model of every cell that has one, and tells which cells don't keep to it. `found` is what else is known of the cells.
+pub(crate) fn apply(input: &Input<'_>, cells: &mut [CellView], found: &[Finding]) -> Vec<Finding> {
+    let models: Vec<Option<ModelView>> = input
+        .plan
+        .cells
+        .iter()
+        .zip(cells.iter())
+        .map(|(planned, cell)| model(planned, cell, input, cells))
+        .collect();
+    let mut findings = Vec::new();
+    for ((planned, cell), model) in input.plan.cells.iter().zip(cells).zip(models) {
+        let Some(mut model) = model else { continue };
+        let own: Vec<&Finding> = found.iter().filter(|f| f.cell == cell.id).collect();
+        let seconds = seconds(planned, input);
+        findings.extend(finding::judge(&mut model, cell, &own, seconds));
+        cell.model = Some(model);
+    }
+    findings
+}
+
+fn model(planned: &Cell, cell: &CellView, input: &Input<'_>, cells: &[CellView]) -> Option<ModelView> {
+    let load = Load::of(&planned.workload)?;
+    let stacking = Stacking::of(&planned.stack, &load)?;
+    let of = headline(input.plan, cell);
+    let metric = cell.metrics.get(of)?;
+    let unit = if of == "bw" { load.mean_bytes() } else { 1.0 };
+    let (forecast, ratio) = match provisioned::forecast(&planned.stack.volumes, &stacking, &load) {
+        Some(forecast) => {
+            let ratio = against(metric, forecast.expected * unit);
+            (forecast, ratio)
+        }
+        None => {
+            let single = Measured::of(planned, input, cells)?;
+            let forecast = measured::forecast(&single, &stacking, &load)?;
+            let ratio = single.ratio(planned, metric, forecast.expected / single.requests_per_second, input);
+            (forecast, ratio)
+        }
+    };
+    Some(ModelView {
+        of: of.to_owned(),
+        expected: forecast.expected * unit,
+        at_least: forecast.at_least * unit,
+        at_most: forecast.at_most * unit,
+        from: forecast.from,
+        device_ios_per_request: Some(forecast.ios_per_request),
+        ratio,
+        steps: forecast.steps,
+        reason: None,
+    })
+}
+
+/// Measured over a figure that has no error of its own.
+fn against(metric: &Metric, expected: f64) -> Option<RatioView> {
+    (expected > 0.0).then(|| RatioView {
+        ratio: metric.estimate / expected,
+        low: metric.low.map(|low| low / expected),
+        high: metric.high.map(|high| high / expected),
+        confidence: metric.confidence,
+        n: metric.n,
+    })
+}
+
+/// Measured seconds of a trial.
+fn seconds(planned: &Cell, input: &Input<'_>) -> f64 {
+    load::runtime_seconds(&planned.workload).unwrap_or(input.plan.measure.trial_seconds)
+}

@@ -1,0 +1,186 @@
+//! From a cell of the same run that measured a single volume.
+
+use super::Forecast;
+use super::load::Load;
+use super::provisioned::ios_per_request;
+use super::rates::Demand;
+use super::stacking::Stacking;
+use crate::answer::headline;
+use crate::figures::rate;
+use crate::judge::Input;
+use record::id::CellId;
+use record::judged::{CellView, Metric, ModelSource, RatioView};
+use record::plan::Cell;
+use record::stack::{BtrfsProfile, Layer, Stack};
+use record::trial::{Outcome, TrialRecord};
+use record::volume::VolumeKind;
+use record::workload::{Ask, Workload};
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+
+/// What a single volume was measured to give.
+#[derive(Debug)]
+pub(crate) struct Measured<'a> {
+    cell: &'a Cell,
+    metric: &'a Metric,
+    /// Of the same workload.
+    pub(crate) requests_per_second: f64,
+    /// Of the same workload with one I/O in flight; `None` where no cell measured that, or a throttle made it wait.
+    one_in_flight: Option<f64>,
+}
+
+impl<'a> Measured<'a> {
+    /// The cell with the same workload over one of the same volumes, raw or under the same top layer, that one first. Not where
+    /// volumes may share what is under them: emulated ones without limits, directories.
+    pub(crate) fn of(planned: &Cell, input: &Input<'a>, cells: &'a [CellView]) -> Option<Self> {
+        let volumes = &planned.stack.volumes;
+        let limited =
+            |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited());
+        let disk = |kind: &VolumeKind| matches!(kind, VolumeKind::Disk { .. });
+        if !volumes.iter().all(|v| limited(&v.kind) || disk(&v.kind)) {
+            return None;
+        }
+        let singles = |workload: &dyn Fn(&Workload) -> bool| {
+            let fits = |c: &Cell| {
+                c.target == planned.target
+                    && c.id != planned.id
+                    && workload(&c.workload)
+                    && is_single(&c.stack, &planned.stack)
+            };
+            let mut found: Vec<(&'a Cell, &'a CellView)> =
+                input.plan.cells.iter().zip(cells).filter(|(c, view)| fits(c) && !view.void).collect();
+            found.sort_by_key(|(c, _)| c.stack.layers.is_empty());
+            found
+                .into_iter()
+                .find_map(|(cell, view)| Some((cell, view.metrics.get(headline(input.plan, view))?)))
+        };
+        let (cell, metric) = singles(&|w| alike(w, &planned.workload))?;
+        let unit = |cell: &Cell, metric: &Metric| {
+            let bytes = Load::of(&cell.workload).map(|l| l.mean_bytes());
+            if metric.unit == "B/s" { bytes } else { Some(1.0) }
+        };
+        let alone =
+            singles(&|w| is_alone(w, &planned.workload)).filter(|_| volumes.iter().all(|v| disk(&v.kind)));
+        Some(Self {
+            cell,
+            metric,
+            requests_per_second: metric.estimate / unit(cell, metric)?,
+            one_in_flight: alone.and_then(|(cell, metric)| Some(metric.estimate / unit(cell, metric)?)),
+        })
+    }
+
+    /// Measured over expected, where expected is `times` what the single volume gave in the same round.
+    pub(crate) fn ratio(
+        &self,
+        planned: &Cell,
+        metric: &Metric,
+        times: f64,
+        input: &Input<'_>,
+    ) -> Option<RatioView> {
+        let (own, single) =
+            (by_round(planned, metric, input.trials), by_round(self.cell, self.metric, input.trials));
+        let pairs: Vec<(f64, f64)> =
+            own.iter().filter_map(|(round, value)| Some((*value, single.get(round)? * times))).collect();
+        let ratio = stats::paired_ratio(&pairs, metric.confidence)?;
+        Some(RatioView {
+            ratio: ratio.ratio,
+            low: ratio.is_bounded().then_some(ratio.low),
+            high: ratio.is_bounded().then_some(ratio.high),
+            confidence: ratio.confidence,
+            n: u32::try_from(ratio.n).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// What a stack gives by it. No volume gives more I/Os than alone, nor may its share of what is in flight be answered sooner than a single I/O
+/// (Little's law): Denning and Buzen (1978), ACM Computing Surveys 10:225-261, asymptotic bounds.
+pub(crate) fn forecast(single: &Measured<'_>, stacking: &Stacking, load: &Load) -> Option<Forecast> {
+    let geometry = &stacking.geometry;
+    let demand = Demand::of(geometry, load, geometry.members);
+    let touched = load.chunks_touched(geometry);
+    let per_member = (demand.read_ios + demand.write_ios) / touched;
+    let all = single.requests_per_second / per_member;
+    let mut steps = vec![format!(
+        "{} gave {} requests/s; {} volumes of them give at most {}",
+        single.cell.stack.name,
+        rate(single.requests_per_second),
+        geometry.members,
+        rate(all)
+    )];
+    let mut at_most = all;
+    if let Some(alone) = single.one_in_flight.filter(|_| touched <= 1.0) {
+        let little = load.depth * alone;
+        if little < at_most {
+            steps.push(format!(
+                "{} in flight that take {:.2} ms each make at most {}",
+                rate(load.depth),
+                1e3 / alone,
+                rate(little)
+            ));
+            at_most = little;
+        }
+    }
+    if let Some(cap) = load.cap.filter(|&cap| cap < at_most) {
+        steps.push(format!("the workload asks for {} requests/s", rate(cap)));
+        at_most = cap;
+    }
+    (at_most.is_finite() && at_most > 0.0).then(|| Forecast {
+        from: ModelSource::Measured,
+        expected: at_most,
+        at_least: 0.0,
+        at_most,
+        ios_per_request: ios_per_request(stacking, load),
+        steps,
+    })
+}
+
+fn is_single(stack: &Stack, of: &Stack) -> bool {
+    let [volume] = stack.volumes.as_slice() else { return false };
+    let same = |layer: &Layer| {
+        of.layers.last().is_some_and(|top| discriminant(top) == discriminant(layer) && plain(layer))
+    };
+    of.volumes.contains(volume)
+        && match stack.layers.as_slice() {
+            [] => true,
+            [layer] => same(layer),
+            _ => false,
+        }
+}
+
+/// One copy of the data as it is, so that the volume itself was measured.
+fn plain(layer: &Layer) -> bool {
+    match layer {
+        Layer::Filesystem(_) => true,
+        Layer::Btrfs(b) => {
+            b.compress.is_none() && matches!(b.data, BtrfsProfile::Single | BtrfsProfile::Raid0)
+        }
+        Layer::Command(_) => false,
+    }
+}
+
+/// The same but for its name.
+fn alike(a: &Workload, b: &Workload) -> bool {
+    (a.engine, &a.ask, a.layout, a.cache) == (b.engine, &b.ask, b.layout, b.cache)
+}
+
+/// The same with one I/O in flight.
+fn is_alone(a: &Workload, b: &Workload) -> bool {
+    let (Ask::Options(own), Ask::Options(other)) = (&a.ask, &b.ask) else { return false };
+    let mut deep = own.clone();
+    (deep.iodepth, deep.numjobs, deep.ioengine) = (other.iodepth, other.numjobs, other.ioengine.clone());
+    (own.iodepth, own.numjobs) == (1, 1) && deep == *other && (a.engine, a.layout) == (b.engine, b.layout)
+}
+
+/// A metric's values by the rounds of the trials they are of.
+fn by_round(cell: &Cell, metric: &Metric, trials: &[TrialRecord]) -> BTreeMap<u32, f64> {
+    let of = |id: &CellId, t: &&TrialRecord| {
+        t.id.cell == *id && t.outcome == Outcome::Measured && t.engine.is_some()
+    };
+    let mut rounds: Vec<u32> = trials.iter().filter(|t| of(&cell.id, t)).map(|t| t.id.round).collect();
+    rounds.sort_unstable();
+    if rounds.len() == metric.values.len() {
+        rounds.into_iter().zip(metric.values.iter().copied()).collect()
+    } else {
+        BTreeMap::new()
+    }
+}

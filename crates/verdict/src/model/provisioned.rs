@@ -1,0 +1,167 @@
+//! From the limits that volumes are provided with.
+
+use super::Forecast;
+use super::geometry::{Reads, float};
+use super::load::Load;
+use super::occupancy::{Granted, granted};
+use super::rates::{Binding, Demand, Member, Rate, binding};
+use super::stacking::Stacking;
+use crate::figures::{bytes, rate};
+use record::judged::ModelSource;
+use record::volume::{Limits, Volume, VolumeKind};
+
+/// The kernel's throttle grants I/Os for 100 ms at a time (`throtl_slice`, HZ / 10, block/blk-throttle.c).
+const SLICE_SECONDS: f64 = 0.1;
+
+/// An I/O of more is split by its number of memory pages (128 segments of 4 KiB at worst) before it is counted; how often depends on where its buffer lies.
+/// Seen on a limited loop device: 512 KiB count as one, 768 KiB as 1 to 3, 1 MiB as 1 to 3, 2 MiB as 4.
+const SURELY_ONE_IO: u64 = 512 << 10;
+/// No I/O is split finer than this.
+const FINEST_SPLIT: u64 = 256 << 10;
+
+/// `None` when a volume has no limit that could be in the way, or what counts as one I/O isn't known.
+pub(crate) fn forecast(volumes: &[Volume], stacking: &Stacking, load: &Load) -> Option<Forecast> {
+    let limits: Vec<Member> = volumes.iter().map(|v| limits_of(v).map(member)).collect::<Option<_>>()?;
+    expected(&Member::slowest(limits), stacking, load, true)
+}
+
+/// Only emulated volumes say what they are provided with.
+fn limits_of(volume: &Volume) -> Option<Limits> {
+    match volume.kind {
+        VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(limits),
+        _ => None,
+    }
+}
+
+fn member(limits: Limits) -> Member {
+    let or_none = |limit: Option<u64>| limit.map_or(f64::INFINITY, float);
+    Member {
+        read: Rate { ios: or_none(limits.read_iops), bytes: or_none(limits.read_bps) },
+        write: Rate { ios: or_none(limits.write_iops), bytes: or_none(limits.write_bps) },
+        both: Rate::UNLIMITED,
+    }
+}
+
+/// What members with these limits give. `lapse`: what isn't used within a slice is lost, as with the kernel's throttle; else it is saved up.
+pub(crate) fn expected(member: &Member, stacking: &Stacking, load: &Load, lapse: bool) -> Option<Forecast> {
+    let geometry = &stacking.geometry;
+    // The fewest and the most volumes that may serve reads.
+    let readers = match geometry.reads {
+        Reads::Spread => (geometry.members, geometry.members),
+        Reads::ByThread => (geometry.columns(), geometry.members),
+    };
+    let limit = |readers: u32| binding(member, &Demand::of(geometry, load, readers));
+    let (fewest, most) = (limit(readers.0)?, limit(readers.1)?);
+    if !counts_are_known(member, stacking, load, readers.1, &most) {
+        return None;
+    }
+    let even = load.is_even(geometry);
+    let share = share(&most, even, stacking, load, lapse);
+    let certain = stacking.doubt.is_none() && even.is_some();
+    let exact = certain && fewest == most;
+    let mut at_most = most.requests_per_second;
+    let mut expected = if exact { at_most * share.staggered } else { at_most };
+    let mut at_least = if certain { fewest.requests_per_second * share.in_step } else { 0.0 };
+    let mut steps = steps(stacking, load, &most);
+    if exact && share.staggered < 0.995 {
+        steps.push(format!(
+            "with {} in flight, each on a volume of chance, {:.0} % of that is used: {} requests/s",
+            rate(load.depth),
+            share.staggered * 100.0,
+            rate(expected)
+        ));
+    }
+    if !exact {
+        steps.push(format!("that is the most there can be: {}", stacking.doubt()));
+    }
+    if let Some(cap) = load.cap.filter(|&cap| cap < at_most) {
+        steps.push(format!("the workload asks for {} requests/s", rate(cap)));
+        (expected, at_least, at_most) = (expected.min(cap), at_least.min(cap), cap);
+    }
+    Some(Forecast {
+        from: ModelSource::Provisioned,
+        expected,
+        at_least,
+        at_most,
+        ios_per_request: ios_per_request(stacking, load),
+        steps,
+    })
+}
+
+/// Device I/Os of a request: chunks it touches, writes in every copy.
+pub(crate) fn ios_per_request(stacking: &Stacking, load: &Load) -> f64 {
+    let copies = f64::from(stacking.geometry.copies);
+    load.chunks_touched(&stacking.geometry) * (load.read_share + (1.0 - load.read_share) * copies)
+}
+
+/// Share of what is granted that so many in flight make use of.
+fn share(binding: &Binding, even: Option<bool>, stacking: &Stacking, load: &Load, lapse: bool) -> Granted {
+    let full = Granted { in_step: 1.0, staggered: 1.0 };
+    let places = match even {
+        Some(false) => f64::from(stacking.geometry.columns() * binding.directions),
+        _ => f64::from(binding.directions),
+    };
+    if !lapse || places <= 1.0 {
+        return full;
+    }
+    let of_bytes = binding.name.ends_with("bps");
+    let touched = load.chunks_touched(&stacking.geometry);
+    let unit = if of_bytes { load.mean_bytes() / touched } else { 1.0 };
+    let grants = binding.limit * SLICE_SECONDS / unit;
+    let granted = granted(load.depth * touched, places, grants);
+    Granted { in_step: granted.in_step / places, staggered: granted.staggered / places }
+}
+
+/// Whether what the kernel counts as one I/O is sure enough: it is one, or doesn't matter since bytes are the limit however it is split.
+fn counts_are_known(
+    member: &Member,
+    stacking: &Stacking,
+    load: &Load,
+    readers: u32,
+    binding_: &Binding,
+) -> bool {
+    let chunk = stacking.geometry.chunk_bytes.unwrap_or(u64::MAX);
+    let largest = load.largest_bytes().min(chunk);
+    if largest <= SURELY_ONE_IO {
+        return true;
+    }
+    let times = float(largest.div_ceil(FINEST_SPLIT));
+    let mut worst = Demand::of(&stacking.geometry, load, readers);
+    (worst.read_ios, worst.write_ios) = (worst.read_ios * times, worst.write_ios * times);
+    binding(member, &worst).is_some_and(|b| b.requests_per_second >= binding_.requests_per_second)
+}
+
+fn steps(stacking: &Stacking, load: &Load, binding: &Binding) -> Vec<String> {
+    let geometry = &stacking.geometry;
+    let mut steps = Vec::new();
+    if let Some(chunk) = geometry.chunk_bytes {
+        let touched = load.chunks_touched(geometry);
+        let each = if load.sizes.len() == 1 { "each request of" } else { "a request of on average" };
+        let plural = if (touched - 1.0).abs() < 1e-9 { "" } else { "s" };
+        steps.push(format!(
+            "{each} {} touches {} chunk{plural} of {}",
+            bytes(load.mean_bytes()),
+            rate(touched),
+            bytes(float(chunk))
+        ));
+    }
+    if geometry.copies > 1 && load.read_share < 1.0 {
+        steps.push(format!("every write goes to {} copies", geometry.copies));
+    }
+    let volumes = if geometry.members == 1 {
+        "the volume".to_owned()
+    } else {
+        format!("each of {} volumes", geometry.members)
+    };
+    let (limit, demand) = if binding.name.ends_with("bps") {
+        (format!("{}/s", bytes(binding.limit)), bytes(binding.demand))
+    } else {
+        (rate(binding.limit), rate(binding.demand))
+    };
+    steps.push(format!(
+        "{volumes} is limited to {} {limit}, and a request asks {demand} of it: {} requests/s",
+        binding.name,
+        rate(binding.requests_per_second)
+    ));
+    steps
+}

@@ -1,0 +1,107 @@
+//! What members that are limited deliver together.
+
+use super::geometry::Geometry;
+use super::load::Load;
+
+/// A limit; infinite where there is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rate {
+    pub(crate) ios: f64,
+    pub(crate) bytes: f64,
+}
+
+impl Rate {
+    pub(crate) const UNLIMITED: Self = Self { ios: f64::INFINITY, bytes: f64::INFINITY };
+
+    fn lower(self, other: Self) -> Self {
+        Self { ios: self.ios.min(other.ios), bytes: self.bytes.min(other.bytes) }
+    }
+}
+
+/// Limits of one member: per direction (the kernel's throttle) or on both together (QEMU's `iops-total`, most providers).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) read: Rate,
+    pub(crate) write: Rate,
+    pub(crate) both: Rate,
+}
+
+impl Member {
+    /// The lower limit of each: data lies evenly, so the slowest member holds back all.
+    pub(crate) fn slowest(members: impl IntoIterator<Item = Self>) -> Self {
+        let unlimited = Self { read: Rate::UNLIMITED, write: Rate::UNLIMITED, both: Rate::UNLIMITED };
+        members.into_iter().fold(unlimited, |a, b| Self {
+            read: a.read.lower(b.read),
+            write: a.write.lower(b.write),
+            both: a.both.lower(b.both),
+        })
+    }
+}
+
+/// What one request asks of each member on average.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Demand {
+    pub(crate) read_ios: f64,
+    pub(crate) write_ios: f64,
+    pub(crate) read_bytes: f64,
+    pub(crate) write_bytes: f64,
+}
+
+impl Demand {
+    /// Reads are served by so many `readers`, writes by all members, each as often as there are copies.
+    pub(crate) fn of(geometry: &Geometry, load: &Load, readers: u32) -> Self {
+        let (touched, bytes) = (load.chunks_touched(geometry), load.mean_bytes());
+        let read = load.read_share / f64::from(readers.max(1));
+        let write = (1.0 - load.read_share) * f64::from(geometry.copies) / f64::from(geometry.members.max(1));
+        Self {
+            read_ios: touched * read,
+            write_ios: touched * write,
+            read_bytes: bytes * read,
+            write_bytes: bytes * write,
+        }
+    }
+}
+
+/// The limit that holds a stack back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Binding {
+    /// Requests per second when every member delivers all it may.
+    pub(crate) requests_per_second: f64,
+    /// `read_iops` and so on; `iops` and `bps` for both directions together.
+    pub(crate) name: &'static str,
+    /// The limit, in its own unit.
+    pub(crate) limit: f64,
+    /// What a request asks of a member, in I/Os or bytes.
+    pub(crate) demand: f64,
+    /// How many of the two directions are held back by about as much.
+    pub(crate) directions: u32,
+}
+
+/// Directions whose limits allow rates this close are both in the way.
+const ABOUT: f64 = 1.25;
+
+/// The lowest of limit over demand; `None` when nothing limits.
+pub(crate) fn binding(member: &Member, demand: &Demand) -> Option<Binding> {
+    let both_ios = demand.read_ios + demand.write_ios;
+    let both_bytes = demand.read_bytes + demand.write_bytes;
+    let all = [
+        ("read_iops", member.read.ios, demand.read_ios),
+        ("read_bps", member.read.bytes, demand.read_bytes),
+        ("write_iops", member.write.ios, demand.write_ios),
+        ("write_bps", member.write.bytes, demand.write_bytes),
+        ("iops", member.both.ios, both_ios),
+        ("bps", member.both.bytes, both_bytes),
+    ];
+    let allowed =
+        |(_, limit, demand): &(&str, f64, f64)| if *demand > 0.0 { limit / demand } else { f64::INFINITY };
+    let (name, limit, demand) = all.into_iter().min_by(|a, b| allowed(a).total_cmp(&allowed(b)))?;
+    let requests_per_second = allowed(&(name, limit, demand));
+    if !requests_per_second.is_finite() {
+        return None;
+    }
+    let near = |prefix: &str| {
+        all.iter().any(|l| l.0.starts_with(prefix) && allowed(l) <= requests_per_second * ABOUT)
+    };
+    let directions = u32::from(near("read_")) + u32::from(near("write_"));
+    Some(Binding { requests_per_second, name, limit, demand, directions: directions.max(1) })
+}

@@ -1,0 +1,82 @@
+//! What geometry a stack has.
+
+use super::geometry::{Geometry, Reads};
+use super::load::Load;
+use record::stack::{Btrfs, BtrfsProfile, Layer, Stack};
+use record::volume::{Volume, VolumeKind};
+
+/// Bytes of a stripe of btrfs on one member (`BTRFS_STRIPE_LEN`, fs/btrfs/volumes.h); its raid0 and raid10 split at it, also over one member.
+const BTRFS_STRIPE: u64 = 64 << 10;
+/// Smaller or unaligned direct I/O becomes buffered, or reads what surrounds it.
+const FS_BLOCK: u64 = 4096;
+
+/// A stack's geometry.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stacking {
+    pub(crate) geometry: Geometry,
+    /// Why data may lie on fewer members than the geometry has, which then is the widest that there may be.
+    pub(crate) doubt: Option<&'static str>,
+}
+
+impl Stacking {
+    /// `None` where there is no model: several layers, the user's own programs, compression, blocks that the file system can't pass on.
+    pub(crate) fn of(stack: &Stack, load: &Load) -> Option<Self> {
+        let volumes = u32::try_from(stack.volumes.len()).ok()?;
+        let in_blocks = load.step.is_multiple_of(FS_BLOCK) && load.base.is_multiple_of(FS_BLOCK);
+        match (stack.layers.as_slice(), volumes) {
+            ([], 1) => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
+            ([Layer::Filesystem(_)], 1) if in_blocks => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
+            ([Layer::Btrfs(b)], 1..) if in_blocks && !compresses(b) => of_btrfs(b.data, &stack.volumes, load),
+            _ => None,
+        }
+    }
+
+    /// Why a figure is only the most it can be.
+    pub(crate) fn doubt(&self) -> &'static str {
+        self.doubt.unwrap_or(match self.geometry.reads {
+            Reads::ByThread => "btrfs picks the copy to read by the thread, and how many read isn't known (io_uring has its own)",
+            Reads::Spread => "what is in flight of a sequential stream lies on fewer volumes than there are",
+        })
+    }
+}
+
+fn compresses(btrfs: &Btrfs) -> bool {
+    btrfs.compress.is_some() || btrfs.mount_options.iter().any(|o| o.starts_with("compress"))
+}
+
+fn of_btrfs(data: BtrfsProfile, volumes: &[Volume], load: &Load) -> Option<Stacking> {
+    let members = u32::try_from(volumes.len()).ok()?;
+    let laid = |chunk_bytes, copies, everywhere: bool| {
+        let reads = if copies > 1 && members > 1 { Reads::ByThread } else { Reads::Spread };
+        let geometry = Geometry { members, chunk_bytes, copies, reads };
+        let doubt = if !everywhere {
+            Some("on which volumes the data lies isn't known")
+        } else if load.read_share < 1.0 && geometry.columns() > 1 {
+            Some("btrfs writes to new places and chooses them itself")
+        } else {
+            None
+        };
+        Stacking { geometry, doubt }
+    };
+    let striped = Some(BTRFS_STRIPE);
+    Some(match data {
+        BtrfsProfile::Raid0 => laid(striped, 1, alike(volumes)),
+        BtrfsProfile::Raid10 if members.is_multiple_of(2) => laid(striped, 2, alike(volumes)),
+        // Two copies of each block group, each on any two of the members.
+        BtrfsProfile::Raid1 => laid(None, 2, members == 2),
+        // Each block group lies on one member.
+        BtrfsProfile::Single => laid(None, 1, members == 1),
+        BtrfsProfile::Dup if members == 1 => laid(None, 2, true),
+        BtrfsProfile::Raid10 | BtrfsProfile::Dup => return None,
+    })
+}
+
+/// Whether all volumes have the same size, so that every block group is striped over all of them.
+fn alike(volumes: &[Volume]) -> bool {
+    let size = |v: &Volume| match v.kind {
+        VolumeKind::Emulate { size_bytes, .. } => Some(size_bytes),
+        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
+    };
+    let Some(first) = volumes.first() else { return false };
+    volumes.len() == 1 || size(first).is_some_and(|s| volumes.iter().all(|v| size(v) == Some(s)))
+}
