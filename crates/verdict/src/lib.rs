@@ -19,6 +19,9 @@ mod documented;
 mod expect;
 mod facts;
 mod figures;
+#[cfg(test)]
+#[path = "../../stats/src/random.rs"]
+mod generator;
 mod host_cache;
 mod judge;
 mod leaves;

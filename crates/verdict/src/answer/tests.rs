@@ -1,17 +1,12 @@
 //! Answers of runs whose truth is made by construction.
 
+use crate::generator::Random;
 use crate::run_tests::{cell, run_with};
 use record::judged::{Answer, Relation, RunView};
 use record::plan::{Cell, Derived, Formula, Goal, Plan, Until};
 use record::trial::{Outcome, TrialRecord};
 use record::volume::{Limits, Volume, VolumeKind};
 use std::collections::BTreeMap;
-
-#[path = "../../../stats/src/random.rs"]
-#[allow(dead_code, reason = "the statistics use more of it")]
-mod random;
-
-use random::Random;
 
 type Cells = Vec<(Cell, Vec<TrialRecord>)>;
 

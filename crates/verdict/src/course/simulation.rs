@@ -3,14 +3,13 @@
 use super::over_rounds::{CellRounds, over_rounds};
 use super::shape::{Shape, shape};
 use super::tests::measure;
+use crate::generator as random;
 use noise::{Noise, normal};
 use random::Random;
 use record::finding::{Claim, Finding};
 
 #[path = "../../../stats/tests/simulation/noise.rs"]
 mod noise;
-#[path = "../../../stats/src/random.rs"]
-mod random;
 
 const CELLS: usize = 20;
 
