@@ -26,7 +26,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         measure.confidence * 100.0,
         length(measure),
         view.seed,
-        stopped(&view.stopped)
+        stopped(view)
     )];
     if let Some(share) = measure.trim {
         lines.push(format!(
@@ -91,11 +91,17 @@ fn content(view: &RunView) -> Option<String> {
     })
 }
 
-fn stopped(stopped: &Stopped) -> String {
-    match stopped {
+fn stopped(view: &RunView) -> String {
+    let reached = view.reached.as_ref().is_none_or(|reached| reached.all);
+    match &view.stopped {
         Stopped::RoundsDone { rounds: 1 } => "stopped after its one round".to_owned(),
         Stopped::RoundsDone { rounds } => format!("stopped after all {rounds} rounds"),
-        Stopped::Enough { rounds } => format!("stopped after {rounds} rounds: what was asked is reached"),
+        Stopped::Enough { rounds } if reached => {
+            format!("stopped after {rounds} rounds: what was asked is reached")
+        }
+        Stopped::Enough { rounds } => {
+            format!("stopped after {rounds} rounds: what can still be measured is as sure as asked")
+        }
         Stopped::WrittenSpent => "stopped because the budget of bytes written was spent".to_owned(),
         Stopped::CostSpent => "stopped because the budget of money was spent".to_owned(),
         Stopped::TimeSpent => "stopped because the time budget was spent".to_owned(),
@@ -177,11 +183,27 @@ mod tests {
     use super::lines;
     use crate::testing::{self, metric};
     use record::event::Stopped;
-    use record::judged::{Checked, RunView};
+    use record::judged::{Checked, Reached, RunView};
     use record::plan::{Goal, Until};
 
     fn line(view: &RunView, begin: &str) -> Option<String> {
         lines(view).into_iter().find(|l| l.starts_with(begin))
+    }
+
+    #[test]
+    fn enough_is_not_all_where_cells_could_not_be_measured() {
+        let mut view = testing::striped();
+        view.stopped = Stopped::Enough { rounds: 6 };
+        let ended = |view: &RunView| lines(view).into_iter().find(|l| l.contains("stopped after")).unwrap();
+        assert!(ended(&view).contains("what was asked is reached"));
+        view.reached = Some(Reached {
+            all: false,
+            more_rounds: None,
+            more_seconds: None,
+            open: vec![view.cells[0].id.clone()],
+            text: String::new(),
+        });
+        assert!(ended(&view).contains("what can still be measured"), "{}", ended(&view));
     }
 
     #[test]

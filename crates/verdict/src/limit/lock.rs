@@ -17,7 +17,8 @@ const FULL: f64 = 0.8;
 /// Of the looks at the devices, the share that may see more than two I/Os (of two or three asked for, more than one): a journal writes
 /// now and then.
 const RARELY: f64 = 0.05;
-/// From this share of a limit on, I/Os may wait for the kernel's grant: above the devices, as those that wait for a lock.
+/// From this share of a limit on, I/Os may wait for the kernel's grant: above the devices, as those that wait for a lock. Where all of them
+/// wait for one of several devices at a time, each comes to its part of this only.
 const LIMITED: f64 = 0.5;
 /// A thread that computes this share of the time may itself be why I/Os come one by one.
 const COMPUTING: f64 = 0.5;
@@ -30,7 +31,8 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let one_by_one = queue::seen_above(facts, at_most).is_some_and(|share| share <= RARELY);
     let waits = figures.in_engine().is_none_or(|share| share >= FULL);
     let idle = figures.thread.is_some_and(|t| t < COMPUTING);
-    let may_be_throttled = figures.near.as_ref().is_some_and(|near| near.share() >= LIMITED);
+    let devices = facts.trial.topology.direct().fold(0.0, |n: f64, _| n + 1.0);
+    let may_be_throttled = figures.near.as_ref().is_some_and(|near| near.share() * devices >= LIMITED);
     if !one_by_one || !waits || !idle || may_be_throttled {
         return None;
     }

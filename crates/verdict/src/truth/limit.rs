@@ -257,6 +257,13 @@ fn a_lock_above_the_device() {
     unseen.each = |sample, done| block(sample, |b| (b.in_flight, b.writes) = (1, whole(4000.0 * done)));
     limited(&mut unseen, 280.0);
     assert_ne!(by(&unseen).0, LimitKind::Lock, "{:?}", limit_of(&unseen));
+    // One of two at a time: 1/3 of the limit each is all that there is.
+    limited(&mut unseen, 600.0);
+    assert_eq!(by(&unseen).0, LimitKind::Lock);
+    let mut second = unseen.trial.topology.nodes[0].clone();
+    (second.name, second.devno) = ("loop1".to_owned(), (7, 1));
+    unseen.trial.topology.nodes.push(second);
+    assert_ne!(by(&unseen).0, LimitKind::Lock);
     // A device that takes them eight at a time, now and then.
     let mut bursts = t.clone();
     bursts.each = |sample, done| {
