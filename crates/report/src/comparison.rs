@@ -189,9 +189,13 @@ fn ratio(line: &ComparisonLine) -> String {
     }
 }
 
+/// Where only larger differences than this are excluded, nobody would call two figures the same.
+const HARDLY_THE_SAME: f64 = 0.25;
+
 /// The last column: what may be said, and whether it is good.
 fn standing(line: &ComparisonLine) -> (String, Tone) {
-    let more = line.more_rounds.map(|n| format!(", {n} more rounds")).unwrap_or_default();
+    let rounds = |n: u32| if n == 1 { ", 1 more round".to_owned() } else { format!(", {n} more rounds") };
+    let more = line.more_rounds.map(rounds).unwrap_or_default();
     match line.gate {
         Some(Passage::Regression) => return ("REGRESSION".to_owned(), Tone::Bad),
         Some(Passage::Undecided) => return (format!("undecided{more}"), Tone::Warn),
@@ -202,10 +206,10 @@ fn standing(line: &ComparisonLine) -> (String, Tone) {
         Relation::Apart if better => ("better".to_owned(), Tone::Good),
         Relation::Apart if line.gate.is_some() => ("worse, within the margin".to_owned(), Tone::Faint),
         Relation::Apart => ("worse".to_owned(), Tone::Warn),
-        Relation::NotApart => {
-            let excluded = line.excluded_difference.map(|x| format!(" within {}", number::at_most(x)));
-            (format!("same{}", excluded.unwrap_or_else(|| "?".to_owned())), Tone::Faint)
-        }
+        Relation::NotApart => match line.excluded_difference.filter(|x| *x <= HARDLY_THE_SAME) {
+            Some(x) => (format!("same within {}", number::at_most(x)), Tone::Faint),
+            None => ("can't be told".to_owned(), Tone::Warn),
+        },
         Relation::Nothing => ("no common round".to_owned(), Tone::Warn),
     }
 }
