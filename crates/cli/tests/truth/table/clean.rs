@@ -39,7 +39,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         clean(
             "clean-buffered-write",
             "free-ext4",
-            "rw: write, bs: 64k, size: 16m, direct: 0, time_based: 0, end_fsync: 1, ramp_time: 0s",
+            "rw: write, bs: 64k, size: 16m, direct: 0, time_based: 0, end_fsync: 1, rate: 16m, ramp_time: 0s",
         )
         .made("buffered, once over the file, and flushed within the measured time"),
     );
