@@ -10,7 +10,6 @@ use crate::direction::Direction;
 use crate::pairing::{Level, Rivals, Told, by_round, family, most_trials};
 use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
 use record::plan::Plan;
-use record::workload::Ask;
 use std::collections::BTreeMap;
 
 /// One answer per workload and metric that at least two cells measured with storage figures.
@@ -55,11 +54,7 @@ fn main_metric(plan: &Plan, cell: &CellView) -> String {
 
 /// Large blocks are judged by bandwidth, small ones by I/Os per second.
 pub(crate) fn headline(plan: &Plan, cell: &CellView) -> &'static str {
-    let workload = plan.cells.iter().find(|c| c.id == cell.id).map(|c| &c.workload.ask);
-    match workload {
-        Some(Ask::Options(options)) if options.bs_bytes >= 128 << 10 => "bw",
-        _ => "iops",
-    }
+    plan.cells.iter().find(|c| c.id == cell.id).map_or("iops", |c| c.workload.headline())
 }
 
 /// What is asked of the cells of a workload.

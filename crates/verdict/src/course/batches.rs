@@ -17,9 +17,6 @@ const LEAST_IOS: f64 = 20.0;
 /// With fewer batches neither a ramp nor a change can be told from noise.
 const LEAST: usize = 20;
 
-/// A block size from which on bytes say more than I/Os.
-const LARGE_BLOCK: u64 = 128 << 10;
-
 /// The rate of one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batches {
@@ -71,7 +68,7 @@ fn by_engine(facts: &Facts<'_>, series: &Series) -> Option<Steps> {
     let all = series.read_ios.iter().zip(&series.write_ios).zip(&series.trim_ios);
     let ios: Vec<f64> = all.map(|((r, w), t)| float(*r) + float(*w) + float(*t)).collect();
     let ios_in_step = mean(&ios);
-    let large = facts.options().is_some_and(|o| o.bs_bytes >= LARGE_BLOCK) && facts.trim_ios <= 0.0;
+    let large = facts.cell.workload.headline() == "bw" && facts.trim_ios <= 0.0;
     let (amounts, unit) =
         if large { (series.bytes.iter().map(|b| float(*b)).collect(), "B/s") } else { (ios, "1/s") };
     let seconds = float(series.step_ns) / 1e9;

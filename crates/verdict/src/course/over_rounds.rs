@@ -13,7 +13,7 @@ use record::finding::Finding;
 use record::id::CellId;
 use record::plan::{Cell, Measure};
 use record::trial::Totals;
-use record::workload::{Ask, CacheStart};
+use record::workload::CacheStart;
 
 /// How often a run without anything to find may have a finding: 1 % for the machine's drift, 3 % for the order of the rounds of all cells, 1 % for outliers.
 const MACHINE: f64 = 0.01;
@@ -43,7 +43,7 @@ pub(super) struct Round {
 impl CellRounds {
     /// From the measured trials, in order of rounds.
     pub(crate) fn of(cell: &Cell, facts: &[Facts<'_>], shares: &[Attribution]) -> Self {
-        let large = matches!(&cell.workload.ask, Ask::Options(o) if o.bs_bytes >= 128 << 10);
+        let large = cell.workload.headline() == "bw";
         let figure: fn(&Totals) -> f64 = if large { |t| t.bytes_per_second } else { |t| t.iops };
         let round = |(facts, shares): (&Facts<'_>, &Attribution)| {
             let engine = facts.engine;
