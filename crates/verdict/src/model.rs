@@ -67,7 +67,7 @@ fn model(planned: &Cell, cell: &CellView, input: &Input<'_>, cells: &[CellView])
         None => {
             let single = Measured::of(planned, input, cells)?;
             let forecast = measured::forecast(&single, &stacking, &load)?;
-            let ratio = single.ratio(planned, metric, forecast.expected / single.requests_per_second, input);
+            let ratio = single.ratio(cell, metric, forecast.expected / single.requests_per_second);
             (forecast, ratio)
         }
     };

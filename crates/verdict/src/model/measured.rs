@@ -8,11 +8,9 @@ use super::stacking::Stacking;
 use crate::answer::headline;
 use crate::figures::rate;
 use crate::judge::Input;
-use record::id::CellId;
 use record::judged::{CellView, Metric, ModelSource, RatioView};
 use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer, Stack};
-use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeKind;
 use record::workload::{Ask, Workload};
 use std::collections::BTreeMap;
@@ -22,6 +20,7 @@ use std::mem::discriminant;
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
     cell: &'a Cell,
+    view: &'a CellView,
     metric: &'a Metric,
     /// Of the same workload.
     pub(crate) requests_per_second: f64,
@@ -52,9 +51,9 @@ impl<'a> Measured<'a> {
             found.sort_by_key(|(c, _)| c.stack.layers.is_empty());
             found
                 .into_iter()
-                .find_map(|(cell, view)| Some((cell, view.metrics.get(headline(input.plan, view))?)))
+                .find_map(|(cell, view)| Some((cell, view, view.metrics.get(headline(input.plan, view))?)))
         };
-        let (cell, metric) = singles(&|w| alike(w, &planned.workload))?;
+        let (cell, view, metric) = singles(&|w| alike(w, &planned.workload))?;
         let unit = |cell: &Cell, metric: &Metric| {
             let bytes = Load::of(&cell.workload).map(|l| l.mean_bytes());
             if metric.unit == "B/s" { bytes } else { Some(1.0) }
@@ -63,22 +62,16 @@ impl<'a> Measured<'a> {
             singles(&|w| is_alone(w, &planned.workload)).filter(|_| volumes.iter().all(|v| disk(&v.kind)));
         Some(Self {
             cell,
+            view,
             metric,
             requests_per_second: metric.estimate / unit(cell, metric)?,
-            one_in_flight: alone.and_then(|(cell, metric)| Some(metric.estimate / unit(cell, metric)?)),
+            one_in_flight: alone.and_then(|(cell, _, metric)| Some(metric.estimate / unit(cell, metric)?)),
         })
     }
 
     /// Measured over expected, where expected is `times` what the single volume gave in the same round.
-    pub(crate) fn ratio(
-        &self,
-        planned: &Cell,
-        metric: &Metric,
-        times: f64,
-        input: &Input<'_>,
-    ) -> Option<RatioView> {
-        let (own, single) =
-            (by_round(planned, metric, input.trials), by_round(self.cell, self.metric, input.trials));
+    pub(crate) fn ratio(&self, view: &CellView, metric: &Metric, times: f64) -> Option<RatioView> {
+        let (own, single) = (by_round(view, metric), by_round(self.view, self.metric));
         let pairs: Vec<(f64, f64)> =
             own.iter().filter_map(|(round, value)| Some((*value, single.get(round)? * times))).collect();
         let ratio = stats::paired_ratio(&pairs, metric.confidence)?;
@@ -172,15 +165,6 @@ fn is_alone(a: &Workload, b: &Workload) -> bool {
 }
 
 /// A metric's values by the rounds of the trials they are of.
-fn by_round(cell: &Cell, metric: &Metric, trials: &[TrialRecord]) -> BTreeMap<u32, f64> {
-    let of = |id: &CellId, t: &&TrialRecord| {
-        t.id.cell == *id && t.outcome == Outcome::Measured && t.engine.is_some()
-    };
-    let mut rounds: Vec<u32> = trials.iter().filter(|t| of(&cell.id, t)).map(|t| t.id.round).collect();
-    rounds.sort_unstable();
-    if rounds.len() == metric.values.len() {
-        rounds.into_iter().zip(metric.values.iter().copied()).collect()
-    } else {
-        BTreeMap::new()
-    }
+fn by_round(view: &CellView, metric: &Metric) -> BTreeMap<u32, f64> {
+    view.rounds.iter().copied().zip(metric.values.iter().copied()).collect()
 }
