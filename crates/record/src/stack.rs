@@ -11,8 +11,18 @@ pub struct Stack {
     pub name: String,
     /// The volumes under the first layer, in order.
     pub volumes: Vec<Volume>,
+    /// Volumes that a layer names beside those it stands on, e.g. what an LVM cache lies on; layers know them by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Volume>,
     /// Layers from the bottom up. Empty: the workload runs on the raw block device, or in the lent directory.
     pub layers: Vec<Layer>,
+}
+
+impl Stack {
+    /// All its volumes: those under the first layer, then those beside.
+    pub fn all_volumes(&self) -> impl Iterator<Item = &Volume> {
+        self.volumes.iter().chain(&self.beside)
+    }
 }
 
 /// One storage transformation.
@@ -159,4 +169,22 @@ pub enum Provides {
     Mount,
     /// A block device; may hold the same placeholders.
     Device(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stack;
+
+    #[test]
+    fn stacks_without_volumes_beside_are_written_as_before() {
+        let old = r#"{"name":"s","volumes":[{"name":"a","kind":{"directory":{"path":"/a"}}}],"layers":[]}"#;
+        let mut stack: Stack = serde_json::from_str(old).unwrap();
+        assert_eq!(serde_json::to_string(&stack).unwrap(), old, "cells are known by it");
+        let mut beside = stack.volumes.clone();
+        beside[0].name = "b".to_owned();
+        stack.beside = beside;
+        assert_eq!(stack.all_volumes().map(|v| v.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        let text = serde_json::to_string(&stack).unwrap();
+        assert_eq!(serde_json::from_str::<Stack>(&text).unwrap(), stack);
+    }
 }

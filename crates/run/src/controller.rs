@@ -135,7 +135,7 @@ pub fn undo(node_argv: &[OsString], run: Option<RunId>) -> Result<(Vec<String>, 
 #[must_use]
 pub fn volumes_of(plan: &Plan) -> Vec<Volume> {
     let mut all: BTreeMap<String, Volume> = BTreeMap::new();
-    for volume in plan.cells.iter().flat_map(|c| &c.stack.volumes) {
+    for volume in plan.cells.iter().flat_map(|c| c.stack.all_volumes()) {
         all.entry(volume.name.clone()).or_insert_with(|| volume.clone());
     }
     all.into_values().collect()
@@ -146,7 +146,7 @@ fn space_of(plan: &Plan) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in &plan.cells {
         let data = cell.workload.data_bytes();
-        for volume in cell.stack.volumes.iter().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
+        for volume in cell.stack.all_volumes().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
             let need = most.entry(volume.name.clone()).or_default();
             *need = data.max(*need);
         }

@@ -152,7 +152,7 @@ impl About<'_> {
     fn price(&mut self, name: &str, cell: &Cell) -> Result<Option<Term>, Wrong> {
         let mut sum = Number::integer(0);
         let mut all = true;
-        for volume in &cell.stack.volumes {
+        for volume in cell.stack.all_volumes() {
             if let Some(price) = self.matrix.prices.get(&volume.name) {
                 sum = Operand::add(sum, *price)?;
             } else {

@@ -132,7 +132,7 @@ impl Provided {
         let volumes: BTreeMap<&str, &Volume> = plan
             .cells
             .iter()
-            .flat_map(|cell| &cell.stack.volumes)
+            .flat_map(|cell| cell.stack.all_volumes())
             .map(|volume| (volume.name.as_str(), volume))
             .collect();
         let mut provided = Self { seconds: 0.0, bytes: 0, needs_root: false };

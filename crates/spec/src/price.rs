@@ -86,7 +86,7 @@ pub(crate) fn currency(node: &Node, problems: &mut Problems<'_>) -> Option<Strin
 
 /// What the volumes of a plan cost; those that no cell uses are not provided and cost nothing.
 pub(crate) fn of_plan(currency: Option<String>, matrix: &Matrix) -> Prices {
-    let used = matrix.cells.iter().flatten().flat_map(|cell| &cell.stack.volumes);
+    let used = matrix.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
     let priced =
         used.filter_map(|volume| Some((volume.name.clone(), matrix.prices.get(&volume.name)?.to_f64())));
     Prices { currency, per_hour: priced.collect() }

@@ -91,7 +91,7 @@ pub(crate) fn instance(
             );
         return None;
     }
-    let stack = Stack { name: name?, volumes, layers };
+    let stack = Stack { name: name?, volumes, beside: Vec::new(), layers };
     Some(Instance { levels: scope.names, stack })
 }
 

@@ -14,6 +14,7 @@ use crate::names;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -72,21 +73,33 @@ pub fn build(
 
 /// What a stack stands on.
 enum Under<'a> {
-    Devices { claimed: Vec<&'a Claimed>, references: Vec<DeviceRef> },
+    Devices {
+        /// All of them, those beside too.
+        claimed: Vec<&'a Claimed>,
+        /// The main ones.
+        references: Vec<DeviceRef>,
+        /// Those beside, by the volume's name.
+        #[allow(dead_code, reason = "for layers that name volumes beside those they stand on")]
+        beside: BTreeMap<String, DeviceRef>,
+    },
     Directory(PathBuf),
 }
 
 fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
-    let (mut claimed, mut references) = (Vec::new(), Vec::new());
-    for volume in &stack.volumes {
+    let (mut claimed, mut references, mut beside) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for (index, volume) in stack.all_volumes().enumerate() {
         let provided =
             volumes.get(&volume.name).ok_or_else(|| format!("volume {} is not there", volume.name))?;
         match provided.place() {
             ProvidedPlace::Device { claimed: device, reference } => {
                 claimed.push(device);
-                references.push(reference.clone());
+                if index < stack.volumes.len() {
+                    references.push(reference.clone());
+                } else {
+                    beside.insert(volume.name.clone(), reference.clone());
+                }
             }
-            ProvidedPlace::Directory(lent) if stack.volumes.len() == 1 && stack.layers.is_empty() => {
+            ProvidedPlace::Directory(lent) if stack.all_volumes().count() == 1 && stack.layers.is_empty() => {
                 return Ok(Under::Directory(lent.path().to_owned()));
             }
             ProvidedPlace::Directory(_) => {
@@ -97,10 +110,13 @@ fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
             }
         }
     }
-    match (claimed.len(), stack.layers.is_empty()) {
+    match (references.len(), stack.layers.is_empty()) {
         (0, _) => Err("it has no volumes; give it one".to_owned()),
         (2.., true) => Err("a raw device is one volume; add a layer over several".to_owned()),
-        _ => Ok(Under::Devices { claimed, references }),
+        (_, true) if !beside.is_empty() => {
+            Err("volumes beside the main ones need a layer that uses them".to_owned())
+        }
+        _ => Ok(Under::Devices { claimed, references, beside }),
     }
 }
 
@@ -161,7 +177,7 @@ impl<'a> Builder<'a> {
 
     fn stack(&mut self, layers: &[Layer]) -> Result<Ground, Stop> {
         self.recheck()?;
-        let Under::Devices { claimed, references } = self.under else {
+        let Under::Devices { claimed, references, .. } = self.under else {
             return Err(Stop::Unbuildable("it has no devices".to_owned()));
         };
         if let (true, [only]) = (layers.is_empty(), claimed.as_slice()) {

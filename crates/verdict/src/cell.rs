@@ -36,7 +36,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     metrics.extend(derived);
 
     let own: Vec<&VolumeFacts> =
-        input.volumes.iter().filter(|v| cell.stack.volumes.iter().any(|s| s.name == v.name)).collect();
+        input.volumes.iter().filter(|v| cell.stack.all_volumes().any(|s| s.name == v.name)).collect();
     let mut strongest: BTreeMap<usize, (u32, Detected)> = BTreeMap::new();
     let mut limits = Vec::new();
     for (facts, shares) in facts.iter().zip(&shares) {

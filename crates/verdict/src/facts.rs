@@ -143,8 +143,8 @@ impl<'a> Facts<'a> {
     /// Whether all devices under the ground are ours alone: emulated volumes or claimed disks, no lent directory.
     pub(crate) fn is_exclusive(&self) -> bool {
         let ours = |v: &Volume| matches!(v.kind, VolumeKind::Emulate { .. } | VolumeKind::Disk { .. });
-        let volumes = &self.cell.stack.volumes;
-        !volumes.is_empty() && volumes.iter().all(ours)
+        let stack = &self.cell.stack;
+        !stack.volumes.is_empty() && stack.all_volumes().all(ours)
     }
 
     pub(crate) fn fs(&self) -> Option<&'a str> {

@@ -144,7 +144,7 @@ impl Truth {
         let cell = Cell {
             id: CellId("0123456789abcdef".to_owned()),
             target: "local".to_owned(),
-            stack: Stack { name: fs.clone(), volumes: vec![], layers: vec![layer] },
+            stack: Stack { name: fs.clone(), volumes: vec![], beside: vec![], layers: vec![layer] },
             workload: Workload {
                 name: rw.name().to_owned(),
                 engine: EngineKind::Fio,

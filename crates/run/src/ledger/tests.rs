@@ -23,7 +23,7 @@ fn cell(id: &str, workload: &str) -> Cell {
     Cell {
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
-        stack: Stack { name: id.to_owned(), volumes: Vec::new(), layers: Vec::new() },
+        stack: Stack { name: id.to_owned(), volumes: Vec::new(), beside: Vec::new(), layers: Vec::new() },
         workload: Workload {
             name: workload.to_owned(),
             engine: EngineKind::Native,

@@ -93,7 +93,12 @@ pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
 
 impl Scenario {
     pub(crate) fn stack(&self) -> Stack {
-        Stack { name: self.name.to_owned(), volumes: self.volumes.clone(), layers: self.layers.clone() }
+        Stack {
+            name: self.name.to_owned(),
+            volumes: self.volumes.clone(),
+            beside: Vec::new(),
+            layers: self.layers.clone(),
+        }
     }
 
     /// Provides, builds, works, takes the stack down, takes the volumes down.

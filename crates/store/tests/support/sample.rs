@@ -53,7 +53,7 @@ fn cell(index: u32) -> Cell {
     Cell {
         id: cell_id(index),
         target: "local".to_owned(),
-        stack: Stack { name: format!("stack-{index}"), volumes: Vec::new(), layers: Vec::new() },
+        stack: Stack { name: format!("stack-{index}"), volumes: Vec::new(), beside: Vec::new(), layers: Vec::new() },
         workload: Workload {
             name: "a".to_owned(),
             engine: EngineKind::Fio,

@@ -54,7 +54,7 @@ fn name(metric: &str) -> String {
 fn per_month(plan: &Plan, view: &CellView) -> Option<f64> {
     let cell = plan.cells.iter().find(|c| c.id == view.id)?;
     let prices: Option<Vec<f64>> =
-        cell.stack.volumes.iter().map(|v| plan.prices.per_hour.get(&v.name).copied()).collect();
+        cell.stack.all_volumes().map(|v| plan.prices.per_hour.get(&v.name).copied()).collect();
     let total = prices?.iter().sum::<f64>() * HOURS_PER_MONTH;
     (total > 0.0 && total.is_finite()).then_some(total)
 }

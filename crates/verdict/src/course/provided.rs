@@ -7,6 +7,10 @@ use record::workload::{Ask, Rw};
 /// The rate that all volumes of a cell are provided with together, in I/Os per second of the one direction that the workload uses; `None` when it
 /// uses several, or a volume's rate isn't known.
 pub(super) fn iops(cell: &Cell) -> Option<f64> {
+    // What lies beside (a cache) serves part of the load, and nobody knows how much beforehand.
+    if !cell.stack.beside.is_empty() {
+        return None;
+    }
     let Ask::Options(options) = &cell.workload.ask else { return None };
     let limit: fn(&Limits) -> Option<u64> = match options.rw {
         Rw::Read | Rw::Randread => |l| l.read_iops,

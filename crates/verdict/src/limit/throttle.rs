@@ -125,7 +125,7 @@ fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Optio
         v.device.as_ref().and_then(|d| d.file_name()).is_some_and(|name| name == node.name.as_str())
     };
     let volume = scene.volumes.iter().find(is_it)?;
-    let planned = scene.facts.cell.stack.volumes.iter().find(|v| v.name == volume.name);
+    let planned = scene.facts.cell.stack.all_volumes().find(|v| v.name == volume.name);
     let planned = planned.and_then(|v| match &v.kind {
         VolumeKind::Emulate { limits, .. } => (direction.of)(limits).map(float),
         _ => None,

@@ -128,7 +128,7 @@ pub(crate) fn forecast(single: &Measured<'_>, stacking: &Stacking, load: &Load) 
 }
 
 fn is_single(stack: &Stack, of: &Stack) -> bool {
-    let [volume] = stack.volumes.as_slice() else { return false };
+    let ([volume], []) = (stack.volumes.as_slice(), stack.beside.as_slice()) else { return false };
     let same = |layer: &Layer| {
         of.layers.last().is_some_and(|top| discriminant(top) == discriminant(layer) && plain(layer))
     };

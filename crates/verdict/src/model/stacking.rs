@@ -19,8 +19,11 @@ pub(crate) struct Stacking {
 }
 
 impl Stacking {
-    /// `None` where there is no model: several layers, the user's own programs, compression, blocks that the file system can't pass on.
+    /// `None` where there is no model: several layers, volumes beside the main ones, the user's own programs, compression, blocks that the file system can't pass on.
     pub(crate) fn of(stack: &Stack, load: &Load) -> Option<Self> {
+        if !stack.beside.is_empty() {
+            return None;
+        }
         let volumes = u32::try_from(stack.volumes.len()).ok()?;
         let in_blocks = load.step.is_multiple_of(FS_BLOCK) && load.base.is_multiple_of(FS_BLOCK);
         match (stack.layers.as_slice(), volumes) {

@@ -13,7 +13,7 @@ fn plan() -> Plan {
     let cell = |id: &str, stack: &str| Cell {
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
-        stack: Stack { name: stack.to_owned(), volumes: vec![], layers: vec![] },
+        stack: Stack { name: stack.to_owned(), volumes: vec![], beside: vec![], layers: vec![] },
         workload: Workload {
             name: "randread-4k".to_owned(),
             engine: EngineKind::Fio,
