@@ -11,6 +11,7 @@ pub mod extents;
 pub mod finding;
 pub mod id;
 pub mod judged;
+pub mod knobs;
 pub mod latency;
 pub mod metric;
 pub mod pilot;

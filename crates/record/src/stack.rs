@@ -1,5 +1,6 @@
 //! Stacks: layers in order, from volumes to a mount point or a block device.
 
+use crate::knobs::Knobs;
 use crate::volume::Volume;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,11 @@ impl Stack {
     pub fn all_volumes(&self) -> impl Iterator<Item = &Volume> {
         self.volumes.iter().chain(&self.beside)
     }
+
+    /// Layers that change where bytes go or how: without those that only set something.
+    pub fn transforming(&self) -> impl DoubleEndedIterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| !matches!(layer, Layer::Knobs(_)))
+    }
 }
 
 /// One storage transformation.
@@ -35,6 +41,8 @@ pub enum Layer {
     Btrfs(Btrfs),
     /// The user's own programs.
     Command(CommandLayer),
+    /// Settings of the kernel; what lies below is handed upward as it is.
+    Knobs(Knobs),
 }
 
 /// Which simple file system.

@@ -3,6 +3,7 @@
 use crate::counter::Evidence;
 use crate::extents::{FileExtents, Residency};
 use crate::id::TrialId;
+use crate::knobs::Setting;
 use crate::latency::LatencyHistogram;
 use crate::topology::Topology;
 use crate::version::FormatVersion;
@@ -25,6 +26,9 @@ pub struct TrialRecord {
     pub steps: Vec<StepTime>,
     /// What was really built: arguments of mkfs and mount, in order.
     pub built: Vec<Vec<String>>,
+    /// Settings of the kernel that were changed for it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// Devices under the ground.
     pub topology: Topology,
     /// The data files just before the trial.

@@ -46,6 +46,7 @@ pub(crate) fn perform(
     match built {
         Ok(built) => {
             record.built.clone_from(&built.argv);
+            record.settings.clone_from(&built.settings);
             let measured = measure(machine, volumes, &built, request, &mut steps, &mut record);
             if let Err(reason) = measured {
                 record.outcome = Outcome::Failed(reason);
@@ -70,6 +71,7 @@ fn blank(request: &TrialRequest) -> TrialRecord {
         outcome: Outcome::Measured,
         steps: Vec::new(),
         built: Vec::new(),
+        settings: Vec::new(),
         topology: Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

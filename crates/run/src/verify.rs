@@ -37,7 +37,12 @@ pub(crate) fn limits(
     }
     let mut raws = Vec::new();
     for (volume, limits) in limited {
-        let stack = Stack { name: "probe".into(), volumes: vec![volume.clone()], beside: Vec::new(), layers: Vec::new() };
+        let stack = Stack {
+            name: "probe".into(),
+            volumes: vec![volume.clone()],
+            beside: Vec::new(),
+            layers: Vec::new(),
+        };
         let built = stack::build(machine, journal, volumes, &stack).map_err(|e| Failure::machine(&e))?;
         raws.push(Raw { name: volume.name.clone(), limits, built });
     }

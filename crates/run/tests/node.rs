@@ -60,7 +60,12 @@ fn trial(path: &Path) -> TrialRequest {
         cell: Cell {
             id: cell,
             target: "local".into(),
-            stack: Stack { name: "dir".into(), volumes: vec![volume(path)], beside: Vec::new(), layers: Vec::new() },
+            stack: Stack {
+                name: "dir".into(),
+                volumes: vec![volume(path)],
+                beside: Vec::new(),
+                layers: Vec::new(),
+            },
             workload: Workload {
                 name: "randread".into(),
                 engine: EngineKind::Fio,

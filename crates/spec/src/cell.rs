@@ -65,12 +65,12 @@ fn canonical(value: &Value, out: &mut String) {
 
 /// Whether the workload runs on a bare block device.
 fn on_device(stack: &Stack) -> bool {
-    match stack.layers.last() {
+    match stack.transforming().next_back() {
         None => {
             !matches!(stack.volumes.first().map(|volume| &volume.kind), Some(VolumeKind::Directory { .. }))
         }
         Some(Layer::Command(command)) => matches!(command.provides, record::stack::Provides::Device(_)),
-        Some(Layer::Filesystem(_) | Layer::Btrfs(_)) => false,
+        Some(Layer::Filesystem(_) | Layer::Btrfs(_) | Layer::Knobs(_)) => false,
     }
 }
 
@@ -84,12 +84,12 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
         }
     }
     let sum: u64 = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
-    match stack.layers.as_slice() {
-        [] => Some(sum),
-        [Layer::Command(_), ..] => None,
+    match stack.transforming().next() {
+        None | Some(Layer::Knobs(_)) => Some(sum),
+        Some(Layer::Command(_)) => None,
         // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.
-        [Layer::Filesystem(_), ..] => Some(sum - sum / 50),
-        [Layer::Btrfs(btrfs), ..] => {
+        Some(Layer::Filesystem(_)) => Some(sum - sum / 50),
+        Some(Layer::Btrfs(btrfs)) => {
             // Compressible data takes less, but how much less nobody knows beforehand.
             let raw = match btrfs.data {
                 BtrfsProfile::Single | BtrfsProfile::Raid0 => sum,
@@ -113,7 +113,9 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
     let needed = workload.data_bytes();
     let room = room(stack);
-    if room.is_some_and(|room| needed > room / 4 * 3 && needed <= room && !stack.layers.is_empty()) {
+    if room
+        .is_some_and(|room| needed > room / 4 * 3 && needed <= room && stack.transforming().next().is_some())
+    {
         problems.note(
             spans.size.unwrap_or(spans.name),
             format!(
@@ -180,7 +182,7 @@ fn check_trims(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
         problems
             .add(spans.name, format!("workload `{}` trims, but fio cannot trim files", workload.name))
             .help("use `engine: native`, which punches holes, or a stack that ends in a block device");
-    } else if stack.layers.is_empty() && stack.volumes.iter().any(emulated) {
+    } else if stack.transforming().next().is_none() && stack.volumes.iter().any(emulated) {
         problems
             .add(
                 spans.name,

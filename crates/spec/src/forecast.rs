@@ -145,6 +145,8 @@ impl Provided {
             }
             provided.needs_root |= !matches!(volume.kind, VolumeKind::Directory { .. });
         }
+        // Settings of the kernel need it on a lent directory as well.
+        provided.needs_root |= plan.cells.iter().any(|cell| !cell.stack.layers.is_empty());
         provided
     }
 }
@@ -254,6 +256,7 @@ fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
                 let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
                 tools.extend(programs.cloned());
             }
+            Layer::Knobs(_) => {}
         }
     }
     tools.into_iter().collect()

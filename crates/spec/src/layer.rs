@@ -6,7 +6,7 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node, Value};
 use crate::value;
-use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, LAYER, LAYERS, RAW, STRIPE, Table};
+use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, RAW, STRIPE, Table};
 use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
 use record::volume::{Volume, VolumeKind};
@@ -63,8 +63,7 @@ pub(crate) fn frames<'n>(
 }
 
 fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
-    const EXPECTED: &str =
-        "a layer: one of raw, ext3, ext4, xfs, btrfs, command, e.g. `- ext4: { mount_options: [noatime] }`";
+    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
     let (typed, span, inner) = match &node.value {
         Value::Text(name) => (name, node.span, node),
         Value::Map(entries) => match entries.as_slice() {
@@ -117,7 +116,7 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Option<Layer>> {
-    if let (Given::Directory { made_by }, false) = (&*given, frame.kind == "raw") {
+    if let (Given::Directory { made_by }, false) = (&*given, matches!(frame.kind, "raw" | "knobs")) {
         problems
             .add(
                 frame.key_span,
@@ -150,6 +149,10 @@ pub(crate) fn read(
                 record::stack::Provides::Device(_) => Given::Devices(1),
             };
             Layer::Command(layer)
+        }
+        "knobs" => {
+            let fields = fields(frame, &KNOBS, problems)?;
+            Layer::Knobs(crate::knobs::read(frame, &fields, given, scope, problems)?)
         }
         _ => {
             let fields = fields(frame, &FILESYSTEM, problems)?;

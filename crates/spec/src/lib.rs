@@ -23,6 +23,7 @@ mod fio_option;
 pub mod forecast;
 mod formula;
 mod jobfile;
+mod knobs;
 mod layer;
 pub mod limits;
 mod load;

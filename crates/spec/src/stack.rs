@@ -82,7 +82,8 @@ pub(crate) fn instance(
     for frame in &frames {
         layers.extend(layer::read(frame, &mut given, &volumes, &scope, problems)?);
     }
-    if let (Given::Devices(count @ 2..), true) = (&given, layers.is_empty()) {
+    let stack = Stack { name: name?, volumes, beside: Vec::new(), layers };
+    if let (Given::Devices(count @ 2..), true) = (&given, stack.transforming().next().is_none()) {
         let span = on.map_or(template.key.span, |node| node.span);
         problems
             .add(span, format!("a raw workload runs on one device, not on {count}{}", scope.levels()))
@@ -91,7 +92,6 @@ pub(crate) fn instance(
             );
         return None;
     }
-    let stack = Stack { name: name?, volumes, beside: Vec::new(), layers };
     Some(Instance { levels: scope.names, stack })
 }
 

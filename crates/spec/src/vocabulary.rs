@@ -1,8 +1,10 @@
 //! Every key an experiment file may hold, with its meaning: the reader, the "did you mean" and the JSON Schema all come
 //! from these tables, so they can't disagree.
 
+mod knobs;
 mod workload;
 
+pub(crate) use knobs::KNOBS;
 pub(crate) use workload::{CACHES, ENGINES, IOENGINES, LAYOUTS, RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD};
 
 /// One key of a map.
@@ -226,7 +228,7 @@ pub(crate) static STACK: Table = Table {
 };
 
 /// Names of layers.
-pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "command"];
+pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {
@@ -242,6 +244,7 @@ pub(crate) static LAYER: Table = Table {
         key("xfs", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "XFS"),
         key("btrfs", Shape::Either(&[Shape::Map(&BTRFS), Shape::Empty]), "btrfs over one or more devices"),
         key("command", Shape::Map(&COMMAND), "Your own programs"),
+        key("knobs", Shape::Map(&KNOBS), "Settings of the kernel while the stack stands, put back after it"),
     ],
     instead: &[
         ("lvm", "not built in yet; use `command` with lvm's programs"),
@@ -249,6 +252,8 @@ pub(crate) static LAYER: Table = Table {
         ("mdadm", "not built in yet; use `command` with mdadm"),
         ("zfs", "not built in yet; use `command` with zpool"),
         ("ext2", "not built in; use `command` with mkfs.ext2 and mount"),
+        ("sysctl", "write `knobs: { dirty_ratio: 10 }`"),
+        ("scheduler", "write `knobs: { scheduler: none }`"),
         ("filesystem", "name it: `ext4`, `xfs`, `btrfs`"),
         ("mount", "a file-system layer mounts itself; options go into `mount_options`"),
     ],

@@ -8,11 +8,13 @@ use crate::act::mount::Mount;
 use crate::act::{Act, Doing};
 use crate::error::{ActError, StackError, UndoError};
 use crate::journal::{Journal, Mark};
+use crate::knobs;
 use crate::layer::{btrfs, command, filesystem};
 use crate::machine::Machine;
 use crate::names;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
+use record::knobs::{Knobs, Setting};
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub struct Built {
     pub ground: Ground,
     /// Programs that were run to build it, in order, as argument vectors.
     pub argv: Vec<Vec<String>>,
+    /// Settings of the kernel that were changed, in order.
+    pub settings: Vec<Setting>,
     mark: Mark,
 }
 
@@ -51,14 +55,14 @@ pub fn build(
     let unbuildable = |what: String| StackError::Unbuildable { stack: stack.name.clone(), what };
     let under = under(volumes, stack).map_err(unbuildable)?;
     let mark = journal.mark();
-    let mut builder = Builder { machine, journal, under: &under, argv: Vec::new() };
+    let mut builder = Builder { machine, journal, under: &under, argv: Vec::new(), settings: Vec::new() };
     let ground = match &under {
-        Under::Directory(path) => builder.use_directory(path).and_then(|()| builder.lent(volumes, stack)),
+        Under::Directory(path) => builder.directory(path, volumes, stack),
         Under::Devices { .. } => builder.stack(&stack.layers),
     };
-    let argv = builder.argv;
+    let Builder { argv, settings, .. } = builder;
     match ground {
-        Ok(ground) => Ok(Built { ground, argv, mark }),
+        Ok(ground) => Ok(Built { ground, argv, settings, mark }),
         Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
         Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
             Ok(_) => Err(unbuildable(what)),
@@ -99,7 +103,9 @@ fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
                     beside.insert(volume.name.clone(), reference.clone());
                 }
             }
-            ProvidedPlace::Directory(lent) if stack.all_volumes().count() == 1 && stack.layers.is_empty() => {
+            ProvidedPlace::Directory(lent)
+                if stack.all_volumes().count() == 1 && stack.transforming().next().is_none() =>
+            {
                 return Ok(Under::Directory(lent.path().to_owned()));
             }
             ProvidedPlace::Directory(_) => {
@@ -110,7 +116,7 @@ fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
             }
         }
     }
-    match (references.len(), stack.layers.is_empty()) {
+    match (references.len(), stack.transforming().next().is_none()) {
         (0, _) => Err("it has no volumes; give it one".to_owned()),
         (2.., true) => Err("a raw device is one volume; add a layer over several".to_owned()),
         (_, true) if !beside.is_empty() => {
@@ -145,6 +151,7 @@ struct Builder<'a> {
     journal: &'a mut Journal,
     under: &'a Under<'a>,
     argv: Vec<Vec<String>>,
+    settings: Vec<Setting>,
 }
 
 impl<'a> Builder<'a> {
@@ -155,8 +162,29 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn use_directory(&mut self, path: &Path) -> Result<(), Stop> {
-        self.perform(&Act::UseLentDir(UseLentDir { path: path.to_owned() }))
+    fn directory(&mut self, path: &Path, volumes: &Volumes, stack: &Stack) -> Result<Ground, Stop> {
+        for layer in &stack.layers {
+            if let Layer::Knobs(layer) = layer {
+                self.knobs(layer, &[])?;
+            }
+        }
+        self.perform(&Act::UseLentDir(UseLentDir { path: path.to_owned() }))?;
+        self.lent(volumes, stack)
+    }
+
+    fn knobs(&mut self, layer: &Knobs, devices: &[DeviceRef]) -> Result<(), Stop> {
+        let numbers: Vec<(u32, u32)> = devices.iter().map(|device| device.devno).collect();
+        if let (Some(knob), []) = (layer.of_device(), numbers.as_slice()) {
+            return Err(Stop::Unbuildable(format!(
+                "`{}` is set on a device, and here is none",
+                knob.name.word()
+            )));
+        }
+        for knob in knobs::planned(self.machine, layer, &numbers).map_err(Stop::Unbuildable)? {
+            let set = knob.set(self.machine, self.journal)?;
+            self.settings.push(set);
+        }
+        Ok(())
     }
 
     fn lent(&self, volumes: &Volumes, stack: &Stack) -> Result<Ground, Stop> {
@@ -177,14 +205,15 @@ impl<'a> Builder<'a> {
 
     fn stack(&mut self, layers: &[Layer]) -> Result<Ground, Stop> {
         self.recheck()?;
-        let Under::Devices { claimed, references, .. } = self.under else {
+        let Under::Devices { references, .. } = self.under else {
             return Err(Stop::Unbuildable("it has no devices".to_owned()));
         };
-        if let (true, [only]) = (layers.is_empty(), claimed.as_slice()) {
-            return Ok(Ground::block(only));
-        }
         let mut top = Top { devices: references.clone(), mount: None, by_command: false };
         for layer in layers {
+            if let Layer::Knobs(layer) = layer {
+                self.knobs(layer, &top.devices)?;
+                continue;
+            }
             if top.mount.is_some() {
                 return Err(Stop::Unbuildable(
                     "a layer lies on a mounted file system; it must be the last".to_owned(),
@@ -194,6 +223,7 @@ impl<'a> Builder<'a> {
                 Layer::Filesystem(fs) => self.filesystem(fs, top)?,
                 Layer::Btrfs(fs) => self.btrfs(fs, top)?,
                 Layer::Command(layer) => self.command(layer, &top)?,
+                Layer::Knobs(_) => top,
             };
         }
         self.ground(&top)
@@ -299,6 +329,11 @@ impl<'a> Builder<'a> {
 
     fn ground(&self, top: &Top) -> Result<Ground, Stop> {
         let roots = self.machine.roots;
+        if let (None, [only], [device]) = (&top.mount, self.claimed(), top.devices.as_slice())
+            && only.devno() == device.devno
+        {
+            return Ok(Ground::block(only));
+        }
         let ground = match (&top.mount, top.by_command) {
             (Some(mount), false) => Ground::directory_on(self.claimed(), mount, roots),
             (Some(mount), true) => {

@@ -73,6 +73,14 @@ pub enum ActError {
         /// The number.
         number: u32,
     },
+    /// Another run has set it and will put it back.
+    #[error("{} is set by run {run}; let that end, or undo it (diskproof undo {run})", .path.display())]
+    KnobTaken {
+        /// The kernel's file.
+        path: PathBuf,
+        /// Whose it is.
+        run: RunId,
+    },
     /// The guard refused.
     #[error("the guard refuses")]
     Guard {

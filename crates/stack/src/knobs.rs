@@ -1,18 +1,19 @@
-//! Settings of the kernel, changed for a run and put back after it.
+//! Settings of the kernel, changed for a run or while a stack stands, and put back.
 
-use crate::act::knob::SetKnob;
+use crate::act::knob::{SetKnob, selected};
 use crate::act::{Act, Doing};
 use crate::error::{ActError, StackError};
-use crate::journal::Journal;
+use crate::journal::{Journal, set_by_another};
 use crate::machine::Machine;
 use crate::volumes::Failed;
-use std::path::Path;
+use record::knobs::{Knob, KnobName, KnobPlace, Knobs, Setting};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Writes a value under /sys or /proc. The journal's undo writes the old one back, unless somebody else has changed it since.
 ///
 /// # Errors
-/// The file can't be read or written, or doesn't take the value; then it is what it was.
+/// The file can't be read or written, or doesn't take the value; another run has set it. Then it is what it was.
 pub fn set_knob(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -20,13 +21,89 @@ pub fn set_knob(
     value: &str,
 ) -> Result<(), StackError> {
     let mark = journal.mark();
-    let mut set = || {
-        let before = std::fs::read_to_string(path).map_err(ActError::io("read", path))?.trim_end().to_owned();
-        let act = Act::SetKnob(SetKnob { path: path.to_owned(), before, after: value.to_owned() });
+    let knob = Planned { path: path.to_owned(), value: value.to_owned(), disturbs: Vec::new() };
+    match knob.set(machine, journal) {
+        Ok(_) => Ok(()),
+        Err(failed) => Err(failed.undone(machine, journal, mark)),
+    }
+}
+
+/// A setting, and where.
+pub(crate) struct Planned {
+    path: PathBuf,
+    value: String,
+    disturbs: Vec<PathBuf>,
+}
+
+/// All settings of a layer over these devices, in the order in which they have to be made; or why one can't be.
+pub(crate) fn planned(
+    machine: &Machine<'_>,
+    knobs: &Knobs,
+    devices: &[(u32, u32)],
+) -> Result<Vec<Planned>, String> {
+    let mut ordered: Vec<&Knob> = knobs.set.iter().collect();
+    // a new scheduler changes what others are
+    ordered.sort_by_key(|knob| knob.name != KnobName::Scheduler);
+    let mut planned = Vec::new();
+    for knob in ordered {
+        match knob.name.place() {
+            KnobPlace::Machine(file) => planned.push(of(knob, machine.roots.proc.join(file))?),
+            KnobPlace::Device(file) => {
+                for devno in devices {
+                    planned.push(of(knob, directory(machine, *devno)?.join(file))?);
+                }
+            }
+        }
+    }
+    Ok(planned)
+}
+
+fn of(knob: &Knob, path: PathBuf) -> Result<Planned, String> {
+    if !path.exists() {
+        let word = knob.name.word();
+        return Err(format!(
+            "`{word}` can't be set: there is no {}; leave it out, or let the knobs stand right on the volumes",
+            path.display()
+        ));
+    }
+    let disturbs = knob.name.disturbs().iter().map(|name| path.with_file_name(name)).collect();
+    Ok(Planned { path, value: knob.value.clone(), disturbs })
+}
+
+/// The kernel's own directory of a device; of a partition, that of its disk, which has the queue.
+fn directory(machine: &Machine<'_>, devno: (u32, u32)) -> Result<PathBuf, String> {
+    let link = machine.roots.sys.join(format!("dev/block/{}:{}", devno.0, devno.1));
+    let real = link.canonicalize().map_err(|error| format!("{}: {error}", link.display()))?;
+    let whole = real.parent().filter(|_| real.join("partition").exists());
+    Ok(whole.map_or_else(|| real.clone(), Path::to_owned))
+}
+
+impl Planned {
+    /// Sets it, and tells what it was and is.
+    pub(crate) fn set(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<Setting, Failed> {
+        let step = format!("set {} to {}", self.path.display(), self.value);
+        self.journalled(machine, journal).map_err(Failed::at(step))
+    }
+
+    fn journalled(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<Setting, ActError> {
+        let own = journal.run().clone();
+        let free = || match set_by_another(machine, &own, &self.path) {
+            Some(run) => Err(ActError::KnobTaken { path: self.path.clone(), run }),
+            None => Ok(()),
+        };
+        free()?;
+        let knob = SetKnob::reading(self.path.clone(), &self.value, &self.disturbs)?;
+        let before = knob.before.clone();
+        let act = Act::SetKnob(knob);
         let never = AtomicBool::new(false);
         let mut doing = Doing { machine, progress: &mut |_| {}, cancel: &never, argv: &mut Vec::new() };
-        journal.perform(&act, &mut doing)
-    };
-    let result = set().map_err(Failed::at(format!("set {} to {value}", path.display())));
-    result.map_err(|failed| failed.undone(machine, journal, mark))
+        journal.perform_with(&act, &mut doing, |doing| {
+            // again, now that our own intent can be read: of two at once, both give way
+            free()?;
+            act.perform(doing)
+        })?;
+        let now = std::fs::read_to_string(&self.path).map_err(ActError::io("read", &self.path))?;
+        let value = selected(now.trim_end()).to_owned();
+        Ok(Setting { path: self.path.clone(), before: selected(&before).to_owned(), value })
+    }
 }

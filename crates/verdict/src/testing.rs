@@ -139,7 +139,7 @@ impl Truth {
         let fs = match &layer {
             Layer::Btrfs(_) => "btrfs".to_owned(),
             Layer::Filesystem(f) => f.kind.name().to_owned(),
-            Layer::Command(_) => "ext4".to_owned(),
+            Layer::Command(_) | Layer::Knobs(_) => "ext4".to_owned(),
         };
         let cell = Cell {
             id: CellId("0123456789abcdef".to_owned()),
@@ -342,6 +342,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
         outcome: Outcome::Measured,
         steps: vec![],
         built: vec![],
+        settings: Vec::new(),
         topology: Topology {
             nodes: (0..devices).map(loop_node).collect(),
             fs_type: Some(fs.to_owned()),

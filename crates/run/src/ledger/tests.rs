@@ -143,6 +143,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
             StepTime { step: "measure".to_owned(), seconds },
         ],
         built: Vec::new(),
+        settings: Vec::new(),
         topology: Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

@@ -5,7 +5,7 @@ use crate::error::ActError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Writes a value and remembers what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,18 @@ pub struct SetKnob {
     pub before: String,
     /// What it shall hold.
     pub after: String,
+    /// Other files that the kernel changes along with it, and what they held; put back after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbs: Vec<Disturbed>,
+}
+
+/// What a file held that the kernel changes along with another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disturbed {
+    /// The file.
+    pub path: PathBuf,
+    /// What it held, without the newline.
+    pub before: String,
 }
 
 impl fmt::Display for SetKnob {
@@ -25,12 +37,47 @@ impl fmt::Display for SetKnob {
 }
 
 impl SetKnob {
-    fn now(&self) -> io::Result<String> {
-        Ok(std::fs::read_to_string(&self.path)?.trim_end().to_owned())
+    /// With what the files hold now; files beside it that aren't there are not disturbed.
+    pub(crate) fn reading(path: PathBuf, after: &str, disturbs: &[PathBuf]) -> Result<Self, ActError> {
+        let before = read(&path).map_err(ActError::io("read", &path))?;
+        let disturbs = disturbs
+            .iter()
+            .filter_map(|path| Some(Disturbed { path: path.clone(), before: read(path).ok()? }))
+            .collect();
+        Ok(Self { path, before, after: after.to_owned(), disturbs })
     }
 
-    fn write(&self, value: &str) -> Result<(), ActError> {
-        std::fs::write(&self.path, value).map_err(ActError::io("write", &self.path))
+    fn write(path: &Path, value: &str) -> Result<(), ActError> {
+        std::fs::write(path, value).map_err(ActError::io("write", path))
+    }
+
+    fn beside_is_as_before(&self) -> bool {
+        self.disturbs.iter().all(|other| read(&other.path).is_ok_and(|now| holds(&now, &other.before)))
+    }
+
+    /// Writes everything back. The kernel takes no 0 for a setting of which another says the same; writing that other one
+    /// back makes it 0.
+    fn put_back(&self) -> Result<(), ActError> {
+        let refused = Self::write(&self.path, selected(&self.before)).err();
+        for other in &self.disturbs {
+            if read(&other.path).is_ok_and(|now| !holds(&now, &other.before)) {
+                let written = Self::write(&other.path, selected(&other.before));
+                // of two that say the same, the one that isn't in force takes no 0
+                if selected(&other.before) != "0" {
+                    written?;
+                }
+            }
+        }
+        let saw = read(&self.path).map_err(ActError::io("read", &self.path))?;
+        match refused {
+            _ if holds(&saw, &self.before) => Ok(()),
+            Some(error) => Err(error),
+            None => Err(ActError::Unverified {
+                what: self.path.display().to_string(),
+                expected: self.before.clone(),
+                saw,
+            }),
+        }
     }
 }
 
@@ -41,36 +88,58 @@ impl Reversible for SetKnob {
             let saw = "it is not under /sys or /proc".to_owned();
             return Err(ActError::NotOurs { what: self.path.display().to_string(), saw });
         }
-        self.write(&self.after)?;
-        let saw = self.now().map_err(ActError::io("read", &self.path))?;
-        if selected(&saw) == self.after {
-            return Ok(());
+        let refused = Self::write(&self.path, &self.after).err();
+        let saw = read(&self.path).map_err(ActError::io("read", &self.path))?;
+        match refused {
+            None if selected(&saw) == self.after => Ok(()),
+            None => Err(ActError::Unverified {
+                what: self.path.display().to_string(),
+                expected: self.after.clone(),
+                saw,
+            }),
+            Some(ActError::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidInput => {
+                Err(ActError::Unverified {
+                    what: self.path.display().to_string(),
+                    expected: self.after.clone(),
+                    saw: format!("{saw} (the kernel refuses the value)"),
+                })
+            }
+            Some(error) => Err(error),
         }
-        Err(ActError::Unverified { what: self.path.display().to_string(), expected: self.after.clone(), saw })
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if undoing.rebooted {
             return Ok(Undone::Nothing);
         }
-        let now = match self.now() {
+        let now = match read(&self.path) {
             Ok(now) => now,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Nothing),
             Err(error) => return Err(ActError::io("read", &self.path)(error)),
         };
-        if selected(&now) == selected(&self.before) {
+        let restored = holds(&now, &self.before);
+        if restored && self.beside_is_as_before() {
             return Ok(Undone::Nothing);
         }
-        if selected(&now) != self.after {
+        if !restored && selected(&now) != self.after {
             return Ok(Undone::Left(format!("somebody set it to {now} since")));
         }
-        self.write(selected(&self.before))?;
+        self.put_back()?;
         Ok(Undone::Done)
     }
 }
 
+/// What a file holds, without the newline.
+fn read(path: &Path) -> io::Result<String> {
+    Ok(std::fs::read_to_string(path)?.trim_end().to_owned())
+}
+
+fn holds(now: &str, before: &str) -> bool {
+    selected(now) == selected(before)
+}
+
 /// Some knobs show all their values and mark the one in force, e.g. `none [mq-deadline]`.
-fn selected(text: &str) -> &str {
+pub(crate) fn selected(text: &str) -> &str {
     text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text, |(value, _)| value)
 }
 

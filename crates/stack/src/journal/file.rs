@@ -164,7 +164,7 @@ impl Journal {
                 self.append(&Line::Done { step }).map_err(journal_failed)?;
                 Ok(made)
             }
-            Err(error @ ActError::LoopTaken { .. }) => {
+            Err(error @ (ActError::LoopTaken { .. } | ActError::KnobTaken { .. })) => {
                 // what is there now is somebody else's: never to be undone by us
                 self.undone(step).map_err(journal_failed)?;
                 Err(error)

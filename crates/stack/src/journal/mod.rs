@@ -8,5 +8,6 @@ mod replay;
 pub(crate) use file::sync_dir;
 pub use file::{Journal, Mark};
 pub(crate) use line::Entry;
+pub(crate) use owner::set_by_another;
 pub use owner::{Leftover, leftovers, undo_run};
 pub use replay::{Skipped, UndoReport};

@@ -1,11 +1,13 @@
 //! Runs whose owner is gone: what they left, and its undo.
 
 use super::file::{Journal, Mark};
+use super::line::parse;
 use super::replay::UndoReport;
-use crate::act::cgroup;
+use crate::act::{Act, cgroup};
 use crate::error::{JournalError, UndoError};
 use crate::machine::Machine;
 use record::id::RunId;
+use std::path::Path;
 
 /// A run that changed the machine and has not put everything back yet.
 #[derive(Debug)]
@@ -66,4 +68,21 @@ pub fn undo_run(machine: &Machine<'_>, run: &RunId) -> Result<UndoReport, UndoEr
     journal.undo_all(machine)?;
     report.ended = ended;
     Ok(report)
+}
+
+/// Another run that has set this file of the kernel and hasn't put it back. Of two that set the same, the later one would put
+/// back what the earlier one had set.
+pub(crate) fn set_by_another(machine: &Machine<'_>, own: &RunId, file: &Path) -> Option<RunId> {
+    let entries = std::fs::read_dir(machine.journal_dir()).ok()?;
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let runs = names.filter_map(|name| name.strip_suffix(".jsonl").map(|run| RunId(run.to_owned())));
+    let sets = |run: &RunId| {
+        let path = machine.journal_dir().join(format!("{run}.jsonl"));
+        let text = std::fs::read(&path).unwrap_or_default();
+        // what can't be read is told by whoever undoes it
+        let content = parse(&String::from_utf8_lossy(&text), &path, run, machine.prefix);
+        let open = content.map(|content| content.open).unwrap_or_default();
+        open.iter().any(|entry| matches!(&entry.act, Act::SetKnob(knob) if knob.path == *file))
+    };
+    runs.filter(|run| run != own).find(sets)
 }

@@ -48,7 +48,9 @@ impl Bench {
     }
 
     fn watch(&self) -> testkit::Watch {
-        testkit::Watch { dirs: vec![self.dir.clone()], ..testkit::Watch::default() }
+        let vm = ["dirty_ratio", "dirty_bytes", "dirty_background_ratio", "dirty_background_bytes"];
+        let knobs = vm.map(|name| Path::new("/proc/sys/vm").join(name)).into();
+        testkit::Watch { dirs: vec![self.dir.clone()], knobs, ..testkit::Watch::default() }
     }
 }
 

@@ -6,4 +6,4 @@ mod bench;
 mod scenario;
 
 pub(crate) use bench::{Bench, Hook, chain, name};
-pub(crate) use scenario::{Scenario, emulated, scenarios, simple, works};
+pub(crate) use scenario::{Scenario, emulated, knobs, scenarios, simple, works};

@@ -3,6 +3,7 @@
 use super::bench::Bench;
 use device::Place;
 use diskproof_stack::{Built, Hooks, Journal, Volumes, build};
+use record::knobs::{Knob, KnobName, Knobs};
 use record::stack::{
     Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Stack,
 };
@@ -62,6 +63,12 @@ fn device_by_hand() -> Layer {
     })
 }
 
+/// Settings of the kernel: a scheduler, which changes what other settings are; one of two settings that say the same.
+pub(crate) fn knobs(set: &[(KnobName, &str)]) -> Layer {
+    let set = set.iter().map(|(name, value)| Knob { name: *name, value: (*value).to_owned() }).collect();
+    Layer::Knobs(Knobs { set })
+}
+
 /// One of every kind.
 pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
     let free = Limits::default();
@@ -83,6 +90,20 @@ pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
         of("btrfs-compress", emulated(1, 112, free), vec![btrfs(BtrfsProfile::Single, None, Some(zstd))]),
         of("command-mount", emulated(1, 16, free), vec![ext2_by_hand()]),
         of("command-device", emulated(1, 16, free), vec![device_by_hand(), simple(FsKind::Ext4)]),
+        of(
+            "knobs",
+            emulated(1, 16, free),
+            vec![
+                knobs(&[
+                    (KnobName::NrRequests, "64"),
+                    (KnobName::Scheduler, "mq-deadline"),
+                    (KnobName::ReadAhead, "256"),
+                    (KnobName::DirtyBytes, "268435456"),
+                    (KnobName::DirtyBackgroundRatio, "9"),
+                ]),
+                simple(FsKind::Ext4),
+            ],
+        ),
         of(
             "lent",
             vec![Volume { name: "dir".into(), kind: VolumeKind::Directory { path: lent.into() } }],

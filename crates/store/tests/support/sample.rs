@@ -53,7 +53,12 @@ fn cell(index: u32) -> Cell {
     Cell {
         id: cell_id(index),
         target: "local".to_owned(),
-        stack: Stack { name: format!("stack-{index}"), volumes: Vec::new(), beside: Vec::new(), layers: Vec::new() },
+        stack: Stack {
+            name: format!("stack-{index}"),
+            volumes: Vec::new(),
+            beside: Vec::new(),
+            layers: Vec::new(),
+        },
         workload: Workload {
             name: "a".to_owned(),
             engine: EngineKind::Fio,
@@ -88,6 +93,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
             StepTime { step: "measure".to_owned(), seconds: 20.000_000_000_000_004 },
         ],
         built: vec![vec!["mkfs.xfs".to_owned(), "-f".to_owned()]],
+        settings: Vec::new(),
         topology: record::topology::Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

@@ -26,7 +26,8 @@ impl Stacking {
         }
         let volumes = u32::try_from(stack.volumes.len()).ok()?;
         let in_blocks = load.step.is_multiple_of(FS_BLOCK) && load.base.is_multiple_of(FS_BLOCK);
-        match (stack.layers.as_slice(), volumes) {
+        let layers: Vec<&Layer> = stack.transforming().collect();
+        match (layers.as_slice(), volumes) {
             ([], 1) => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Filesystem(_)], 1) if in_blocks => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Btrfs(b)], 1..) if in_blocks && !compresses(b) => of_btrfs(b.data, &stack.volumes, load),

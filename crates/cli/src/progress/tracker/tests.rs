@@ -62,6 +62,7 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
         outcome,
         steps: vec![],
         built: vec![],
+        settings: Vec::new(),
         topology: record::topology::Topology::default(),
         files_before: vec![],
         files_after: vec![],
