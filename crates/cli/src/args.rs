@@ -62,6 +62,9 @@ pub(crate) struct Global {
     /// auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) sudo: Option<String>,
+    /// What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ssh_config: Option<PathBuf>,
     /// Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
     #[arg(long, global = true, value_name = "HOW")]
     pub(crate) progress: Option<String>,
@@ -174,6 +177,16 @@ Examples:
 
 Safe to run at any time, and twice.")]
     Undo(Undo),
+    /// Run any verb on another machine, on which nothing but sshd is needed
+    #[command(after_help = "\
+Examples:
+  diskproof on root@nas devices
+  diskproof on nas --root claim nvme-Samsung_SSD_990_S1234
+  diskproof on nas doctor
+
+This program is copied there first, unless it is there already: into ~/.cache/diskproof, under its own digest. Ports, keys
+and names come from ~/.ssh/config. The exit code is that of the verb.")]
+    On(On),
     /// List every disk: free or not, and why
     Devices(JsonOnly),
     /// Declare that a disk is yours and may be overwritten
@@ -483,6 +496,18 @@ pub(crate) struct Judge {
 pub(crate) struct Undo {
     /// Only this run
     pub(crate) run: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct On {
+    /// What ssh takes: host, user@host, or a name of ~/.ssh/config
+    pub(crate) host: String,
+    /// As root there, by sudo
+    #[arg(long)]
+    pub(crate) root: bool,
+    /// The verb and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "VERB")]
+    pub(crate) verb: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -14,6 +14,7 @@ pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod node;
+pub(crate) mod on;
 pub(crate) mod plan;
 pub(crate) mod quick;
 pub(crate) mod resume;

@@ -19,6 +19,8 @@ pub(crate) enum Exit {
     Ours,
     /// `gate` can't tell: the data exclude neither a regression nor its absence.
     Undecided,
+    /// What a verb ended with on another machine.
+    Theirs(u8),
     /// A signal asked us to end; its number.
     Signal(u8),
 }
@@ -33,6 +35,7 @@ impl Exit {
             Self::Machine => 3,
             Self::Ours => 4,
             Self::Undecided => 5,
+            Self::Theirs(code) => code,
             Self::Signal(number) => 128 + number,
         }
     }

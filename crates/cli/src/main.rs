@@ -7,9 +7,9 @@ mod output;
 mod parameters;
 mod privilege;
 mod progress;
+mod reach;
 mod settings;
 mod signals;
-mod tools;
 
 use args::{Args, Verb};
 use clap::Parser as _;
@@ -55,6 +55,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Gate(gate) => commands::gate::gate(&gate, &settings?),
         Verb::Judge(judge) => commands::judge::judge(&judge, &settings?),
         Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
+        Verb::On(on) => commands::on::on(&on, &settings?),
         Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),
         Verb::Claim(claim) => commands::claim::claim(&claim, &settings?),
         Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),

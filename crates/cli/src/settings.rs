@@ -6,7 +6,7 @@ pub(crate) mod keys;
 mod tests;
 
 use crate::args::Global;
-use keys::{COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, STATE, STORE, SUDO, Sudo};
+use keys::{COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,8 @@ pub(crate) struct Settings {
     pub(crate) progress: Setting<Progress>,
     /// See [`SUDO`].
     pub(crate) sudo: Setting<Sudo>,
+    /// See [`SSH_CONFIG`].
+    pub(crate) ssh_config: Setting<Option<PathBuf>>,
     /// The configuration files that were looked for, and whether each was there.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -152,18 +154,20 @@ impl Settings {
             color: pick(COLOR, &said, || Ok(Color::Auto))?,
             progress: pick(PROGRESS, &said, || Ok(Progress::Auto))?,
             sudo: pick(SUDO, &said, || Ok(Sudo::Auto))?,
+            ssh_config: pick(SSH_CONFIG, &said, || Ok(None))?,
             files: files.into_iter().map(|(path, _)| (path.clone(), path.exists())).collect(),
         })
     }
 
     /// Every setting as name, value and origin, in the documented order.
-    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 5] {
+    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 6] {
         [
             (STORE, self.store.value.to_text(), &self.store.origin),
             (STATE, self.state.value.to_text(), &self.state.origin),
             (COLOR, self.color.value.to_text(), &self.color.origin),
             (PROGRESS, self.progress.value.to_text(), &self.progress.origin),
             (SUDO, self.sudo.value.to_text(), &self.sudo.origin),
+            (SSH_CONFIG, self.ssh_config.value.to_text(), &self.ssh_config.origin),
         ]
     }
 
@@ -204,6 +208,7 @@ fn typed(global: &Global, json: bool, here: &Path) -> Vec<Said> {
         (STATE, path(&global.state), STATE.flag),
         (COLOR, plain(&global.color), COLOR.flag),
         (SUDO, plain(&global.sudo), SUDO.flag),
+        (SSH_CONFIG, path(&global.ssh_config), SSH_CONFIG.flag),
         (PROGRESS, progress.map(|(text, _)| text.to_owned()), progress.map_or("", |(_, flag)| flag)),
     ];
     all.into_iter()

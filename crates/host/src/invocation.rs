@@ -52,7 +52,7 @@ impl Invocation {
         }
     }
 
-    /// One of our tools. It sees no environment but `LC_ALL=C`, `PATH` and what [`Self::env`] adds (sudo keeps ours).
+    /// One of our tools. It sees no environment but `LC_ALL=C`, `PATH` and what [`Self::env`] adds (sudo and ssh keep ours).
     #[must_use]
     pub fn new(tool: Tool) -> Self {
         Self::of(Program::Tool(tool))

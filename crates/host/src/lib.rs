@@ -1,4 +1,4 @@
-//! One machine: run a tool on it. Every external program that diskproof uses is named in [`Tool`], found once in
+//! One machine, near or far: run a tool on it. Every external program that diskproof uses is named in [`Tool`], found once in
 //! fixed directories (never `$PATH`), and given an argument vector, never a shell.
 
 mod capture;
@@ -6,6 +6,7 @@ mod failure;
 mod invocation;
 mod resolve;
 mod runner;
+mod ssh;
 mod tool;
 mod version;
 
@@ -13,5 +14,6 @@ pub use failure::CommandFailure;
 pub use invocation::{Invocation, Program};
 pub use resolve::{DIRECTORIES, find, resolve};
 pub use runner::{LocalRunner, Output, Runner};
+pub use ssh::{Installed, Ssh, SshError};
 pub use tool::Tool;
 pub use version::version;

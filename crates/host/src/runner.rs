@@ -57,7 +57,7 @@ impl Runner for LocalRunner {
 
 fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     let mut command = Command::new(path);
-    let keeps_environment = matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo));
+    let keeps_environment = matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo | Tool::Ssh));
     if !keeps_environment {
         // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and their like must not change what a tool sees.
         command.env_clear().env("PATH", DIRECTORIES.join(":"));

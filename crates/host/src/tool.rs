@@ -28,6 +28,8 @@ pub enum Tool {
     Modprobe,
     /// Mounts file systems.
     Mount,
+    /// The way to other machines.
+    Ssh,
     /// Root rights for the node.
     Sudo,
     /// Waits for device links.
@@ -40,7 +42,7 @@ pub enum Tool {
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Blkid,
         Self::Btrfs,
         Self::Fio,
@@ -52,6 +54,7 @@ impl Tool {
         Self::MkfsBtrfs,
         Self::Modprobe,
         Self::Mount,
+        Self::Ssh,
         Self::Sudo,
         Self::Udevadm,
         Self::Umount,
@@ -73,6 +76,7 @@ impl Tool {
             Self::MkfsBtrfs => "mkfs.btrfs",
             Self::Modprobe => "modprobe",
             Self::Mount => "mount",
+            Self::Ssh => "ssh",
             Self::Sudo => "sudo",
             Self::Udevadm => "udevadm",
             Self::Umount => "umount",
@@ -91,6 +95,7 @@ impl Tool {
             Self::MkfsExt3 | Self::MkfsExt4 => "e2fsprogs",
             Self::MkfsXfs => "xfsprogs",
             Self::Modprobe => "kmod",
+            Self::Ssh => "openssh-client",
             Self::Sudo => "sudo",
             Self::Udevadm => "udev",
         }
@@ -99,7 +104,7 @@ impl Tool {
     /// Arguments that make it print its version.
     pub(crate) fn version_argument(self) -> &'static str {
         match self {
-            Self::MkfsExt3 | Self::MkfsExt4 | Self::MkfsXfs => "-V",
+            Self::MkfsExt3 | Self::MkfsExt4 | Self::MkfsXfs | Self::Ssh => "-V",
             _ => "--version",
         }
     }

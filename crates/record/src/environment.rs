@@ -39,6 +39,17 @@ pub struct Environment {
     /// version.
     #[serde(default)]
     pub native_ceiling: Option<Ceiling>,
+    /// The machines of a run's further targets, by the target's name; this one is that of its first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub elsewhere: BTreeMap<String, Environment>,
+}
+
+impl Environment {
+    /// The machine of a target.
+    #[must_use]
+    pub fn of(&self, target: &str) -> &Self {
+        self.elsewhere.get(target).unwrap_or(self)
+    }
 }
 
 /// The most I/Os per second that the native engine makes on a machine: measured on holes, where no device is asked.

@@ -18,6 +18,7 @@ pub mod pilot;
 pub mod plan;
 pub mod quantity;
 pub mod stack;
+pub mod target;
 pub mod topology;
 pub mod trial;
 pub mod version;

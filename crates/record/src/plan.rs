@@ -2,6 +2,7 @@
 
 use crate::id::CellId;
 use crate::stack::Stack;
+use crate::target::Target;
 use crate::version::FormatVersion;
 use crate::workload::Workload;
 use schemars::JsonSchema;
@@ -35,6 +36,9 @@ pub struct Plan {
     /// Metrics that the experiment derives from others.
     #[serde(default)]
     pub derived: Vec<Derived>,
+    /// The machines that cells run on; empty: only the controller's own.
+    #[serde(default)]
+    pub targets: Vec<Target>,
 }
 
 impl Plan {
@@ -87,7 +91,7 @@ pub struct Formula {
 pub struct Cell {
     /// Its identity.
     pub id: CellId,
-    /// Machine it runs on; `local` for now.
+    /// Name of the machine it runs on: one of [`Plan::targets`], or `local`.
     pub target: String,
     /// What is built.
     pub stack: Stack,

@@ -1,5 +1,6 @@
 //! Volumes: where data may live.
 
+use crate::target::LOCAL;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -29,6 +30,15 @@ pub enum VolumeKind {
         /// The link's name, without the directory.
         id: String,
     },
+    /// A disk of a lab guest: made for the experiment, limited by QEMU.
+    Guest {
+        /// Its name in the guest's `/dev/disk/by-id`.
+        id: String,
+        /// Its size.
+        size_bytes: u64,
+        /// What limits it at any time.
+        limits: Limits,
+    },
     /// A lent directory.
     Directory {
         /// Absolute path; must exist.
@@ -47,6 +57,12 @@ pub struct Limits {
     pub read_bps: Option<u64>,
     /// Bytes written per second.
     pub write_bps: Option<u64>,
+    /// Reads and writes per second, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_iops: Option<u64>,
+    /// Bytes read and written per second, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bps: Option<u64>,
 }
 
 impl Limits {
@@ -62,6 +78,9 @@ impl Limits {
 pub struct VolumeFacts {
     /// As in [`Volume::name`].
     pub name: String,
+    /// The target it is on.
+    #[serde(default = "local")]
+    pub target: String,
     /// Block device, if it is one.
     pub device: Option<PathBuf>,
     /// Usable size; for a directory, the free space found.
@@ -74,6 +93,10 @@ pub struct VolumeFacts {
     pub backing_fs: Option<String>,
     /// Whether the loop device does direct I/O to its backing file; `None` when it is no loop device.
     pub loop_direct_io: Option<bool>,
+}
+
+fn local() -> String {
+    LOCAL.to_owned()
 }
 
 /// One limit and the rate that a raw probe reached against it.

@@ -208,6 +208,7 @@ pub(crate) fn striped() -> RunView {
     view.volumes = (0..4_u32)
         .map(|i| VolumeFacts {
             name: format!("vol[{i}]"),
+            target: "local".to_owned(),
             device: Some(format!("/dev/loop{i}").into()),
             size_bytes: 1 << 30,
             identity: None,

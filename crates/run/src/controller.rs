@@ -7,9 +7,11 @@ use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
 use crate::rounds::{Hands, conduct};
 use record::event::{Event, Stopped};
 use record::id::RunId;
-use record::plan::Plan;
+use record::environment::Environment;
+use record::plan::{Cell, Plan};
+use record::target::LOCAL;
 use record::trial::TrialRecord;
-use record::volume::{Volume, VolumeKind};
+use record::volume::{Volume, VolumeFacts, VolumeKind};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,15 +23,35 @@ use thiserror::Error;
 pub struct How {
     /// The run's id.
     pub run: RunId,
-    /// The command that starts a node.
-    pub node_argv: Vec<OsString>,
+    /// The nodes, one for each target that the plan's cells run on.
+    pub nodes: Vec<NodeAt>,
     /// Trials that earlier sittings of this run have finished.
     pub earlier: Earlier,
+}
+
+/// A node, and how it is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeAt {
+    /// Name of the target it is on.
+    pub target: String,
+    /// The command that starts it, here: for another machine that of the way there.
+    pub argv: Vec<OsString>,
 }
 
 /// A run that could not go on.
 #[derive(Debug, Error)]
 pub enum RunError {
+    /// It happened on one of several machines.
+    #[error("target {target}")]
+    On {
+        /// Which.
+        target: String,
+        /// What.
+        source: Box<RunError>,
+    },
+    /// The plan has a cell for it, but nobody knows how to reach it.
+    #[error("there is no node for target {0}")]
+    NoNode(String),
     /// The line to the node broke.
     #[error("lost the node")]
     Link(#[from] LinkError),
@@ -61,13 +83,22 @@ pub enum RunError {
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 impl RunError {
+    /// Whether the node itself said so.
+    fn is_of_node(&self) -> bool {
+        match self {
+            Self::On { source, .. } => source.is_of_node(),
+            other => matches!(other, Self::Node { .. }),
+        }
+    }
+
     /// Whose fault it is.
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
+            Self::On { source, .. } => source.blame(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Link(LinkError::Spawn { .. }) => Blame::Machine,
-            Self::Link(_) | Self::Protocol { .. } | Self::OutOfTurn(_) => Blame::Ours,
+            Self::Link(_) | Self::Protocol { .. } | Self::OutOfTurn(_) | Self::NoNode(_) => Blame::Ours,
         }
     }
 }
@@ -96,7 +127,8 @@ pub fn execute(
     })
     .map_err(RunError::Sink)?;
     let begun = Instant::now();
-    let mut session = Session { link: Link::start(&how.node_argv)?, begun, cancel, told: false, sink };
+    let lines = how.nodes.iter().map(Line::to).collect::<Result<_, _>>()?;
+    let mut session = Session { lines, begun, cancel, sink };
     let stopped = session.hello().and_then(|()| session.open(plan, &how.run)).and_then(|opened| {
         if !opened {
             return Ok(Stopped::Interrupted);
@@ -117,34 +149,46 @@ pub fn execute(
 /// When the node can't be started or fails.
 pub fn undo(node_argv: &[OsString], run: Option<RunId>) -> Result<(Vec<String>, bool), RunError> {
     let never = AtomicBool::new(false);
-    let mut session = Session {
-        link: Link::start(node_argv)?,
-        begun: Instant::now(),
-        cancel: &never,
-        told: false,
-        sink: &mut |_| Ok(()),
-    };
-    session.hello()?;
-    match session.ask(&Request::Undo { run })? {
+    let mut silent = |_| Ok(());
+    let at = NodeAt { target: LOCAL.to_owned(), argv: node_argv.to_vec() };
+    let mut line = Line::to(&at)?;
+    line.hello(&never, &mut silent)?;
+    match line.ask(&Request::Undo { run }, &never, &mut silent)? {
         Reply::Undone { lines, clean } => Ok((lines, clean)),
         other => Err(out_of_turn(&other)),
     }
 }
 
-/// All volumes that any cell of a plan uses, each once.
+/// All volumes that any cell of a plan uses on a target, each once.
 #[must_use]
-pub fn volumes_of(plan: &Plan) -> Vec<Volume> {
+pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
     let mut all: BTreeMap<String, Volume> = BTreeMap::new();
-    for volume in plan.cells.iter().flat_map(|c| c.stack.all_volumes()) {
+    for volume in cells_of(plan, target).flat_map(|c| c.stack.all_volumes()) {
         all.entry(volume.name.clone()).or_insert_with(|| volume.clone());
     }
     all.into_values().collect()
 }
 
-/// The most data that any cell lays out, by the name of the lent directory it is laid out in.
-fn space_of(plan: &Plan) -> BTreeMap<String, u64> {
-    let mut most: BTreeMap<String, u64> = BTreeMap::new();
+/// The targets that any cell of a plan runs on, in the order of the cells.
+#[must_use]
+pub fn targets_of(plan: &Plan) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
     for cell in &plan.cells {
+        if !all.contains(&cell.target.as_str()) {
+            all.push(&cell.target);
+        }
+    }
+    all
+}
+
+fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cell> {
+    plan.cells.iter().filter(move |cell| cell.target == target)
+}
+
+/// The most data that any cell lays out on a target, by the name of the lent directory it is laid out in.
+fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
+    let mut most: BTreeMap<String, u64> = BTreeMap::new();
+    for cell in cells_of(plan, target) {
         let data = cell.workload.data_bytes();
         for volume in cell.stack.all_volumes().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
             let need = most.entry(volume.name.clone()).or_default();
@@ -154,60 +198,64 @@ fn space_of(plan: &Plan) -> BTreeMap<String, u64> {
     most
 }
 
-struct Session<'a, 's> {
-    link: Link,
-    begun: Instant,
-    cancel: &'a AtomicBool,
-    told: bool,
-    sink: &'a mut Sink<'s>,
+/// Programs that a target's cells need.
+fn tools_of(plan: &Plan, target: &str) -> Vec<String> {
+    let cells = cells_of(plan, target).cloned().collect();
+    spec::forecast(&Plan { cells, ..plan.clone() }).needs_tools
 }
 
-impl Session<'_, '_> {
-    fn hello(&mut self) -> Result<(), RunError> {
-        match self.ask(&Request::Hello { protocol: PROTOCOL })? {
-            Reply::Hello { protocol, environment } if protocol == PROTOCOL => {
-                (self.sink)(Event::NodeReady { environment }).map_err(RunError::Sink)
-            }
-            Reply::Hello { protocol, .. } => {
-                Err(RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() })
-            }
-            other => Err(out_of_turn(&other)),
+/// A node that was started, and whether it knows that the user wants to stop.
+struct Line {
+    target: String,
+    link: Link,
+    told: bool,
+}
+
+impl Line {
+    fn to(node: &NodeAt) -> Result<Self, RunError> {
+        let target = node.target.clone();
+        match Link::start(&node.argv) {
+            Ok(link) => Ok(Self { target, link, told: false }),
+            Err(error) => Err(on(&target, error.into())),
         }
     }
 
-    /// Whether the volumes are there; `false` when the user asked to stop meanwhile.
-    fn open(&mut self, plan: &Plan, run: &RunId) -> Result<bool, RunError> {
-        let request =
-            Request::Open { run: run.clone(), volumes: volumes_of(plan), space_bytes: space_of(plan) };
-        match self.ask(&request) {
-            Ok(Reply::Opened { volumes }) => {
-                (self.sink)(Event::VolumesReady { volumes }).map_err(RunError::Sink)?;
-                Ok(true)
-            }
-            Ok(other) => Err(out_of_turn(&other)),
-            Err(RunError::Node { .. }) if self.cancel.load(Ordering::Relaxed) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn close(&mut self) -> Result<(), RunError> {
-        match self.ask(&Request::Close)? {
-            Reply::Closed => Ok(()),
+    fn hello(&mut self, cancel: &AtomicBool, sink: &mut Sink<'_>) -> Result<Box<Environment>, RunError> {
+        match self.ask(&Request::Hello { protocol: PROTOCOL }, cancel, sink)? {
+            Reply::Hello { protocol, environment } if protocol == PROTOCOL => Ok(environment),
+            Reply::Hello { protocol, .. } => Err(on(
+                &self.target,
+                RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() },
+            )),
             other => Err(out_of_turn(&other)),
         }
     }
 
     /// Sends a request and returns what ends it, passing events on and the user's wish to stop down.
-    fn ask(&mut self, request: &Request) -> Result<Reply, RunError> {
+    fn ask(
+        &mut self,
+        request: &Request,
+        cancel: &AtomicBool,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reply, RunError> {
+        self.converse(request, cancel, sink).map_err(|error| on(&self.target, error))
+    }
+
+    fn converse(
+        &mut self,
+        request: &Request,
+        cancel: &AtomicBool,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reply, RunError> {
         self.link.send(request)?;
         loop {
-            if !self.told && self.cancel.load(Ordering::Relaxed) {
+            if !self.told && cancel.load(Ordering::Relaxed) {
                 self.told = true;
                 self.link.send(&Request::Cancel)?;
             }
             match self.link.wait(Duration::from_millis(50))? {
                 Heard::Silence => {}
-                Heard::Reply(Reply::Event { event }) => (self.sink)(event).map_err(RunError::Sink)?,
+                Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
                 Heard::Reply(Reply::Failed { blame, error }) => return Err(RunError::Node { blame, error }),
                 Heard::Reply(reply) => return Ok(reply),
             }
@@ -215,9 +263,79 @@ impl Session<'_, '_> {
     }
 }
 
+/// Says where it happened, unless it is this machine or the fault of whoever listens.
+fn on(target: &str, error: RunError) -> RunError {
+    match error {
+        RunError::Sink(_) => error,
+        _ if target == LOCAL => error,
+        _ => RunError::On { target: target.to_owned(), source: Box::new(error) },
+    }
+}
+
+struct Session<'a, 's> {
+    lines: Vec<Line>,
+    begun: Instant,
+    cancel: &'a AtomicBool,
+    sink: &'a mut Sink<'s>,
+}
+
+impl Session<'_, '_> {
+    fn hello(&mut self) -> Result<(), RunError> {
+        let mut machines = Vec::new();
+        for line in &mut self.lines {
+            machines.push((line.target.clone(), *line.hello(self.cancel, self.sink)?));
+        }
+        let mut machines = machines.into_iter();
+        let Some((_, mut environment)) = machines.next() else { return Ok(()) };
+        environment.elsewhere = machines.collect();
+        (self.sink)(Event::NodeReady { environment: Box::new(environment) }).map_err(RunError::Sink)
+    }
+
+    /// Whether the volumes are there; `false` when the user asked to stop meanwhile.
+    fn open(&mut self, plan: &Plan, run: &RunId) -> Result<bool, RunError> {
+        let mut all = Vec::new();
+        for line in &mut self.lines {
+            let request = Request::Open {
+                run: run.clone(),
+                volumes: volumes_of(plan, &line.target),
+                space_bytes: space_of(plan, &line.target),
+                needs_tools: tools_of(plan, &line.target),
+            };
+            match line.ask(&request, self.cancel, self.sink) {
+                Ok(Reply::Opened { volumes }) => {
+                    all.extend(volumes.into_iter().map(|v| VolumeFacts { target: line.target.clone(), ..v }));
+                }
+                Ok(other) => return Err(out_of_turn(&other)),
+                Err(error) if error.is_of_node() && self.cancel.load(Ordering::Relaxed) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        (self.sink)(Event::VolumesReady { volumes: all }).map_err(RunError::Sink)?;
+        Ok(true)
+    }
+
+    /// Closes all of them, also when one can't be; the first failure is told.
+    fn close(&mut self) -> Result<(), RunError> {
+        let mut outcome = Ok(());
+        for line in &mut self.lines {
+            let closed = match line.ask(&Request::Close, self.cancel, self.sink) {
+                Ok(Reply::Closed) => Ok(()),
+                Ok(other) => Err(out_of_turn(&other)),
+                Err(error) => Err(error),
+            };
+            outcome = outcome.and(closed);
+        }
+        outcome
+    }
+}
+
 impl Hands for Session<'_, '_> {
     fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
-        match self.ask(&Request::Trial(Box::new(request)))? {
+        let target = &request.cell.target;
+        let Some(line) = self.lines.iter_mut().find(|line| line.target == *target) else {
+            return Err(RunError::NoNode(target.clone()));
+        };
+        match line.ask(&Request::Trial(Box::new(request)), self.cancel, self.sink)? {
             Reply::Trial { cancelled: true, .. } => Ok(None),
             Reply::Trial { record, .. } => Ok(Some(*record)),
             other => Err(out_of_turn(&other)),

@@ -128,7 +128,9 @@ impl<W: Write> Node<'_, W> {
     fn answer(&mut self, request: Request) -> Reply {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
-            Request::Open { run, volumes, space_bytes } => self.open(&run, &volumes, &space_bytes),
+            Request::Open { run, volumes, space_bytes, needs_tools } => crate::tools::check(&needs_tools)
+                .map_err(|missing| Failure::machine(&missing))
+                .and_then(|()| self.open(&run, &volumes, &space_bytes)),
             Request::Trial(request) => self.trial(&request),
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run } => self.undo(run),

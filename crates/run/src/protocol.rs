@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of this protocol. Both ends are the same binary; anything else is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// What the controller asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,6 +34,8 @@ pub enum Request {
         volumes: Vec<Volume>,
         /// The most data that any trial lays out on a lent directory, by the volume's name.
         space_bytes: BTreeMap<String, u64>,
+        /// Programs that the cells need, by name.
+        needs_tools: Vec<String>,
     },
     /// Build, prepare, measure, undo. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),

@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn the_other_limit_of_a_direction_does_not_get_in_the_way() {
         let blocks = |iops, bps| {
-            let limits = Limits { read_iops: iops, read_bps: bps, write_iops: None, write_bps: None };
+            let limits = Limits { read_iops: iops, read_bps: bps, ..Limits::default() };
             (block_bytes(&PROBES[0], &limits), block_bytes(&PROBES[2], &limits))
         };
         assert_eq!(blocks(Some(80), None), (Some(4096), Some(128 << 10)));

@@ -45,7 +45,7 @@ fn volume(path: &Path) -> Volume {
 
 fn open(run: RunId, path: &Path, space: u64) -> Request {
     let space_bytes = BTreeMap::from([("dir".to_owned(), space)]);
-    Request::Open { run, volumes: vec![volume(path)], space_bytes }
+    Request::Open { run, volumes: vec![volume(path)], space_bytes, needs_tools: Vec::new() }
 }
 
 fn trial(path: &Path) -> TrialRequest {

@@ -86,7 +86,7 @@ fn one(
         .iter()
         .filter(|cell| {
             let about =
-                About { stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
+                About { target: &cell.target, stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
             has(cell, of, derived) && only.as_ref().is_none_or(|rule| rule.matches(&about))
         })
         .collect();

@@ -74,6 +74,7 @@ pub(crate) fn read(
             seed: seed.unwrap_or(0),
             prices,
             derived,
+            targets: matrix.targets,
         })),
         _ => Outcome::Wrong,
     }

@@ -15,6 +15,7 @@ pub(crate) struct Rule {
 }
 
 enum Subject {
+    Target,
     Stack,
     Workload,
     Factor(String),
@@ -24,6 +25,7 @@ enum Subject {
 
 /// What a rule is asked about.
 pub(crate) struct About<'c> {
+    pub(crate) target: &'c str,
     pub(crate) stack: &'c str,
     pub(crate) workload: &'c str,
     pub(crate) levels: &'c BTreeMap<String, String>,
@@ -38,6 +40,7 @@ impl Rule {
     pub(crate) fn matches(&self, about: &About<'_>) -> bool {
         let any = |patterns: &[String], text: &str| patterns.iter().any(|pattern| matches(pattern, text));
         self.parts.iter().all(|(subject, patterns)| match subject {
+            Subject::Target => any(patterns, about.target),
             Subject::Stack => any(patterns, about.stack),
             Subject::Workload => any(patterns, about.workload),
             Subject::Factor(name) => about.levels.get(name).is_some_and(|level| any(patterns, level)),
@@ -76,11 +79,12 @@ pub(crate) fn rule(
     let mut parts = Vec::new();
     for (key, node) in named(node, EXPECTED, problems)? {
         let subject = match key.text.as_str() {
+            "target" => Subject::Target,
             "stack" => Subject::Stack,
             "workload" => Subject::Workload,
             name if factors.iter().any(|factor| factor == name) => Subject::Factor(name.to_owned()),
             name => {
-                let known = || ["stack", "workload"].into_iter().chain(factors.iter().map(String::as_str));
+                let known = || ["target", "stack", "workload"].into_iter().chain(factors.iter().map(String::as_str));
                 let near = nearest(name, known());
                 let list = known().collect::<Vec<_>>().join(", ");
                 problems

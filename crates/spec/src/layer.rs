@@ -227,7 +227,7 @@ fn check_room(
     problems: &mut Problems<'_>,
 ) -> Option<()> {
     for volume in volumes {
-        if let VolumeKind::Emulate { size_bytes, .. } = volume.kind
+        if let VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } = volume.kind
             && size_bytes < least
         {
             problems

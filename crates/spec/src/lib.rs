@@ -45,6 +45,7 @@ mod scope;
 mod selector;
 mod source;
 mod stack;
+mod target;
 mod together;
 mod tree;
 mod typed;

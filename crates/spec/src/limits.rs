@@ -20,6 +20,8 @@ pub const MAX_PROBLEMS: usize = 20;
 pub const MAX_FACTORS: usize = 8;
 /// Most parameters.
 pub const MAX_PARAMETERS: usize = 64;
+/// Most targets.
+pub const MAX_TARGETS: usize = 64;
 /// Most volumes, all entries together.
 pub const MAX_VOLUMES: usize = 256;
 /// Most entries of `expect`, `only` and `exclude`, each.

@@ -10,10 +10,11 @@ use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
 use crate::tree::{Key, Node, Value};
-use crate::{stack, volume, workload};
+use crate::{stack, target, volume, workload};
 use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::Stack;
+use record::target::{LOCAL, Target};
 use record::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,6 +27,8 @@ pub(crate) struct Matrix {
     pub(crate) factors: Vec<String>,
     /// Money per hour of the volumes that have a price, by name.
     pub(crate) prices: BTreeMap<String, Number>,
+    /// The machines.
+    pub(crate) targets: Vec<Target>,
 }
 
 /// A stack or workload with its levels, and where to complain about it.
@@ -89,7 +92,8 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Matrix {
-    let volumes = fields.get("volumes").map(|node| volume::read(node, base_dir, scope, problems));
+    let targets = target::read(fields.get("targets"), scope, problems);
+    let volumes = fields.get("volumes").map(|node| volume::read(node, &targets, base_dir, scope, problems));
     let volumes = volumes.unwrap_or_default();
     let stacks: Vec<stack::Template<'_>> =
         entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
@@ -104,17 +108,18 @@ pub(crate) fn read(
     check_shared(&stacks, &workloads, problems);
     let factors = factors(fields);
     let rules = read_rules(fields, &factors, scope, problems);
-    let few = count(fields, &stacks, &workloads, problems).is_some();
+    let few = count(fields, targets.len().max(1), &stacks, &workloads, problems).is_some();
     let mut cells = None;
     if let (true, false) = (few, problems.full()) {
         let built = stacks_of(&stacks, &volumes, scope, problems);
         let asked = workloads_of(&workloads, base_dir, scope, problems);
         if let (Some(rules), true) = (rules, problems.none()) {
             cells = check_weight(fields, &built, &asked, problems)
-                .and_then(|()| product(fields, &built, &asked, &rules, problems));
+                .and_then(|()| places(&built, &volumes, &targets, problems))
+                .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
         }
     }
-    Matrix { cells, factors, prices: prices(&volumes) }
+    Matrix { cells, factors, prices: prices(&volumes), targets }
 }
 
 fn prices(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {
@@ -148,6 +153,7 @@ fn read_rules(
 /// Refuses too many cells, before any of them is made.
 fn count(
     fields: &Fields<'_>,
+    targets: usize,
     stacks: &[stack::Template<'_>],
     workloads: &[workload::Template<'_>],
     problems: &mut Problems<'_>,
@@ -155,14 +161,18 @@ fn count(
     let of_stacks = stacks.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
     let of_workloads =
         workloads.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
-    let cells = of_stacks.zip(of_workloads).and_then(|(s, w)| s.checked_mul(w));
+    let cells =
+        of_stacks.zip(of_workloads).and_then(|(s, w)| s.checked_mul(w)?.checked_mul(targets as u128));
     let most = of_stacks.max(of_workloads);
     if cells.is_some_and(|cells| cells <= MAX_CELLS) && most.is_some_and(|most| most <= MAX_CELLS) {
         return Some(());
     }
     let span = fields.key("stacks").or(fields.key("workloads")).map(|key| key.span).unwrap_or_default();
     let message = match (cells, of_stacks, of_workloads) {
-        (Some(cells), Some(s), Some(w)) => format!("{cells} cells: {s} stacks times {w} workloads"),
+        (Some(cells), Some(s), Some(w)) => {
+            let targets = if targets > 1 { format!(" on {targets} targets") } else { String::new() };
+            format!("{cells} cells: {s} stacks times {w} workloads{targets}")
+        }
         _ => "more cells than can be counted".to_owned(),
     };
     problems
@@ -295,9 +305,45 @@ fn check_weight(
     None
 }
 
+/// For each stack, the targets it is built on: those that have all of its volumes.
+fn places(
+    stacks: &[Placed<Stack>],
+    volumes: &[volume::Entry],
+    targets: &[Target],
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Vec<String>>> {
+    let only: BTreeMap<&str, &str> = volumes
+        .iter()
+        .filter_map(|entry| Some((entry, entry.target.as_deref()?)))
+        .flat_map(|(entry, target)| entry.volumes.iter().map(move |one| (one.name.as_str(), target)))
+        .collect();
+    let everywhere: Vec<String> = match targets {
+        [] => vec![LOCAL.to_owned()],
+        _ => targets.iter().map(|target| target.name.clone()).collect(),
+    };
+    let mut places = Vec::new();
+    for stack in stacks {
+        let bound: BTreeSet<&str> =
+            stack.thing.all_volumes().filter_map(|volume| only.get(volume.name.as_str()).copied()).collect();
+        let bound: Vec<&str> = bound.into_iter().collect();
+        match bound.as_slice() {
+            [] => places.push(everywhere.clone()),
+            [one] => places.push(vec![(*one).to_owned()]),
+            several => {
+                let message =
+                    format!("stack `{}` stands on volumes of {}", stack.thing.name, several.join(" and "));
+                problems.add(stack.spans.name, message).expected("volumes of one target");
+                return None;
+            }
+        }
+    }
+    Some(places)
+}
+
 fn product(
     fields: &Fields<'_>,
     stacks: &[Placed<Stack>],
+    places: &[Vec<String>],
     workloads: &[Placed<Workload>],
     rules: &Rules,
     problems: &mut Problems<'_>,
@@ -313,17 +359,18 @@ fn product(
     }
     let mut used = vec![false; rules.all.len()];
     let mut cells = Vec::new();
-    for s in stacks {
+    let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, target)));
+    for (s, target) in placed {
         for w in workloads {
             let levels: BTreeMap<String, String> =
                 s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
-            let about = About { stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
+            let about = About { target, stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
             if !rules.keep(&about, &mut used) {
                 continue;
             }
             let (stack, workload) = (s.thing.clone(), w.thing.clone());
-            let id = cell::id("local", &s.json, &w.json, &levels);
-            let cell = Cell { id, target: "local".to_owned(), stack, workload, levels };
+            let id = cell::id(target, &s.json, &w.json, &levels);
+            let cell = Cell { id, target: target.clone(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
             if problems.full() {
                 return None;

@@ -57,7 +57,7 @@ fn written_by(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
 fn rate(options: &Options, stack: &Stack, limits_of: fn(&Limits) -> (Option<u64>, Option<u64>)) -> f64 {
     let block = mean(options);
     let volume_rate = |volume: &Volume| match &volume.kind {
-        VolumeKind::Emulate { limits, .. } => {
+        VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } => {
             let (iops, bps) = limits_of(limits);
             iops.map_or(UNLIMITED_RATE, |iops| float(iops) * block).min(bps.map_or(UNLIMITED_RATE, float))
         }
@@ -79,11 +79,11 @@ fn held_to(options: &Options, block: f64) -> f64 {
 }
 
 fn read_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
-    (limits.read_iops, limits.read_bps)
+    (limits.read_iops.or(limits.total_iops), limits.read_bps.or(limits.total_bps))
 }
 
 fn write_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
-    (limits.write_iops, limits.write_bps)
+    (limits.write_iops.or(limits.total_iops), limits.write_bps.or(limits.total_bps))
 }
 
 /// Bytes of all jobs' regions, one pass over each.

@@ -86,6 +86,11 @@ pub(crate) static EXPERIMENT: Table = Table {
             Shape::Integer,
             "Seed of the order of the cells and of all random offsets and data; drawn from the clock if 0 or not said",
         ),
+        key(
+            "targets",
+            Shape::MapOf(&Shape::Either(&[Shape::Choice(&["local"]), Shape::Map(&TARGET)])),
+            "Machines the trials run on; this one if not said. Every stack is built on every target that has its volumes",
+        ),
         needed("volumes", Shape::MapOf(&Shape::Map(&VOLUME)), "Where data may live"),
         needed(
             "stacks",
@@ -126,7 +131,8 @@ pub(crate) static EXPERIMENT: Table = Table {
         ("include", "write `only:`"),
         ("metrics", "write `derive:`"),
         ("price", "a price stands with its volume: `volumes: { vol: { price: 8/month } }`"),
-        ("targets", "experiments run on this machine for now"),
+        ("target", "write `targets: { NAME: { ssh: user@host } }`"),
+        ("hosts", "write `targets: { NAME: { ssh: user@host } }`"),
     ],
 };
 
@@ -149,6 +155,68 @@ pub(crate) static PARAMETER: Table = Table {
     ],
 };
 
+/// A machine trials run on.
+pub(crate) static TARGET: Table = Table {
+    what: "a target",
+    keys: &[
+        key("ssh", Shape::Text, "host, user@host, or a name of ~/.ssh/config; sshd is all it needs"),
+        key("guest", Shape::Text, "Name of a lab guest, brought up for the run (`diskproof lab`)"),
+        key(
+            "disks",
+            Shape::MapOf(&Shape::Map(&LAB_DISK)),
+            "Disks that the lab guest gets for the run; volumes name them: `vol: { disks: [NAME] }`",
+        ),
+    ],
+    instead: &[
+        ("host", "write `ssh: user@host`"),
+        ("lab", "write `guest: NAME`"),
+        ("user", "write `ssh: user@host`"),
+        ("port", "a port belongs into ~/.ssh/config"),
+        ("volumes", "volumes stand at the top of the file"),
+    ],
+};
+
+/// A disk of a lab guest.
+pub(crate) static LAB_DISK: Table = Table {
+    what: "a lab's disk",
+    keys: &[
+        needed("size", Shape::Size, "Size of the disk"),
+        key("iops", Shape::Integer, "Reads per second and writes per second, each limited to this"),
+        key("read_iops", Shape::Integer, "Reads per second"),
+        key("write_iops", Shape::Integer, "Writes per second"),
+        key("total_iops", Shape::Integer, "Reads and writes per second, together"),
+        key("bps", Shape::Size, "Bytes per second read and written, each limited to this"),
+        key("read_bps", Shape::Size, "Bytes read per second"),
+        key("write_bps", Shape::Size, "Bytes written per second"),
+        key("total_bps", Shape::Size, "Bytes read and written per second, together"),
+        key("burst", Shape::Map(&BURST), "More than `iops`, until its credit is used up"),
+        key("bus", Shape::Choice(BUSES), "How the guest sees it; virtio-blk if not said"),
+        key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens what backs it; none if not said"),
+    ],
+    instead: &[
+        ("bw", "write `bps`"),
+        ("bandwidth", "write `bps`"),
+        ("throughput", "write `bps`"),
+        ("driver", "write `bus`"),
+        ("emulate", "a lab's disk is emulated: write `size`, `iops`... directly"),
+    ],
+};
+
+/// A burst.
+pub(crate) static BURST: Table = Table {
+    what: "a burst",
+    keys: &[
+        needed("iops", Shape::Integer, "I/Os per second while the credit lasts"),
+        needed("seconds", Shape::Integer, "How long a full credit lasts at that rate"),
+    ],
+    instead: &[],
+};
+
+/// How a guest sees a disk.
+pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi"];
+/// How QEMU opens what backs a disk.
+pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync", "unsafe"];
+
 /// Types of parameters.
 pub(crate) static PARAMETER_TYPES: &[&str] =
     &["text", "int", "number", "size", "duration", "percent", "list"];
@@ -163,8 +231,9 @@ pub(crate) static VOLUME: Table = Table {
         key(
             "disks",
             Shape::Texts,
-            "Real disks, by their name in /dev/disk/by-id, claimed beforehand. Their content is lost",
+            "Real disks, by their name in /dev/disk/by-id, claimed beforehand, or disks of a lab guest. Their content is lost",
         ),
+        key("target", Shape::Text, "The only target that has it; if not said, every target has one"),
         key("price", Shape::Text, "What each of them costs: 8/month, 0.011/hour; also /day and /year"),
     ],
     instead: &[

@@ -11,12 +11,13 @@ use crate::tree::{Key, Node};
 use crate::vocabulary::{EMULATE, VOLUME};
 use crate::{price, value};
 use record::quantity::Bytes;
+use record::target::{LabDisk, Target, TargetKind};
 use record::volume::{Limits, Volume, VolumeKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Smallest emulated volume: less cannot hold any file system worth measuring.
-const SMALLEST: u64 = 16 << 20;
+pub(crate) const SMALLEST: u64 = 16 << 20;
 
 /// One entry of `volumes`.
 pub(crate) struct Entry {
@@ -25,11 +26,14 @@ pub(crate) struct Entry {
     pub(crate) volumes: Vec<Volume>,
     /// Money per hour of each of them.
     pub(crate) price: Option<Number>,
+    /// The only target that has them; `None`: every target has its own.
+    pub(crate) target: Option<String>,
 }
 
 /// Reads `volumes`.
 pub(crate) fn read(
     node: &Node,
+    targets: &[Target],
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
@@ -44,13 +48,13 @@ pub(crate) fn read(
     }
     let mut found = Vec::new();
     let mut total = 0_usize;
-    let mut disks = BTreeMap::new();
+    let mut disks = Disks { targets, seen: BTreeMap::new() };
     for (key, node) in entries {
         if problems.full() {
             break;
         }
         // One that is wrong stays known by its name, so that stacks on it are not wrong as well.
-        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), price: None };
+        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), price: None, target: None };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
         if total > MAX_VOLUMES {
@@ -66,7 +70,7 @@ fn entry(
     key: &Key,
     node: &Node,
     base_dir: &Path,
-    disks: &mut BTreeMap<String, Span>,
+    disks: &mut Disks<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Entry> {
@@ -92,15 +96,19 @@ fn entry(
         });
     }
     let price = fields.get("price").and_then(|node| price::read(node, scope, problems));
+    let mut target = match fields.get("target") {
+        Some(node) => Some(known(node, disks.targets, scope, problems)?),
+        None => None,
+    };
     let inner = fields.get(kind)?;
     let volumes = match *kind {
         "emulate" => emulated(&name, inner, fields.get("count"), scope, problems)?,
         "directory" => {
             vec![Volume { kind: directory(inner, base_dir, scope, problems)?, name: name.clone() }]
         }
-        _ => real(&name, inner, disks, scope, problems)?,
+        _ => real(&name, inner, &mut target, disks, scope, problems)?,
     };
-    Some(Entry { name, volumes, price })
+    Some(Entry { name, volumes, price, target })
 }
 
 fn emulated(
@@ -126,7 +134,8 @@ fn emulated(
     Some((0..count).map(|i| Volume { name: format!("{name}[{i}]"), kind: kind.clone() }).collect())
 }
 
-fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Limits> {
+/// Reads the limits of a volume, each direction by itself.
+pub(crate) fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Limits> {
     let mut limits = Limits::default();
     let mut sound = true;
     let mut read = |both: &str, one: &str, as_size: bool| -> Option<u64> {
@@ -175,39 +184,88 @@ fn directory(
     Some(VolumeKind::Directory { path })
 }
 
+/// What disks may be named, and which were.
+struct Disks<'t> {
+    targets: &'t [Target],
+    seen: BTreeMap<(Option<String>, String), Span>,
+}
+
+/// The name of a target that there is.
+fn known(
+    node: &Node,
+    targets: &[Target],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    let name = value::text(node, "the name of a target", scope, problems)?;
+    if targets.iter().any(|target| target.name == name) {
+        return Some(name);
+    }
+    let diagnostic = problems.add(node.span, format!("there is no target `{}`", printable(&name, 60)));
+    diagnostic.suggest(&name, targets.iter().map(|target| target.name.as_str()));
+    if targets.is_empty() {
+        diagnostic.help("declare it: `targets: { NAME: { ssh: user@host } }`");
+    }
+    None
+}
+
+/// Claimed disks, or disks of a lab guest. A guest's disks are nowhere else, so `target` becomes that guest.
 fn real(
     name: &str,
     node: &Node,
-    disks: &mut BTreeMap<String, Span>,
+    target: &mut Option<String>,
+    disks: &mut Disks<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Volume>> {
-    const EXPECTED: &str = "a list of disks by their names in /dev/disk/by-id";
-    let mut volumes: Vec<Volume> = Vec::new();
+    const EXPECTED: &str =
+        "a list of disks by their names in /dev/disk/by-id, or by their names in a lab guest's `disks`";
+    let mut kinds: Vec<VolumeKind> = Vec::new();
     for item in list(node) {
         // A parameter of type list may stand for several disks.
-        for id in value::texts(item, EXPECTED, &[], scope, problems)? {
-            let id = disk(&id, item.span, disks, problems)?;
-            volumes
-                .push(Volume { name: format!("{name}[{}]", volumes.len()), kind: VolumeKind::Disk { id } });
+        for typed in value::texts(item, EXPECTED, &[], scope, problems)? {
+            let kind = match of_lab(&typed, target.as_deref(), disks.targets) {
+                Some((guest, disk)) => {
+                    let other = target.replace(guest.clone()).filter(|other| *other != guest);
+                    if other.is_some() || kinds.iter().any(|kind| matches!(kind, VolumeKind::Disk { .. })) {
+                        let message = format!("`{typed}` is a disk of lab guest `{guest}`, others of `{name}` are elsewhere");
+                        problems.add(item.span, message).help("one volume entry for each target");
+                        return None;
+                    }
+                    VolumeKind::Guest { id: disk.id(), size_bytes: disk.size_bytes, limits: disk.limits }
+                }
+                None => VolumeKind::Disk { id: id(&typed, item.span, problems)? },
+            };
+            let shown = printable(&typed, 80);
+            if disks.seen.insert((target.clone(), typed), item.span).is_some() {
+                problems
+                    .add(item.span, format!("disk `{shown}` is named twice"))
+                    .help("every disk can serve once");
+                return None;
+            }
+            kinds.push(kind);
         }
     }
-    if volumes.is_empty() {
+    if kinds.is_empty() {
         problems.add(node.span, "the list of disks is empty").expected(EXPECTED);
         return None;
     }
-    Some(volumes)
+    let volume = |(i, kind)| Volume { name: format!("{name}[{i}]"), kind };
+    Some(kinds.into_iter().enumerate().map(volume).collect())
+}
+
+/// The lab guest's disk of this name; on the given target, or else on the only one that has such a disk.
+fn of_lab<'t>(name: &str, on: Option<&str>, targets: &'t [Target]) -> Option<(String, &'t LabDisk)> {
+    let mut found = targets.iter().filter(|target| on.is_none_or(|on| on == target.name)).filter_map(|target| {
+        let TargetKind::Guest { disks, .. } = &target.kind else { return None };
+        Some((target.name.clone(), disks.iter().find(|disk| disk.name == name)?))
+    });
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Checks a disk's id.
-fn disk(
-    typed: &str,
-    span: Span,
-    disks: &mut BTreeMap<String, Span>,
-    problems: &mut Problems<'_>,
-) -> Option<String> {
+fn id(typed: &str, span: Span, problems: &mut Problems<'_>) -> Option<String> {
     let id = typed.strip_prefix("/dev/disk/by-id/").unwrap_or(typed).to_owned();
-    let shown = printable(&id, 80);
     if id.is_empty()
         || id.contains(['/', '\0'])
         || id == "."
@@ -215,13 +273,9 @@ fn disk(
         || id.chars().any(char::is_control)
     {
         problems
-            .add(span, format!("`{shown}` is no disk's id"))
+            .add(span, format!("`{}` is no disk's id", printable(&id, 80)))
             .expected("the name of a link in /dev/disk/by-id")
             .help("names like /dev/sda move between boots; `diskproof devices` lists every disk with its id");
-        return None;
-    }
-    if disks.insert(id.clone(), span).is_some() {
-        problems.add(span, format!("disk `{shown}` is named twice")).help("every disk can serve once");
         return None;
     }
     Some(id)

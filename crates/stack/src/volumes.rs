@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::throttle::{self, Throttle};
 use crate::{mounts, names};
 use device::{ClaimBook, Claimed, LentDir};
+use record::target::LOCAL;
 use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
 use rustix::fs::Access;
 use std::path::Path;
@@ -180,7 +181,7 @@ impl Maker<'_> {
     fn provide(&mut self, index: usize, volume: &Volume) -> Result<Provided, Failed> {
         match &volume.kind {
             VolumeKind::Emulate { size_bytes, .. } => self.emulate(index, &volume.name, *size_bytes),
-            VolumeKind::Disk { id } => self.disk(&volume.name, id),
+            VolumeKind::Disk { id } | VolumeKind::Guest { id, .. } => self.disk(&volume.name, id),
             VolumeKind::Directory { path } => self.lend(index, &volume.name, path),
         }
     }
@@ -209,6 +210,7 @@ impl Maker<'_> {
             .map_err(Failed::at(format!("take {}", node.display())))?;
         let facts = VolumeFacts {
             name: name.to_owned(),
+            target: LOCAL.to_owned(),
             device: Some(node.clone()),
             size_bytes: claimed.size_bytes(),
             identity: None,
@@ -243,6 +245,7 @@ impl Maker<'_> {
             .map_err(at())?;
         let facts = VolumeFacts {
             name: name.to_owned(),
+            target: LOCAL.to_owned(),
             device: Some(claimed.path().to_owned()),
             size_bytes: claimed.size_bytes(),
             identity: claimed.identity(),
@@ -278,6 +281,7 @@ impl Maker<'_> {
             .map_err(Failed::at(step))?;
         let facts = VolumeFacts {
             name: name.to_owned(),
+            target: LOCAL.to_owned(),
             device: None,
             size_bytes: lent.free_bytes(),
             identity: None,

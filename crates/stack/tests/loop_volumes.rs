@@ -67,7 +67,7 @@ fn loop_facts_tell_what_was_made() {
     let (state_dir, hooks) = (bench.state_dir(), Hook::random());
     let machine = bench.machine(&state_dir, &hooks);
     let mut journal = Journal::open(&machine, &bench.run).unwrap();
-    let limits = Limits { read_iops: Some(80), write_iops: Some(70), read_bps: None, write_bps: None };
+    let limits = Limits { read_iops: Some(80), write_iops: Some(70), ..Limits::default() };
     let asked = emulated(2, 4, limits);
     let cancel = AtomicBool::new(false);
     let mut shares = Vec::new();

@@ -22,6 +22,7 @@ fn place() -> (TempDir, PathBuf) {
 fn volume(name: &str) -> VolumeFacts {
     VolumeFacts {
         name: name.to_owned(),
+        target: "local".to_owned(),
         device: Some("/dev/loop9".into()),
         size_bytes: 1 << 30,
         identity: None,

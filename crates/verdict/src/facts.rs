@@ -142,7 +142,7 @@ impl<'a> Facts<'a> {
 
     /// Whether all devices under the ground are ours alone: emulated volumes or claimed disks, no lent directory.
     pub(crate) fn is_exclusive(&self) -> bool {
-        let ours = |v: &Volume| matches!(v.kind, VolumeKind::Emulate { .. } | VolumeKind::Disk { .. });
+        let ours = |v: &Volume| !matches!(v.kind, VolumeKind::Directory { .. });
         let stack = &self.cell.stack;
         !stack.volumes.is_empty() && stack.all_volumes().all(ours)
     }

@@ -155,6 +155,7 @@ fn plan(truth: &Truth) -> Plan {
         seed: 0,
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
+        targets: Vec::new(),
     }
 }
 

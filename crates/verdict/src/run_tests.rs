@@ -49,6 +49,7 @@ pub(crate) fn run_with(cells: &[(Cell, Vec<TrialRecord>)], change: impl FnOnce(&
         seed: 1,
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
+        targets: Vec::new(),
     };
     change(&mut plan);
     // The order of records is nobody's promise.

@@ -9,11 +9,13 @@ use crate::output;
 use crate::settings::Settings;
 use record::plan::{Plan, Prices};
 use record::quantity::{Bytes, Seconds};
-use record::volume::{Volume, VolumeKind};
+use record::target::TargetKind;
+use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{
     Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
 };
 use report::{PlanCell, PlanView, money};
+use run::controller::{targets_of, volumes_of};
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -43,12 +45,15 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: volumes(&run::controller::volumes_of(plan), &plan.prices),
+        volumes: all_volumes(plan),
         cells: plan
             .cells
             .iter()
             .map(|cell| PlanCell {
-                stack: cell.stack.name.clone(),
+                stack: match cell.target.as_str() {
+                    target if targets_of(plan).len() > 1 => format!("{} on {target}", cell.stack.name),
+                    _ => cell.stack.name.clone(),
+                },
                 workload: cell.workload.name.clone(),
                 asks: asks(&cell.workload),
             })
@@ -57,6 +62,22 @@ fn view(plan: &Plan) -> PlanView {
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
+}
+
+/// What all targets have, each sentence with its target where there are several.
+fn all_volumes(plan: &Plan) -> Vec<String> {
+    let targets = targets_of(plan);
+    let of = |target: &&str| {
+        let place = match plan.targets.iter().find(|t| t.name == **target).map(|t| &t.kind) {
+            None if targets.len() == 1 => String::new(),
+            None | Some(TargetKind::Local) => format!("{target} (this machine): "),
+            Some(TargetKind::Ssh { destination }) => format!("{target} (by ssh {destination}): "),
+            Some(TargetKind::Guest { lab, .. }) => format!("{target} (lab guest {lab}): "),
+        };
+        let sentences = volumes(&volumes_of(plan, target), &plan.prices);
+        sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
+    };
+    targets.iter().flat_map(of).collect()
 }
 
 /// As the experiment file counts them.
@@ -85,19 +106,27 @@ fn volumes(all: &[Volume], prices: &Prices) -> Vec<String> {
 fn describe(kind: &VolumeKind) -> String {
     match kind {
         VolumeKind::Emulate { size_bytes, limits } => {
-            let all = [
-                limits.read_iops.map(|n| format!("{n} read IOPS")),
-                limits.write_iops.map(|n| format!("{n} write IOPS")),
-                limits.read_bps.map(|n| format!("{}/s read", Bytes(n))),
-                limits.write_bps.map(|n| format!("{}/s write", Bytes(n))),
-            ];
-            let limits: Vec<String> = all.into_iter().flatten().collect();
-            let limits = if limits.is_empty() { "unlimited".to_owned() } else { limits.join(", ") };
-            format!("emulated, {}, {limits}", Bytes(*size_bytes))
+            format!("emulated, {}, {}", Bytes(*size_bytes), describe_limits(limits))
+        }
+        VolumeKind::Guest { id, size_bytes, limits } => {
+            format!("emulated disk {id}, {}, {}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
         VolumeKind::Directory { path } => format!("lent directory {}", path.display()),
     }
+}
+
+fn describe_limits(limits: &Limits) -> String {
+    let all = [
+        limits.total_iops.map(|n| format!("{n} IOPS")),
+        limits.read_iops.map(|n| format!("{n} read IOPS")),
+        limits.write_iops.map(|n| format!("{n} write IOPS")),
+        limits.total_bps.map(|n| format!("{}/s", Bytes(n))),
+        limits.read_bps.map(|n| format!("{}/s read", Bytes(n))),
+        limits.write_bps.map(|n| format!("{}/s write", Bytes(n))),
+    ];
+    let limits: Vec<String> = all.into_iter().flatten().collect();
+    if limits.is_empty() { "unlimited".to_owned() } else { limits.join(", ") }
 }
 
 /// What a workload asks, in a few words; what is unusual is said.

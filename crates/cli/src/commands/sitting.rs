@@ -3,20 +3,17 @@
 use super::judged;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::privilege;
 use crate::progress::Teller;
+use crate::reach;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use crate::signals::Wish;
-use crate::tools;
-use host::LocalRunner;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::RunId;
 use record::plan::Plan;
 use run::Earlier;
-use run::controller::{How, RunError, SinkError, execute};
-use std::ffi::OsString;
+use run::controller::{How, NodeAt, RunError, SinkError, execute};
 use store::Store;
 
 /// What a sitting is to do.
@@ -56,15 +53,12 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
 /// As of [`sit`].
 pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
     let settings = sitting.settings;
-    let forecast = spec::forecast(sitting.plan);
-    tools::check(&forecast.needs_tools)?;
-    let what = forecast.needs_root.then(|| format!("experiment `{}`", sitting.plan.experiment));
-    let node_argv = privilege::node_argv(settings, &LocalRunner, what.as_deref())?;
+    let nodes = reach::nodes(sitting.plan, settings)?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
     let mut keeper = Keeper { store: &store, sitting, is_ours: false, environment: None };
-    let outcome = carry_out(sitting, node_argv, &wish, &mut keeper);
+    let outcome = carry_out(sitting, nodes, &wish, &mut keeper);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
@@ -90,7 +84,7 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
 
 fn carry_out(
     sitting: &Sitting<'_>,
-    node_argv: Vec<OsString>,
+    nodes: Vec<NodeAt>,
     wish: &Wish,
     keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {
@@ -99,7 +93,7 @@ fn carry_out(
     if let Err(error) = wish.answer_with(teller.speaker()) {
         teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
     }
-    let how = How { run: sitting.run.clone(), node_argv, earlier };
+    let how = How { run: sitting.run.clone(), nodes, earlier };
     let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))

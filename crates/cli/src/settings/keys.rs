@@ -58,8 +58,17 @@ pub(crate) const SUDO: Key = Key {
     default: "auto",
 };
 
+/// How other machines are reached.
+pub(crate) const SSH_CONFIG: Key = Key {
+    name: "ssh_config",
+    variable: "DISKPROOF_SSH_CONFIG",
+    flag: "--ssh-config",
+    help: "what ssh reads instead of ~/.ssh/config (its -F)",
+    default: "none: ssh's own files",
+};
+
 /// All of them, in the order they are shown.
-pub(crate) const KEYS: [Key; 5] = [STORE, STATE, COLOR, PROGRESS, SUDO];
+pub(crate) const KEYS: [Key; 6] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG];
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -103,6 +112,16 @@ impl FromText for PathBuf {
 
     fn to_text(&self) -> String {
         self.display().to_string()
+    }
+}
+
+impl FromText for Option<PathBuf> {
+    fn from_text(text: &str) -> Result<Self, String> {
+        if text == "none" { Ok(None) } else { PathBuf::from_text(text).map(Some) }
+    }
+
+    fn to_text(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_owned(), PathBuf::to_text)
     }
 }
 

@@ -101,6 +101,7 @@ fn lowest(a: &Limits, b: &Limits) -> Limits {
         write_iops: min(a.write_iops, b.write_iops),
         read_bps: min(a.read_bps, b.read_bps),
         write_bps: min(a.write_bps, b.write_bps),
+        ..Limits::default()
     }
 }
 
@@ -198,7 +199,7 @@ mod tests {
             "7:3 rbps=4096 wbps=max riops=100 wiops=60 new=5\n254:0 rbps=max wbps=max riops=max wiops=max\n",
         );
         let limits =
-            Limits { read_iops: Some(80), write_iops: Some(60), read_bps: Some(4096), write_bps: None };
+            Limits { read_iops: Some(80), write_iops: Some(60), read_bps: Some(4096), ..Limits::default() };
         assert_eq!(read(&roots), Some(BTreeMap::from([("7:3".to_owned(), limits)])));
     }
 

@@ -61,6 +61,7 @@ fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
         seed: 7,
         prices: Prices::default(),
         derived: Vec::new(),
+        targets: Vec::new(),
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn plan(cells: u32, rounds: u32) -> Plan {
         seed: u64::MAX,
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
+        targets: Vec::new(),
     }
 }
 

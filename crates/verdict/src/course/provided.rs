@@ -13,12 +13,14 @@ pub(super) fn iops(cell: &Cell) -> Option<f64> {
     }
     let Ask::Options(options) = &cell.workload.ask else { return None };
     let limit: fn(&Limits) -> Option<u64> = match options.rw {
-        Rw::Read | Rw::Randread => |l| l.read_iops,
-        Rw::Write | Rw::Randwrite => |l| l.write_iops,
+        Rw::Read | Rw::Randread => |l| l.read_iops.or(l.total_iops),
+        Rw::Write | Rw::Randwrite => |l| l.write_iops.or(l.total_iops),
         _ => return None,
     };
     let of = |kind: &VolumeKind| match kind {
-        VolumeKind::Emulate { limits, .. } => limit(limits).map(crate::span::float),
+        VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } => {
+            limit(limits).map(crate::span::float)
+        }
         VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
     };
     let rates: Option<Vec<f64>> = cell.stack.volumes.iter().map(|v| of(&v.kind)).collect();

@@ -34,7 +34,9 @@ impl<'a> Measured<'a> {
     pub(crate) fn of(planned: &Cell, input: &Input<'a>, cells: &'a [CellView]) -> Option<Self> {
         let volumes = &planned.stack.volumes;
         let limited =
-            |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited());
+            |kind: &VolumeKind| {
+                matches!(kind, VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } if !limits.is_unlimited())
+            };
         let disk = |kind: &VolumeKind| matches!(kind, VolumeKind::Disk { .. });
         if !volumes.iter().all(|v| limited(&v.kind) || disk(&v.kind)) {
             return None;

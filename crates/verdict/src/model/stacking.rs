@@ -78,7 +78,7 @@ fn of_btrfs(data: BtrfsProfile, volumes: &[Volume], load: &Load) -> Option<Stack
 /// Whether all volumes have the same size, so that every block group is striped over all of them.
 fn alike(volumes: &[Volume]) -> bool {
     let size = |v: &Volume| match v.kind {
-        VolumeKind::Emulate { size_bytes, .. } => Some(size_bytes),
+        VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => Some(size_bytes),
         VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
     };
     let Some(first) = volumes.first() else { return false };

@@ -266,6 +266,7 @@ fn run(cells: &[(Cell, Vec<TrialRecord>)]) -> RunView {
         seed: 1,
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
+        targets: Vec::new(),
     };
     let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).collect();
     judge(&Input {

@@ -60,6 +60,7 @@ fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
         seed: 1,
         prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },
         derived: Vec::new(),
+        targets: Vec::new(),
     }
 }
 

@@ -121,6 +121,7 @@ fn a_throttle_that_was_met_is_the_limit() {
     t.emulated(1);
     t.volumes = vec![VolumeFacts {
         name: "vol[0]".to_owned(),
+        target: "local".to_owned(),
         device: Some("/dev/loop0".into()),
         size_bytes: GIB,
         identity: None,

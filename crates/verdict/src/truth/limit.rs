@@ -50,6 +50,7 @@ fn limited(t: &mut Truth, iops: f64) {
     });
     t.volumes = vec![VolumeFacts {
         name: "vol[0]".to_owned(),
+        target: "local".to_owned(),
         device: Some("/dev/loop0".into()),
         size_bytes: GIB,
         identity: None,

@@ -48,6 +48,7 @@ fn plan() -> Plan {
         seed: 0,
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
+        targets: Vec::new(),
     }
 }
 

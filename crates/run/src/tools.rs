@@ -1,6 +1,5 @@
 //! Whether the programs that a plan needs are on this machine: said before anything is built, all at once.
 
-use crate::exit::Failure;
 use host::Tool;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -22,8 +21,8 @@ fn join(words: &BTreeSet<&'static str>) -> String {
 ///
 /// # Errors
 /// Some are not there.
-pub(crate) fn check(needed: &[String]) -> Result<(), Failure> {
-    check_with(needed, |tool| host::resolve(tool).is_ok()).map_err(Failure::machine)
+pub(crate) fn check(needed: &[String]) -> Result<(), Missing> {
+    check_with(needed, |tool| host::resolve(tool).is_ok())
 }
 
 fn check_with(needed: &[String], is_there: impl Fn(Tool) -> bool) -> Result<(), Missing> {

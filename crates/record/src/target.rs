@@ -1,0 +1,106 @@
+//! Targets: the machines trials run on.
+
+use crate::volume::Limits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name of the machine that the controller itself is on, where an experiment names none.
+pub const LOCAL: &str = "local";
+
+/// A machine trials run on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Its name in the experiment file.
+    pub name: String,
+    /// How it is reached.
+    pub kind: TargetKind,
+}
+
+/// How a target is reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// The machine that the controller is on.
+    Local,
+    /// Another one, by OpenSSH's own `ssh`.
+    Ssh {
+        /// What `ssh` is given: `host`, `user@host`, or a name of its configuration.
+        destination: String,
+    },
+    /// A guest of diskproof's own lab, with disks made for this experiment.
+    Guest {
+        /// Name of the lab.
+        lab: String,
+        /// Disks that it gets.
+        disks: Vec<LabDisk>,
+    },
+}
+
+/// A disk of a lab guest, emulated by QEMU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabDisk {
+    /// Its name, and its serial number in the guest.
+    pub name: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// What limits it at any time.
+    pub limits: Limits,
+    /// What it gives beyond these limits for a while.
+    pub burst: Option<Burst>,
+    /// How the guest sees it.
+    pub bus: Bus,
+    /// How QEMU opens what backs it.
+    pub cache: DiskCache,
+}
+
+impl LabDisk {
+    /// Longest name: virtio-blk cuts serial numbers off after 20 characters.
+    pub const MAX_NAME: usize = 20;
+
+    /// Its name in the guest's `/dev/disk/by-id`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self.bus {
+            Bus::VirtioBlk => format!("virtio-{}", self.name),
+            Bus::VirtioScsi => format!("scsi-0QEMU_QEMU_HARDDISK_{}", self.name),
+        }
+    }
+}
+
+/// A burst: more than the limit, until its credit is used up. The credit fills up again at the rate of the limit
+/// (a leaky bucket, as QEMU's throttle keeps it).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Burst {
+    /// I/Os per second while the credit lasts.
+    pub iops: u64,
+    /// How long it lasts at that rate, from full.
+    pub seconds: u64,
+}
+
+/// How a guest sees a disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bus {
+    /// A virtio block device.
+    #[default]
+    VirtioBlk,
+    /// A SCSI disk behind a virtio adapter.
+    VirtioScsi,
+}
+
+/// How QEMU opens what backs a disk, in its own words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DiskCache {
+    /// Past the host's page cache.
+    #[default]
+    None,
+    /// Through the host's page cache; a flush of the guest is one on the host.
+    Writeback,
+    /// Through the host's page cache, every write flushed.
+    Writethrough,
+    /// Past the host's page cache, every write flushed.
+    Directsync,
+    /// Through the host's page cache; flushes of the guest are ignored. Data is lost with the host's power.
+    Unsafe,
+}

@@ -1,0 +1,221 @@
+//! Targets: the machines trials run on, and the disks of lab guests.
+
+use crate::diagnostic::printable;
+use crate::fields::{Fields, named};
+use crate::limits::{MAX_TARGETS, MAX_VOLUMES};
+use crate::problems::Problems;
+use crate::scope::Scope;
+use crate::source::Span;
+use crate::tree::{Key, Node, Value};
+use crate::value;
+use crate::vocabulary::{BURST, BUSES, DISK_CACHES, LAB_DISK, TARGET};
+use crate::volume;
+use record::quantity::Bytes;
+use record::volume::Limits;
+use record::target::{Burst, Bus, DiskCache, LOCAL, LabDisk, Target, TargetKind};
+use std::collections::BTreeSet;
+
+const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";
+
+/// Reads `targets`; none is this machine.
+pub(crate) fn read(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Vec<Target> {
+    let Some(node) = node else { return Vec::new() };
+    let Some(entries) = named(node, EXPECTED, problems) else { return Vec::new() };
+    if entries.is_empty() {
+        problems
+            .add(node.span, "there are no targets")
+            .expected(EXPECTED)
+            .help("leave `targets` out to measure on this machine");
+    }
+    if let Some((key, _)) = entries.get(MAX_TARGETS) {
+        problems.add(key.span, format!("{} targets; at most {MAX_TARGETS} are allowed", entries.len()));
+        return Vec::new();
+    }
+    let mut labs = BTreeSet::new();
+    let mut targets = Vec::new();
+    for (key, node) in entries {
+        let Some(target) = target(key, node, scope, problems) else { continue };
+        if let TargetKind::Guest { lab, .. } = &target.kind
+            && !labs.insert(lab.clone())
+        {
+            problems
+                .add(key.span, format!("lab `{}` is the guest of two targets", printable(lab, 40)))
+                .help("name the labs apart: each is a guest of its own");
+        }
+        targets.push(target);
+    }
+    targets
+}
+
+fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Target> {
+    crate::name::check_plain(key, "a target", problems)?;
+    let name = key.text.clone();
+    if let Value::Text(text) = &node.value
+        && text == LOCAL
+    {
+        return Some(Target { name, kind: TargetKind::Local });
+    }
+    if name == LOCAL {
+        problems
+            .add(key.span, "`local` is the name of this machine")
+            .expected("`local: local`, or another name");
+        return None;
+    }
+    let fields = Fields::open(node, &TARGET, problems)?;
+    let kind = match (fields.get("ssh"), fields.get("guest")) {
+        (Some(ssh), None) => {
+            if let Some(disks) = fields.key("disks") {
+                problems
+                    .add(disks.span, "`disks` are those of a lab guest; this target is reached by ssh")
+                    .help("name its disks in `volumes: { vol: { disks: [ID] } }`");
+                return None;
+            }
+            TargetKind::Ssh { destination: destination(ssh, scope, problems)? }
+        }
+        (None, Some(guest)) => TargetKind::Guest {
+            lab: lab(guest, scope, problems)?,
+            disks: disks(fields.get("disks"), scope, problems)?,
+        },
+        _ => {
+            problems
+                .add_missing(key.span, format!("target `{name}` does not say which machine it is"))
+                .expected("`local`, or exactly one of `ssh` and `guest`");
+            return None;
+        }
+    };
+    Some(Target { name, kind })
+}
+
+/// What ssh is given must not be taken for one of its options, nor for several words.
+fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    const EXPECTED: &str = "what `ssh` takes: host, user@host, or a name of ~/.ssh/config";
+    let text = value::text(node, EXPECTED, scope, problems)?;
+    if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        problems
+            .add(node.span, format!("`{}` is no destination", printable(&text, 60)))
+            .expected(EXPECTED)
+            .help("a port or key belongs into ~/.ssh/config");
+        return None;
+    }
+    Some(text)
+}
+
+fn lab(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    let text = value::text(node, "the name of a lab, e.g. `lab`", scope, problems)?;
+    let key = Key { span: node.span, text };
+    crate::name::check_plain(&key, "a lab", problems)?;
+    Some(key.text)
+}
+
+fn disks(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<LabDisk>> {
+    let Some(node) = node else { return Some(Vec::new()) };
+    let entries = named(node, "a map: NAME: { size: 1g, iops: 80 }", problems)?;
+    if let Some((key, _)) = entries.get(MAX_VOLUMES) {
+        problems.add(key.span, format!("more than {MAX_VOLUMES} disks"));
+        return None;
+    }
+    entries.iter().map(|(key, node)| disk(key, node, scope, problems)).collect()
+}
+
+fn disk(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<LabDisk> {
+    crate::name::check_plain(key, "a disk", problems)?;
+    if key.text.len() > LabDisk::MAX_NAME {
+        let most = LabDisk::MAX_NAME;
+        problems
+            .add(key.span, format!("`{}` is too long for the serial number of a disk", key.text))
+            .expected(format!("at most {most} characters"));
+        return None;
+    }
+    let fields = Fields::open(node, &LAB_DISK, problems)?;
+    let limits = limits(&fields, scope, problems);
+    let size = fields.get("size")?;
+    let size_bytes = value::size(size, scope, problems)?;
+    check_size(size.span, size_bytes, problems)?;
+    let limits = limits?;
+    let burst = match fields.get("burst") {
+        Some(node) => Some(burst(node, limits.total_iops.or(limits.read_iops), scope, problems)?),
+        None => None,
+    };
+    let bus = match fields.get("bus") {
+        Some(node) => bus(value::choice(node, BUSES, scope, problems)?),
+        None => Bus::default(),
+    };
+    let cache = match fields.get("cache") {
+        Some(node) => cache(value::choice(node, DISK_CACHES, scope, problems)?),
+        None => DiskCache::default(),
+    };
+    Some(LabDisk { name: key.text.clone(), size_bytes, limits, burst, bus, cache })
+}
+
+/// QEMU limits both directions together, or each by itself, but not both ways at once.
+fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Limits> {
+    let mut limits = volume::limits(fields, scope, problems)?;
+    let total_iops = fields.get("total_iops");
+    let total_bps = fields.get("total_bps");
+    for (total, unit) in [(total_iops, "iops"), (total_bps, "bps")] {
+        let each = [unit.to_owned(), format!("read_{unit}"), format!("write_{unit}")];
+        if let (Some(total), Some(other)) = (total, each.iter().find(|name| fields.get(name).is_some())) {
+            problems
+                .add(total.span, format!("`total_{unit}` and `{other}` contradict each other"))
+                .expected(format!("`total_{unit}` for both directions together, or a limit for each"));
+            return None;
+        }
+    }
+    if let Some(node) = total_iops {
+        limits.total_iops = Some(value::integer(node, 1..=100_000_000, scope, problems)?);
+    }
+    if let Some(node) = total_bps {
+        limits.total_bps = Some(value::size(node, scope, problems)?);
+    }
+    Some(limits)
+}
+
+fn bus(word: &str) -> Bus {
+    if word == "virtio-scsi" { Bus::VirtioScsi } else { Bus::VirtioBlk }
+}
+
+fn cache(word: &str) -> DiskCache {
+    match word {
+        "writeback" => DiskCache::Writeback,
+        "writethrough" => DiskCache::Writethrough,
+        "directsync" => DiskCache::Directsync,
+        "unsafe" => DiskCache::Unsafe,
+        _ => DiskCache::None,
+    }
+}
+
+fn check_size(span: Span, bytes: u64, problems: &mut Problems<'_>) -> Option<()> {
+    if bytes >= volume::SMALLEST && bytes % 4096 == 0 {
+        return Some(());
+    }
+    problems
+        .add(span, format!("a disk of {} cannot be emulated", Bytes(bytes)))
+        .expected(format!("at least {}, a multiple of 4 KiB", Bytes(volume::SMALLEST)));
+    None
+}
+
+fn burst(
+    node: &Node,
+    limit: Option<u64>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Burst> {
+    let fields = Fields::open(node, &BURST, problems)?;
+    let iops = value::integer(fields.get("iops")?, 1..=100_000_000, scope, problems)?;
+    let seconds = value::integer(fields.get("seconds")?, 1..=86_400, scope, problems)?;
+    match limit {
+        Some(limit) if limit < iops => Some(Burst { iops, seconds }),
+        Some(limit) => {
+            problems
+                .add(node.span, format!("a burst of {iops} IOPS on a disk of {limit}"))
+                .expected("a burst above the disk's own `iops`");
+            None
+        }
+        None => {
+            problems
+                .add(node.span, "a burst on a disk without a limit")
+                .help("give the disk its `iops` or `total_iops`, which the burst exceeds");
+            None
+        }
+    }
+}
