@@ -58,6 +58,9 @@ _diskproof() {
             diskproof,node)
                 cmd="diskproof__subcmd__node"
                 ;;
+            diskproof,on)
+                cmd="diskproof__subcmd__on"
+                ;;
             diskproof,plan)
                 cmd="diskproof__subcmd__plan"
                 ;;
@@ -86,7 +89,7 @@ _diskproof() {
 
     case "${cmd}" in
         diskproof)
-            opts="-q -h -V --config --store --state --color --sudo --progress --quiet --help --version quick calibrate new plan run resume show list export compare gate judge undo devices claim unclaim doctor completions node engine-native generate"
+            opts="-q -h -V --config --store --state --color --sudo --ssh-config --progress --quiet --help --version quick calibrate new plan run resume show list export compare gate judge undo on devices claim unclaim doctor completions node engine-native generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -137,6 +140,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -149,7 +167,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__calibrate)
-            opts="-q -h --iops --workload --seconds --rounds --size --rate-margin --latency-margin --run --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --iops --workload --seconds --rounds --size --rate-margin --latency-margin --run --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -232,6 +250,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -244,7 +277,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__claim)
-            opts="-q -h --yes-i-own --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --yes-i-own --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -299,6 +332,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -311,7 +359,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__compare)
-            opts="-q -h --of --stack --workload --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --of --stack --workload --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -374,6 +422,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -386,7 +449,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__completions)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help bash elvish fish powershell zsh"
+            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -435,6 +498,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -449,7 +527,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__devices)
-            opts="-q -h --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -498,6 +576,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -512,7 +605,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__doctor)
-            opts="-q -h --json --no-noise --no-ceiling --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --json --no-noise --no-ceiling --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -561,6 +654,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -575,7 +683,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__engine__subcmd__native)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -626,6 +734,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -638,7 +761,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__export)
-            opts="-o -q -h --json --csv --output --config --store --state --color --sudo --progress --quiet --help"
+            opts="-o -q -h --json --csv --output --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -719,6 +842,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -731,7 +869,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__gate)
-            opts="-q -h --baseline --margin --of --stack --workload --across-machines --undecided --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --baseline --margin --of --stack --workload --across-machines --undecided --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -806,6 +944,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -818,7 +971,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__generate)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -867,6 +1020,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -881,7 +1049,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__judge)
-            opts="-q -h --all --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --all --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -930,6 +1098,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -944,7 +1127,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__list)
-            opts="-q -h --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -995,6 +1178,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1007,7 +1205,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__new)
-            opts="-q -h --kind --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --kind --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1062,6 +1260,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1074,7 +1287,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__node)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1125,6 +1338,99 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        diskproof__subcmd__on)
+            opts="-q -h --root --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --store)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sudo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1137,7 +1443,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__plan)
-            opts="-q -h --set --seed --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --set --seed --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1196,6 +1502,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1208,7 +1529,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__quick)
-            opts="-q -h --seconds --rounds --size --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --seconds --rounds --size --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1271,6 +1592,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1283,7 +1619,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__resume)
-            opts="-q -h --rounds --time --written --cost --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --rounds --time --written --cost --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1350,6 +1686,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1362,7 +1713,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__run)
-            opts="-q -h --set --seed --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --set --seed --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1421,6 +1772,21 @@ _diskproof() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1433,7 +1799,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__show)
-            opts="-q -h --json --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1482,6 +1848,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -1496,7 +1877,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__unclaim)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1545,6 +1926,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)
@@ -1559,7 +1955,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__undo)
-            opts="-q -h --config --store --state --color --sudo --progress --quiet --help"
+            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1608,6 +2004,21 @@ _diskproof() {
                     ;;
                 --sudo)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-config)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --progress)

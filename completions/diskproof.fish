@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_diskproof_global_optspecs
-    string join \n config= store= state= color= sudo= progress= q/quiet h/help V/version
+    string join \n config= store= state= color= sudo= ssh-config= progress= q/quiet h/help V/version
 end
 
 function __fish_diskproof_needs_command
@@ -29,6 +29,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -l store -d 'The datab
 complete -c diskproof -n "__fish_diskproof_needs_command" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_needs_command" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_needs_command" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_needs_command" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_needs_command" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_needs_command" -s h -l help -d 'Print help'
@@ -46,6 +47,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Se
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Is a run worse than its baseline? For CI: exit code 1 on a regression, 0 on none, 5 if nobody can tell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs anew with this judge, and tell what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any verb on another machine, on which nothing but sshd is needed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: free or not, and why'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and may be overwritten'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Take a claim back'
@@ -62,6 +64,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l store -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s q -l quiet -d 'The same as --progress none'
@@ -83,6 +86,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l store 
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l json -d 'Print the judgement as one JSON document, format diskproof.agreement/1.0 (docs/calibrate.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s q -l quiet -d 'The same as --progress none'
@@ -95,6 +99,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l store -d 'Th
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -105,6 +110,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
@@ -116,6 +122,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'Th
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
@@ -129,6 +136,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l store -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
@@ -138,6 +146,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l store -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'One JSON document, as of `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
@@ -147,6 +156,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l store -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
@@ -157,6 +167,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.2 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
@@ -170,6 +181,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l store -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s q -l quiet -d 'The same as --progress none'
@@ -186,6 +198,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l store -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l across-machines -d 'Compare runs of different machines, too'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
@@ -196,6 +209,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l store -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'All runs that are kept'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s q -l quiet -d 'The same as --progress none'
@@ -205,14 +219,26 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l store -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l root -d 'As root there, by sudo'
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s q -l quiet -d 'The same as --progress none'
@@ -223,6 +249,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l store -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s h -l help -d 'Print help'
@@ -231,6 +258,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l store -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s h -l help -d 'Print help'
@@ -239,6 +267,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l store -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-noise -d 'Leave out the two-second measurement of the machine\'s noise'
@@ -250,6 +279,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l stor
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s h -l help -d 'Print help'
@@ -258,6 +288,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l store -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s h -l help -d 'Print help'
@@ -266,6 +297,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l st
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s h -l help -d 'Print help'
@@ -274,6 +306,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l store -
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s h -l help -d 'Print help'

@@ -21,7 +21,10 @@ mkfs.xfs xfsprogs
 mkfs.btrfs btrfs-progs"
 test_needs="lvm lvm2
 unshare util-linux
-mkswap util-linux"
+mkswap util-linux
+strip binutils
+ssh openssh-client
+/usr/sbin/sshd openssh-server"
 
 # Packages of the given needs that are not there, each once.
 missing() {

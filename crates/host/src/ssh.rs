@@ -260,7 +260,10 @@ mod tests {
         let ssh = Ssh::to("nas", None);
         let first = ssh.install(&far, &own).unwrap();
         let digest = hex(&Sha256::digest(b"#!/bin/sh\n"));
-        assert_eq!(Path::new(&first.path), home.path().join(".cache/diskproof").join(digest).join("diskproof"));
+        assert_eq!(
+            Path::new(&first.path),
+            home.path().join(".cache/diskproof").join(digest).join("diskproof")
+        );
         assert_eq!(std::fs::read(&first.path).unwrap(), b"#!/bin/sh\n");
         assert_eq!(ssh.install(&far, &own).unwrap(), first);
         std::fs::write(&first.path, b"half").unwrap();
@@ -276,14 +279,20 @@ mod tests {
         let text = ssh.read("Welcome!\nx86_64\n0\n/root/x\nthere\n").unwrap_err().to_string();
         assert!(text.contains("login script") && text.contains("nas"), "{text}");
         assert!(matches!(ssh.read("sparc\n0\n/x\nthere\n"), Err(SshError::Architecture { .. })));
-        assert!(matches!(ssh.read(&format!("{}\n0\n/x\nmaybe\n", std::env::consts::ARCH)), Err(SshError::Garbled { .. })));
+        assert!(matches!(
+            ssh.read(&format!("{}\n0\n/x\nmaybe\n", std::env::consts::ARCH)),
+            Err(SshError::Garbled { .. })
+        ));
         assert!(LOOK.contains("sha256sum") && TAKE.contains("mv"));
     }
 
     #[test]
     fn nobody_is_asked_and_dead_lines_end() {
-        let argv: Vec<String> =
-            Ssh::to("root@nas", None).argv(&["id"]).iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let argv: Vec<String> = Ssh::to("root@nas", None)
+            .argv(&["id"])
+            .iter()
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect();
         let text = argv.join(" ");
         assert!(text.contains("BatchMode=yes") && text.contains("ServerAliveInterval=15"), "{text}");
         assert!(text.contains(" -T ") && text.ends_with(" -- root@nas id"), "{text}");

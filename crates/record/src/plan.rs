@@ -37,7 +37,7 @@ pub struct Plan {
     #[serde(default)]
     pub derived: Vec<Derived>,
     /// The machines that cells run on; empty: only the controller's own.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
 }
 

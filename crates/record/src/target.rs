@@ -101,6 +101,4 @@ pub enum DiskCache {
     Writethrough,
     /// Past the host's page cache, every write flushed.
     Directsync,
-    /// Through the host's page cache; flushes of the guest are ignored. Data is lost with the host's power.
-    Unsafe,
 }

@@ -1,6 +1,7 @@
 //! What the numbers rest on: how it was measured, on what, by whom judged.
 
 use crate::number;
+use record::environment::Environment;
 use record::event::Stopped;
 use record::judged::{Metric, RunView};
 use record::plan::Measure;
@@ -39,7 +40,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     }
     lines.extend(load(view));
     lines.extend(content(view));
-    lines.push(format!("Machine: {}.", machine(view)));
+    lines.push(format!("Machine: {}.", machines(view)));
     lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));
     lines
 }
@@ -113,14 +114,16 @@ fn stopped(view: &RunView) -> String {
 
 /// Volumes of one kind are counted: `vol[0] to vol[3], 1 GiB each, probed at 80.1 to 80.3 of 80 read_iops`.
 fn volumes(volumes: &[VolumeFacts]) -> String {
-    let mut kinds: BTreeMap<(&str, u64), Vec<&VolumeFacts>> = BTreeMap::new();
+    let several = volumes.iter().any(|v| volumes.first().is_some_and(|first| first.target != v.target));
+    let mut kinds: BTreeMap<(&str, &str, u64), Vec<&VolumeFacts>> = BTreeMap::new();
     for volume in volumes {
         let base = volume.name.split('[').next().unwrap_or(&volume.name);
-        kinds.entry((base, volume.size_bytes)).or_default().push(volume);
+        kinds.entry((&volume.target, base, volume.size_bytes)).or_default().push(volume);
     }
     let texts: Vec<String> = kinds
         .into_iter()
-        .map(|((_, size), group)| {
+        .map(|((target, _, size), group)| {
+            let place = if several { format!("{target}: ") } else { String::new() };
             let name = match group.as_slice() {
                 [one] => format!("{}, {}", one.name, Bytes(size)),
                 [first, .., last] => format!("{} to {}, {} each", first.name, last.name, Bytes(size)),
@@ -128,7 +131,12 @@ fn volumes(volumes: &[VolumeFacts]) -> String {
             };
             let identity = group.iter().find_map(|v| v.identity.as_deref()).map(|i| format!(", {i}"));
             let on = group.iter().find_map(|v| v.backing_fs.as_deref()).map(|f| format!(", on {f}"));
-            format!("{name}{}{}{}", identity.unwrap_or_default(), on.unwrap_or_default(), probes(&group))
+            format!(
+                "{place}{name}{}{}{}",
+                identity.unwrap_or_default(),
+                on.unwrap_or_default(),
+                probes(&group)
+            )
         })
         .collect();
     texts.join("; ")
@@ -152,6 +160,8 @@ fn probes(group: &[&VolumeFacts]) -> String {
                 "write_iops" => "write IOPS",
                 "read_bps" => "reading",
                 "write_bps" => "writing",
+                "total_iops" => "IOPS",
+                "total_bps" => "in all",
                 other => other,
             };
             let measured = if (high - low).abs() < 0.05 {
@@ -165,8 +175,23 @@ fn probes(group: &[&VolumeFacts]) -> String {
     if texts.is_empty() { String::new() } else { format!(", {}", texts.join(", ")) }
 }
 
-fn machine(view: &RunView) -> String {
-    let env = &view.environment;
+/// The machines: of one target, or of several with their names.
+fn machines(view: &RunView) -> String {
+    let all = &view.environment;
+    if all.elsewhere.is_empty() {
+        return machine(all);
+    }
+    let mut targets: Vec<&str> = Vec::new();
+    for cell in &view.cells {
+        if !targets.contains(&cell.target.as_str()) {
+            targets.push(&cell.target);
+        }
+    }
+    let each: Vec<String> = targets.iter().map(|t| format!("{t}: {}", machine(all.of(t)))).collect();
+    each.join("; ")
+}
+
+fn machine(env: &Environment) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(cpu) = &env.cpu_model {
         parts.push(env.cpus.map_or(cpu.clone(), |n| format!("{n} x {cpu}")));

@@ -5,9 +5,9 @@ use crate::ledger::Earlier;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
 use crate::rounds::{Hands, conduct};
+use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::RunId;
-use record::environment::Environment;
 use record::plan::{Cell, Plan};
 use record::target::LOCAL;
 use record::trial::TrialRecord;
@@ -95,6 +95,8 @@ impl RunError {
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
+            // What lies between two machines is nobody's fault here.
+            Self::On { source, .. } if matches!(**source, Self::Link(_)) => Blame::Machine,
             Self::On { source, .. } => source.blame(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Link(LinkError::Spawn { .. }) => Blame::Machine,

@@ -59,7 +59,9 @@ pub(crate) fn limits(
 
 fn limits_of(volume: &Volume) -> Option<Limits> {
     match volume.kind {
-        VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(limits),
+        VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } if !limits.is_unlimited() => {
+            Some(limits)
+        }
         _ => None,
     }
 }
@@ -83,12 +85,16 @@ const PROBES: &[Probe] = &[
     Probe { limit: "write_iops", rw: Rw::Randwrite, asked: |l| l.write_iops, rate: |t| t.iops },
     Probe { limit: "read_bps", rw: Rw::Read, asked: |l| l.read_bps, rate: |t| t.bytes_per_second },
     Probe { limit: "write_bps", rw: Rw::Write, asked: |l| l.write_bps, rate: |t| t.bytes_per_second },
+    Probe { limit: "total_iops", rw: Rw::Randrw, asked: |l| l.total_iops, rate: |t| t.iops },
+    Probe { limit: "total_bps", rw: Rw::Rw, asked: |l| l.total_bps, rate: |t| t.bytes_per_second },
 ];
 
 /// Small blocks for an IOPS limit, large ones for a bandwidth limit, so that the same direction's other limit doesn't get in
 /// the way; `None` when it does at any block size (the kernel splits larger ones before it counts them): then this limit can't bind in any trial either, and is left unverified.
 fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
-    let (iops, bps) = if probe.rw.reads() {
+    let (iops, bps) = if probe.rw.is_mixed() {
+        (limits.total_iops, limits.total_bps)
+    } else if probe.rw.reads() {
         (limits.read_iops, limits.read_bps)
     } else {
         (limits.write_iops, limits.write_bps)
@@ -189,11 +195,16 @@ fn run_probe(
 
 #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
 fn check(probe: &Probe, asked: u64, output: &EngineOutput) -> VerifiedLimit {
-    let totals = if probe.rw.reads() { &output.read } else { &output.write };
+    let rate = |totals: &Option<Totals>| totals.as_ref().map_or(0.0, probe.rate);
+    let (reads, writes) = (rate(&output.read), rate(&output.write));
     VerifiedLimit {
         limit: probe.limit.to_owned(),
         asked: asked as f64,
-        measured: totals.as_ref().map_or(0.0, probe.rate),
+        measured: match (probe.rw.reads(), probe.rw.writes()) {
+            (true, true) => reads + writes,
+            (true, false) => reads,
+            _ => writes,
+        },
         seconds: output.window.seconds(),
     }
 }
@@ -251,7 +262,14 @@ mod tests {
                 (p.limit, verified.measured)
             })
             .collect();
-        let expected = [("read_iops", 81.0), ("write_iops", 79.0), ("read_bps", 0.0), ("write_bps", 0.0)];
+        let expected = [
+            ("read_iops", 81.0),
+            ("write_iops", 79.0),
+            ("read_bps", 0.0),
+            ("write_bps", 0.0),
+            ("total_iops", 160.0),
+            ("total_bps", 0.0),
+        ];
         assert_eq!(measured, expected);
     }
 

@@ -79,7 +79,9 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
     let mut sizes = Vec::new();
     for volume in &stack.volumes {
         match volume.kind {
-            VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => sizes.push(size_bytes),
+            VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => {
+                sizes.push(size_bytes)
+            }
             VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => return None,
         }
     }

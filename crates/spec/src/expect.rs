@@ -85,8 +85,12 @@ fn one(
     let spoken_of: Vec<&Cell> = cells
         .iter()
         .filter(|cell| {
-            let about =
-                About { target: &cell.target, stack: &cell.stack.name, workload: &cell.workload.name, levels: &cell.levels };
+            let about = About {
+                target: &cell.target,
+                stack: &cell.stack.name,
+                workload: &cell.workload.name,
+                levels: &cell.levels,
+            };
             has(cell, of, derived) && only.as_ref().is_none_or(|rule| rule.matches(&about))
         })
         .collect();

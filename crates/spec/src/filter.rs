@@ -84,7 +84,8 @@ pub(crate) fn rule(
             "workload" => Subject::Workload,
             name if factors.iter().any(|factor| factor == name) => Subject::Factor(name.to_owned()),
             name => {
-                let known = || ["target", "stack", "workload"].into_iter().chain(factors.iter().map(String::as_str));
+                let known =
+                    || ["target", "stack", "workload"].into_iter().chain(factors.iter().map(String::as_str));
                 let near = nearest(name, known());
                 let list = known().collect::<Vec<_>>().join(", ");
                 problems

@@ -128,16 +128,17 @@ struct Provided {
 }
 
 impl Provided {
-    fn of(plan: &Plan) -> Self {
-        let volumes: BTreeMap<&str, &Volume> = plan
-            .cells
-            .iter()
-            .flat_map(|cell| cell.stack.all_volumes())
-            .map(|volume| (volume.name.as_str(), volume))
-            .collect();
+    fn of<'p>(plan: &'p Plan) -> Self {
+        let of_cell = |cell: &'p Cell| {
+            cell.stack.all_volumes().map(|volume| ((cell.target.as_str(), volume.name.as_str()), volume))
+        };
+        let volumes: BTreeMap<(&str, &str), &Volume> = plan.cells.iter().flat_map(of_cell).collect();
         let mut provided = Self { seconds: 0.0, bytes: 0, needs_root: false };
         for volume in volumes.values() {
             provided.seconds += VOLUME_SECONDS;
+            if let VolumeKind::Guest { limits, .. } = &volume.kind {
+                provided.seconds += VERIFY_SECONDS * f64::from(limit_count(limits));
+            }
             if let VolumeKind::Emulate { size_bytes, limits } = &volume.kind {
                 provided.bytes = provided.bytes.saturating_add(*size_bytes);
                 provided.seconds +=
@@ -208,10 +209,17 @@ impl Course {
 }
 
 fn limit_count(limits: &Limits) -> u8 {
-    [limits.read_iops, limits.write_iops, limits.read_bps, limits.write_bps]
-        .iter()
-        .map(|l| u8::from(l.is_some()))
-        .sum()
+    [
+        limits.read_iops,
+        limits.write_iops,
+        limits.read_bps,
+        limits.write_bps,
+        limits.total_iops,
+        limits.total_bps,
+    ]
+    .iter()
+    .map(|l| u8::from(l.is_some()))
+    .sum()
 }
 
 fn in_directory(stack: &Stack) -> bool {

@@ -161,8 +161,7 @@ fn count(
     let of_stacks = stacks.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
     let of_workloads =
         workloads.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
-    let cells =
-        of_stacks.zip(of_workloads).and_then(|(s, w)| s.checked_mul(w)?.checked_mul(targets as u128));
+    let cells = of_stacks.zip(of_workloads).and_then(|(s, w)| s.checked_mul(w)?.checked_mul(targets as u128));
     let most = of_stacks.max(of_workloads);
     if cells.is_some_and(|cells| cells <= MAX_CELLS) && most.is_some_and(|most| most <= MAX_CELLS) {
         return Some(());

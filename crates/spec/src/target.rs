@@ -11,8 +11,8 @@ use crate::value;
 use crate::vocabulary::{BURST, BUSES, DISK_CACHES, LAB_DISK, TARGET};
 use crate::volume;
 use record::quantity::Bytes;
-use record::volume::Limits;
 use record::target::{Burst, Bus, DiskCache, LOCAL, LabDisk, Target, TargetKind};
+use record::volume::Limits;
 use std::collections::BTreeSet;
 
 const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";
@@ -179,13 +179,12 @@ fn cache(word: &str) -> DiskCache {
         "writeback" => DiskCache::Writeback,
         "writethrough" => DiskCache::Writethrough,
         "directsync" => DiskCache::Directsync,
-        "unsafe" => DiskCache::Unsafe,
         _ => DiskCache::None,
     }
 }
 
 fn check_size(span: Span, bytes: u64, problems: &mut Problems<'_>) -> Option<()> {
-    if bytes >= volume::SMALLEST && bytes % 4096 == 0 {
+    if bytes >= volume::SMALLEST && bytes.is_multiple_of(4096) {
         return Some(());
     }
     problems
@@ -194,12 +193,7 @@ fn check_size(span: Span, bytes: u64, problems: &mut Problems<'_>) -> Option<()>
     None
 }
 
-fn burst(
-    node: &Node,
-    limit: Option<u64>,
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Burst> {
+fn burst(node: &Node, limit: Option<u64>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Burst> {
     let fields = Fields::open(node, &BURST, problems)?;
     let iops = value::integer(fields.get("iops")?, 1..=100_000_000, scope, problems)?;
     let seconds = value::integer(fields.get("seconds")?, 1..=86_400, scope, problems)?;

@@ -215,7 +215,7 @@ pub(crate) static BURST: Table = Table {
 /// How a guest sees a disk.
 pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi"];
 /// How QEMU opens what backs a disk.
-pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync", "unsafe"];
+pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync"];
 
 /// Types of parameters.
 pub(crate) static PARAMETER_TYPES: &[&str] =

@@ -191,12 +191,7 @@ struct Disks<'t> {
 }
 
 /// The name of a target that there is.
-fn known(
-    node: &Node,
-    targets: &[Target],
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<String> {
+fn known(node: &Node, targets: &[Target], scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
     let name = value::text(node, "the name of a target", scope, problems)?;
     if targets.iter().any(|target| target.name == name) {
         return Some(name);
@@ -224,22 +219,27 @@ fn real(
     for item in list(node) {
         // A parameter of type list may stand for several disks.
         for typed in value::texts(item, EXPECTED, &[], scope, problems)? {
-            let kind = match of_lab(&typed, target.as_deref(), disks.targets) {
+            let (id, kind) = match of_lab(&typed, target.as_deref(), disks.targets) {
                 Some((guest, disk)) => {
                     let other = target.replace(guest.clone()).filter(|other| *other != guest);
                     if other.is_some() || kinds.iter().any(|kind| matches!(kind, VolumeKind::Disk { .. })) {
-                        let message = format!("`{typed}` is a disk of lab guest `{guest}`, others of `{name}` are elsewhere");
+                        let message = format!(
+                            "`{typed}` is a disk of lab guest `{guest}`, others of `{name}` are elsewhere"
+                        );
                         problems.add(item.span, message).help("one volume entry for each target");
                         return None;
                     }
-                    VolumeKind::Guest { id: disk.id(), size_bytes: disk.size_bytes, limits: disk.limits }
+                    let (size_bytes, limits) = (disk.size_bytes, disk.limits);
+                    (disk.id(), VolumeKind::Guest { id: disk.id(), size_bytes, limits })
                 }
-                None => VolumeKind::Disk { id: id(&typed, item.span, problems)? },
+                None => {
+                    let id = id(&typed, item.span, problems)?;
+                    (id.clone(), VolumeKind::Disk { id })
+                }
             };
-            let shown = printable(&typed, 80);
-            if disks.seen.insert((target.clone(), typed), item.span).is_some() {
+            if disks.seen.insert((target.clone(), id), item.span).is_some() {
                 problems
-                    .add(item.span, format!("disk `{shown}` is named twice"))
+                    .add(item.span, format!("disk `{}` is named twice", printable(&typed, 80)))
                     .help("every disk can serve once");
                 return None;
             }
@@ -256,10 +256,11 @@ fn real(
 
 /// The lab guest's disk of this name; on the given target, or else on the only one that has such a disk.
 fn of_lab<'t>(name: &str, on: Option<&str>, targets: &'t [Target]) -> Option<(String, &'t LabDisk)> {
-    let mut found = targets.iter().filter(|target| on.is_none_or(|on| on == target.name)).filter_map(|target| {
-        let TargetKind::Guest { disks, .. } = &target.kind else { return None };
-        Some((target.name.clone(), disks.iter().find(|disk| disk.name == name)?))
-    });
+    let mut found =
+        targets.iter().filter(|target| on.is_none_or(|on| on == target.name)).filter_map(|target| {
+            let TargetKind::Guest { disks, .. } = &target.kind else { return None };
+            Some((target.name.clone(), disks.iter().find(|disk| disk.name == name)?))
+        });
     found.next().filter(|_| found.next().is_none())
 }
 

@@ -35,12 +35,15 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
 
-    let own: Vec<&VolumeFacts> =
-        input.volumes.iter().filter(|v| cell.stack.all_volumes().any(|s| s.name == v.name)).collect();
+    let own: Vec<&VolumeFacts> = input
+        .volumes
+        .iter()
+        .filter(|v| v.target == cell.target && cell.stack.all_volumes().any(|s| s.name == v.name))
+        .collect();
     let mut strongest: BTreeMap<usize, (u32, Detected)> = BTreeMap::new();
     let mut limits = Vec::new();
     for (facts, shares) in facts.iter().zip(&shares) {
-        let scene = Scene { facts, shares, volumes: &own, machine: input.environment };
+        let scene = Scene { facts, shares, volumes: &own, machine: input.environment.of(&cell.target) };
         limits.push((limit::of_trial(&scene), limit::made_iops(facts)));
         for (detector, detected) in detect::in_trial(&scene) {
             remember(&mut strongest, detector, detected);

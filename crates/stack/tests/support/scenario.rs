@@ -72,8 +72,12 @@ pub(crate) fn knobs(set: &[(KnobName, &str)]) -> Layer {
 /// One of every kind.
 pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
     let free = Limits::default();
-    let slow =
-        Limits { read_iops: Some(4000), write_iops: Some(4000), write_bps: Some(1 << 30), ..Limits::default() };
+    let slow = Limits {
+        read_iops: Some(4000),
+        write_iops: Some(4000),
+        write_bps: Some(1 << 30),
+        ..Limits::default()
+    };
     let zstd = Compress { algorithm: "zstd".to_owned(), level: Some(3), force: true };
     let of = |name, volumes, layers| Scenario { name, volumes, layers };
     let raid1 = Some(BtrfsProfile::Raid1);

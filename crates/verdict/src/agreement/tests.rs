@@ -52,7 +52,7 @@ impl Bench {
             seed: 1,
             prices: record::plan::Prices::default(),
             derived: Vec::new(),
-        targets: Vec::new(),
+            targets: Vec::new(),
         };
         Self { plan, trials: Vec::new() }
     }

@@ -44,7 +44,12 @@ pub(super) fn of_cells(
         changes(&then.stack.volumes, &now.stack.volumes, "stack.volumes"),
         changes(&then.stack.beside, &now.stack.beside, "stack.beside"),
     ];
-    found.extend(built.into_iter().flatten().map(|c| c.difference(Severity::Caveat, cell, "the stack isn't built the same")));
+    found.extend(
+        built
+            .into_iter()
+            .flatten()
+            .map(|c| c.difference(Severity::Caveat, cell, "the stack isn't built the same")),
+    );
     if a.engines != b.engines && !a.engines.is_empty() && !b.engines.is_empty() {
         let list = |view: &CellView| view.engines.iter().cloned().collect::<Vec<_>>().join(", ");
         let change = Change { what: "engine".to_owned(), before: Some(list(b)), after: Some(list(a)) };

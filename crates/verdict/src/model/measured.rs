@@ -33,10 +33,7 @@ impl<'a> Measured<'a> {
     /// volumes may share what is under them: emulated ones without limits, directories.
     pub(crate) fn of(planned: &Cell, input: &Input<'a>, cells: &'a [CellView]) -> Option<Self> {
         let volumes = &planned.stack.volumes;
-        let limited =
-            |kind: &VolumeKind| {
-                matches!(kind, VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } if !limits.is_unlimited())
-            };
+        let limited = |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } if !limits.is_unlimited());
         let disk = |kind: &VolumeKind| matches!(kind, VolumeKind::Disk { .. });
         if !volumes.iter().all(|v| limited(&v.kind) || disk(&v.kind)) {
             return None;

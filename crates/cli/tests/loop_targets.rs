@@ -1,0 +1,213 @@
+//! Runs on other machines: real sshd, real ssh, on loopback. The far machine is this one, with a state folder of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const BOTH: &str = "
+experiment: both
+targets: { here: local, far: { ssh: far } }
+volumes: { vol: { emulate: { size: 64m } } }
+stacks: { raw: { on: vol } }
+workloads: { read: { rw: randread, bs: 4k, iodepth: 4, size: 16m, direct: 1 } }
+measure: { trial: 1s, ramp: 1s, rounds: 2 }
+";
+
+const LONG: &str = "
+experiment: long
+targets: { far: { ssh: far } }
+volumes: { vol: { emulate: { size: 64m } } }
+stacks: { ext4: { layers: [ { ext4: { on: vol } } ] } }
+workloads: { read: { rw: randread, bs: 4k, iodepth: 4, size: 16m, direct: 1 } }
+measure: { trial: 60s, ramp: 1s, rounds: 1 }
+";
+
+/// Folders of controller and far machine, and the sshd between them.
+struct Site {
+    dir: PathBuf,
+    sshd: Child,
+    made_run_sshd: bool,
+    _alone: testkit::Exclusive,
+}
+
+impl Site {
+    /// `None`, said loudly, without root.
+    fn new(name: &str) -> Option<Self> {
+        if !testkit::is_root() {
+            eprintln!("SKIPPED {name}: needs root");
+            return None;
+        }
+        let alone = testkit::exclusive();
+        let dir = testkit::fresh_dir(&format!("targets-{name}"));
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(dir.join(key))
+                .status()
+                .expect("ssh-keygen");
+            assert!(made.success());
+        }
+        // What is copied to the far side is large enough without its debug information.
+        let stripped = Command::new("strip")
+            .arg("-o")
+            .arg(dir.join("diskproof"))
+            .arg(assert_cmd::cargo::cargo_bin("diskproof"))
+            .status()
+            .expect("strip");
+        assert!(stripped.success());
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let at = dir.display();
+        let server = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\nStrictModes no\nUsePAM no\n\
+             PermitRootLogin yes\nPubkeyAuthentication yes\nAuthorizedKeysFile {at}/user.pub\n\
+             SetEnv DISKPROOF_STATE={at}/far XDG_CACHE_HOME={at}/cache\n"
+        );
+        fs::write(dir.join("sshd_config"), server).unwrap();
+        let client = format!(
+            "Host far\n HostName 127.0.0.1\n Port {port}\n User root\n IdentityFile {at}/user\n IdentitiesOnly yes\n\
+             UserKnownHostsFile {at}/known\n StrictHostKeyChecking accept-new\n\
+             Host gone\n HostName 127.0.0.1\n Port 1\n User root\n"
+        );
+        fs::write(dir.join("ssh_config"), client).unwrap();
+        // Debian's sshd wants this folder, which its service makes at boot.
+        let made_run_sshd = fs::create_dir("/run/sshd").is_ok();
+        let log = fs::File::create(dir.join("sshd.log")).unwrap();
+        let sshd = Command::new("/usr/sbin/sshd")
+            .args(["-D", "-e", "-f"])
+            .arg(dir.join("sshd_config"))
+            .stderr(log)
+            .spawn()
+            .expect("sshd");
+        let site = Self { dir, sshd, made_run_sshd, _alone: alone };
+        wait_for("sshd to listen", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(site)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(self.dir.join("diskproof"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", &self.dir)
+            .env("DISKPROOF_STATE", self.dir.join("here"))
+            .env("DISKPROOF_SSH_CONFIG", self.dir.join("ssh_config"))
+            .current_dir(&self.dir)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// What nodes of either side left behind.
+    fn left(&self) -> Vec<PathBuf> {
+        let folders = ["here", "far"]
+            .into_iter()
+            .flat_map(|side| ["journal", "volumes", "mnt"].map(|folder| self.dir.join(side).join(folder)));
+        folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten().map(|e| e.path()).collect()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+        if self.made_run_sshd {
+            let _ = fs::remove_dir("/run/sshd");
+        }
+        if !testkit::keep_wreck() {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !ready() {
+        assert!(Instant::now() < until, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn loop_one_experiment_runs_on_two_machines() {
+    let Some(site) = Site::new("both") else { return };
+    fs::write(site.dir.join("e.yaml"), BOTH).unwrap();
+    let ran = site.run(&["run", "e.yaml", "--json"]);
+    assert!(ran.status.success(), "{}{}", text(&ran.stdout), text(&ran.stderr));
+    let export: Value = serde_json::from_slice(&site.run(&["export", "latest", "--json"]).stdout).unwrap();
+    let cells = export["cells"].as_array().unwrap();
+    let done: Vec<(&str, u64)> = cells
+        .iter()
+        .map(|cell| (cell["target"].as_str().unwrap(), cell["trials"]["done"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(done, [("here", 2), ("far", 2)]);
+    let volumes: Vec<&str> =
+        export["volumes"].as_array().unwrap().iter().map(|v| v["target"].as_str().unwrap()).collect();
+    assert_eq!(volumes, ["here", "far"], "each has its own");
+    assert!(export["environment"]["elsewhere"]["far"]["kernel"].is_string(), "the far machine is known");
+    let copies: Vec<_> = fs::read_dir(site.dir.join("cache/diskproof")).unwrap().flatten().collect();
+    assert_eq!(copies.len(), 1);
+    let copy = fs::metadata(copies[0].path().join("diskproof")).unwrap();
+    assert_eq!(copy.permissions().mode() & 0o777, 0o755);
+    assert_eq!(site.left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn loop_a_line_that_breaks_is_undone_on_the_far_side() {
+    let Some(site) = Site::new("broken") else { return };
+    fs::write(site.dir.join("e.yaml"), LONG).unwrap();
+    let mut command = site.command(&["run", "e.yaml", "--json"]);
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut events = BufReader::new(run.stdout.take().unwrap()).lines();
+    let measuring = events.any(|line| line.unwrap().contains("\"step\":\"measure\""));
+    assert!(measuring, "the trial has begun");
+    assert!(!site.left().is_empty(), "something is built there");
+    kill_ssh_of(run.id());
+    std::thread::spawn(move || events.for_each(drop));
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{}", text(&ended.stderr));
+    assert!(text(&ended.stderr).contains("target far"), "{}", text(&ended.stderr));
+    wait_for("the far side to be undone", || site.left().is_empty());
+    let undone = site.run(&["on", "far", "undo"]);
+    assert_eq!((undone.status.code(), text(&undone.stdout).as_str()), (Some(0), "nothing\n"));
+}
+
+/// Ends the `ssh` that a process started, and nothing else.
+fn kill_ssh_of(pid: u32) {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let is_ssh = |child: &&str| fs::read_to_string(format!("/proc/{child}/comm")).unwrap().trim() == "ssh";
+    let ssh = children.split_whitespace().find(is_ssh).expect("an ssh");
+    let killed = Command::new("kill").args(["-9", ssh]).status().unwrap();
+    assert!(killed.success());
+}
+
+#[test]
+fn loop_any_verb_runs_on_another_machine() {
+    let Some(site) = Site::new("verbs") else { return };
+    let devices = site.run(&["on", "far", "devices", "--json"]);
+    assert!(devices.status.success(), "{}", text(&devices.stderr));
+    assert!(serde_json::from_slice::<Value>(&devices.stdout).is_ok(), "{}", text(&devices.stdout));
+    let wrong = site.run(&["on", "far", "show", "no-such-run"]);
+    assert_eq!(wrong.status.code(), Some(2), "the far verb's own code");
+    let gone = site.run(&["on", "gone", "devices"]);
+    assert_eq!(gone.status.code(), Some(3));
+    let complaint = text(&gone.stderr);
+    assert!(
+        complaint.contains("gone: look for diskproof there") && complaint.contains("refused"),
+        "{complaint}"
+    );
+}
