@@ -53,6 +53,18 @@ impl Plan {
         }
         groups
     }
+
+    /// For each cell, which cells its answer is given with: those of one workload, on all targets. Their comparisons share one error.
+    #[must_use]
+    pub fn families(&self) -> Vec<usize> {
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut families = Vec::with_capacity(self.cells.len());
+        for cell in &self.cells {
+            let next = known.len();
+            families.push(*known.entry(&cell.workload.name).or_insert(next));
+        }
+        families
+    }
 }
 
 /// What volumes cost.

@@ -11,7 +11,7 @@ use record::id::TrialId;
 use record::plan::{Cell, Goal, Plan};
 use record::trial::{Outcome, TrialRecord};
 use seen::Seen;
-use stats::{Allowance, Contender, Matter, Question, Resource, Survey};
+use stats::{Allowance, Contender, Matter, Question, Resource, Survey, Terms};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How often a cell may fail before it is given up for the rest of the sitting.
@@ -82,6 +82,7 @@ pub(crate) struct Ledger<'a> {
     plan: &'a Plan,
     question: Option<Question>,
     groups: Vec<usize>,
+    families: Vec<usize>,
     cells: Vec<History>,
     lengths: Lengths,
     /// Seconds that the trials of earlier sittings took.
@@ -106,6 +107,7 @@ impl<'a> Ledger<'a> {
             plan,
             question: plan.measure.until.as_ref().map(|until| question(until.goal)),
             groups: plan.groups(),
+            families: plan.families(),
             cells,
             lengths: Lengths::default(),
             earlier_seconds: earlier.trials.values().map(|seen| seen.seconds).sum(),
@@ -216,11 +218,13 @@ impl<'a> Ledger<'a> {
             .enumerate()
             .map(|(place, rounds)| Contender {
                 group: self.groups[place],
+                family: self.families[place],
                 rounds,
                 alive: self.decides(place),
             })
             .collect();
-        self.question?.survey(self.plan.measure.confidence, &contenders, allowances)
+        let terms = Terms { confidence: self.plan.measure.confidence, trim: self.plan.measure.trim };
+        self.question?.survey(terms, &contenders, allowances)
     }
 
     fn end_round(&mut self, seconds: f64) {

@@ -1,6 +1,7 @@
 //! An interval that holds however often one looks, and whatever makes one stop.
 
-use crate::estimate::{Estimate, count, mean, standard_deviation, usable};
+use crate::centre::Centre;
+use crate::estimate::{Estimate, count, usable};
 
 /// Variance of the prior on the effect size (mean over spread) that the interval is tuned for: effects of about two spreads, which
 /// between 6 and 20 rounds gives the narrowest intervals. Any value gives a valid interval.
@@ -21,14 +22,12 @@ pub fn mean_anytime(samples: &[f64], confidence: f64) -> Option<Estimate> {
     if !usable(samples, confidence) {
         return None;
     }
-    let n = samples.len();
-    let value = Some(mean(samples)).filter(|m| m.is_finite())?;
-    let error = standard_deviation(samples, value) / count(n).sqrt();
-    let half = anytime_quantile(confidence, n).map_or(f64::INFINITY, |t| t * error);
-    if !half.is_finite() {
-        return Some(Estimate { value, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence, n });
-    }
-    Some(Estimate { value, low: value - half, high: value + half, confidence, n })
+    Some(anytime(&Centre::of(samples, None)?, confidence))
+}
+
+/// The same of a mean or a trimmed mean; of the latter its samples are those kept, as in [`crate::trimmed_mean`].
+pub(crate) fn anytime(centre: &Centre, confidence: f64) -> Estimate {
+    centre.within(anytime_quantile(confidence, centre.kept).unwrap_or(f64::INFINITY), confidence)
 }
 
 /// What takes the place of Student's quantile: the largest |t| at which the Bayes factor stays below 1/α; `None` where it always does.
@@ -73,6 +72,21 @@ mod tests {
             .sum();
         let mean = total / f64::from(steps);
         assert!((mean - 1.0).abs() < 1e-3, "{mean}");
+    }
+
+    /// What a run that asked to be told stopped for is told in its answer: the answer's test, Student's at half of the error and as strict as Holm's adjustment
+    /// can make it, is never stricter than the interval that the run stopped by.
+    #[test]
+    fn whoever_stops_by_this_is_told_apart_by_students_test_at_half_of_the_error() {
+        for n in 4..400 {
+            for family in [1.0, 2.0, 3.0, 6.0, 10.0, 45.0, 190.0, 4950.0] {
+                for error in [0.01, 0.05, 0.1, 0.2] {
+                    let Some(stop) = anytime_quantile(1.0 - error / family, n) else { continue };
+                    let told = crate::estimate::t_quantile(1.0 - error / family / 2.0, n).unwrap();
+                    assert!(told <= stop, "{n} rounds, {family} pairs at {error}: {told} > {stop}");
+                }
+            }
+        }
     }
 
     #[test]

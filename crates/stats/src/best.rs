@@ -2,7 +2,7 @@
 
 use crate::estimate::count;
 use crate::holm::holm;
-use crate::ratio::{RatioEstimate, paired_ratio};
+use crate::ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// One cell's samples by round; `None` where the round has none of this cell (it failed, or the cell had dropped out).
@@ -79,19 +79,32 @@ pub struct Standing {
 /// common rounds show nothing.
 #[must_use]
 pub fn standings(cells: &[Rounds], better: Better, confidence: f64) -> Option<Vec<Standing>> {
+    standings_trimmed(cells, better, None, confidence)
+}
+
+/// The same by ratios without this share of the rounds at each end ([`paired_ratio_trimmed`]). `None` also when it isn't in 0 .. 0.5.
+#[must_use]
+pub fn standings_trimmed(
+    cells: &[Rounds],
+    better: Better,
+    trim: Option<f64>,
+    confidence: f64,
+) -> Option<Vec<Standing>> {
     let valid = |x: f64| x.is_finite() && x > 0.0;
     let invalid = cells.iter().any(|c| c.iter().flatten().any(|x| !valid(*x)));
-    if cells.is_empty() || invalid || !(confidence > 0.0 && confidence < 1.0) {
+    let share = trim.unwrap_or(0.0);
+    if cells.is_empty() || invalid || !(confidence > 0.0 && confidence < 1.0) || !(0.0..0.5).contains(&share)
+    {
         return None;
     }
     let level = (1.0 - confidence) / count(cells.len().saturating_sub(1).max(1));
-    Some((0..cells.len()).map(|i| standing(cells, i, better, level)).collect())
+    Some((0..cells.len()).map(|i| standing(cells, i, better, share, level)).collect())
 }
 
-fn standing(cells: &[Rounds], i: usize, better: Better, level: f64) -> Standing {
+fn standing(cells: &[Rounds], i: usize, better: Better, share: f64, level: f64) -> Standing {
     let mut place = Standing { may_be_best: true, behind_at_most: 1.0 };
     for j in (0..cells.len()).filter(|j| *j != i) {
-        let (low, high) = bounds(&common(cells[j], cells[i]), better, level);
+        let (low, high) = bounds(&common(cells[j], cells[i]), better, share, level);
         place.may_be_best &= low <= 0.0;
         place.behind_at_most = place.behind_at_most.max(high.exp());
     }
@@ -99,9 +112,11 @@ fn standing(cells: &[Rounds], i: usize, better: Better, level: f64) -> Standing 
 }
 
 /// One-sided limits, each at `level`, of how much better the first of each pair is, in logarithms.
-fn bounds(pairs: &[(f64, f64)], better: Better, level: f64) -> (f64, f64) {
+fn bounds(pairs: &[(f64, f64)], better: Better, share: f64, level: f64) -> (f64, f64) {
     const NOTHING: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
-    let Some(ratio) = paired_ratio(pairs, 0.5).filter(RatioEstimate::is_bounded) else { return NOTHING };
+    let Some(ratio) = paired_ratio_trimmed(pairs, share, 0.5).filter(RatioEstimate::is_bounded) else {
+        return NOTHING;
+    };
     let Ok(t) = StudentsT::new(0.0, 1.0, ratio.freedom) else { return NOTHING };
     let gain = match better {
         Better::Higher => ratio.log_mean,
@@ -118,7 +133,7 @@ fn common(a: Rounds, b: Rounds) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Better, Standing, all_pairs, standings};
+    use super::{Better, Standing, all_pairs, standings, standings_trimmed};
 
     fn rounds(values: &[f64]) -> Vec<Option<f64>> {
         values.iter().map(|v| Some(*v)).collect()
@@ -164,6 +179,19 @@ mod tests {
         assert_eq!(pairs.iter().map(|p| (p.a, p.b)).collect::<Vec<_>>(), [(0, 1), (0, 2), (1, 2)]);
         assert_eq!(pairs.iter().map(super::Comparison::is_apart).collect::<Vec<_>>(), [true, false, true]);
         assert!(pairs.iter().all(|p| p.p_adjusted >= p.ratio.p_beyond(0.0)));
+    }
+
+    /// One wild round of twelve hides which is better, unless it is cut.
+    #[test]
+    fn where_outliers_are_cut_they_bound_nothing() {
+        let a: Vec<Option<f64>> = (0..12).map(|i| Some(100.0 + f64::from(i % 3))).collect();
+        let mut b: Vec<Option<f64>> = (0..12).map(|i| Some(90.0 + f64::from(i % 4))).collect();
+        b[4] = Some(400.0);
+        let cells = [&a[..], &b];
+        let last = |trim| standings_trimmed(&cells, Better::Higher, trim, 0.95).unwrap()[1];
+        assert!(last(None).may_be_best && !last(Some(0.1)).may_be_best);
+        assert!(last(Some(0.1)).behind_at_most < 1.2 && last(None).behind_at_most > 1.2);
+        assert_eq!(standings_trimmed(&cells, Better::Higher, Some(0.5), 0.95), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod anytime;
 mod best;
+mod centre;
 mod derived;
 mod estimate;
 mod holm;
@@ -17,13 +18,13 @@ mod series;
 mod stop;
 
 pub use anytime::mean_anytime;
-pub use best::{Better, Comparison, Rounds, Standing, all_pairs, standings};
+pub use best::{Better, Comparison, Rounds, Standing, all_pairs, standings, standings_trimmed};
 pub use derived::{paired_quotient, quotient};
 pub use estimate::{Estimate, mean_t, trials_for};
 pub use holm::holm;
 pub use location::{geometric_mean, median, trimmed_mean};
 pub use machine::machine_rounds;
-pub use ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed, unpaired_ratio};
+pub use ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed};
 pub use replicates::{
     Autocorrelation, Doubt, FirstRound, Outlier, Suspicion, Trend, TwoModes, autocorrelation, doubts,
     first_round, outliers, trend, two_modes,
@@ -34,5 +35,5 @@ pub use series::{
 };
 pub use stop::{
     Allowance, Asked, Contender, Decision, Lacking, Look, Matter, Pair, Question, Resource, Settled,
-    StopRule, Survey, needed,
+    StopRule, Survey, Terms, needed,
 };

@@ -1,6 +1,7 @@
 //! Other centres than the mean: median, trimmed mean, geometric mean.
 
-use crate::estimate::{Estimate, count, mean, mean_t, t_quantile, usable};
+use crate::centre::Centre;
+use crate::estimate::{Estimate, count, mean_t, usable};
 
 /// The median with the distribution-free interval of order statistics: [x₍ₖ₎, x₍ₙ₊₁₋ₖ₎] with the largest k for which
 /// 1 - 2·P(Binomial(n, ½) < k) ≥ confidence. That probability is exact for any continuous distribution and a lower bound for others.
@@ -54,36 +55,10 @@ fn rank_of_lower_end(n: usize, confidence: f64) -> Option<(usize, f64)> {
 /// `None` as for [`median`], and when `share` isn't in 0 .. 0.5.
 #[must_use]
 pub fn trimmed_mean(samples: &[f64], share: f64, confidence: f64) -> Option<Estimate> {
-    if !usable(samples, confidence) || !(0.0..0.5).contains(&share) {
+    if !usable(samples, confidence) {
         return None;
     }
-    let n = samples.len();
-    let cut = trimmed_per_side(n, share);
-    if cut == 0 {
-        return mean_t(samples, confidence);
-    }
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let kept = &sorted[cut..n - cut];
-    let value = Some(mean(kept)).filter(|m| m.is_finite())?;
-    let h = kept.len();
-    let unbounded = Estimate { value, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence, n };
-    if h < 2 {
-        return Some(unbounded);
-    }
-    let winsorized: Vec<f64> = sorted.iter().map(|x| x.clamp(kept[0], kept[h - 1])).collect();
-    let centre = mean(&winsorized);
-    let squares: f64 = winsorized.iter().map(|x| (x - centre).powi(2)).sum();
-    let half = t_quantile(confidence, h)? * (squares / (count(h) * (count(h) - 1.0))).sqrt();
-    if !half.is_finite() {
-        return Some(unbounded);
-    }
-    Some(Estimate { low: value - half, high: value + half, ..unbounded })
-}
-
-/// ⌊share · n⌋.
-pub(crate) fn trimmed_per_side(n: usize, share: f64) -> usize {
-    (1..=n / 2).take_while(|g| count(*g) <= share * count(n) + 1e-9 && 2 * g < n).last().unwrap_or(0)
+    Centre::of(samples, Some(share))?.student(confidence)
 }
 
 /// The geometric mean, for what is a ratio by nature: exp of the mean of the logarithms, with the t interval on them.

@@ -1,10 +1,9 @@
 //! Ratios with intervals on their logarithms: of paired samples (two things measured in the same round, so that what the round did to both
 //! cancels), and of independent ones.
 
-use crate::estimate::{
-    Estimate, count, mean, mean_t, standard_deviation, t_quantile, trials_for_spread, usable,
-};
-use crate::location::{trimmed_mean, trimmed_per_side};
+use crate::centre::{Centre, trimmed_per_side};
+use crate::estimate::{Estimate, count, mean_t, t_quantile, trials_for_spread, usable};
+use crate::location::trimmed_mean;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A ratio with its interval: a difference of mean logarithms, and Student's t interval on it.
@@ -59,16 +58,27 @@ pub fn paired_ratio_trimmed(pairs: &[(f64, f64)], share: f64, confidence: f64) -
 /// between 0 and 1.
 #[must_use]
 pub fn unpaired_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<RatioEstimate> {
-    let logs = |side: &[f64]| -> Option<Vec<f64>> {
+    unpaired(a, b, None, confidence)
+}
+
+/// The same without the `share` lowest and highest logarithms of each side: trimmed means, winsorized standard errors and h - 1 degrees of freedom on
+/// each side take the place of the plain ones. Source: Yuen (1974), Biometrika 61:165-170. Too few samples to trim any: as [`unpaired_ratio`].
+///
+/// `None` as for [`unpaired_ratio`], and when `share` isn't in 0 .. 0.5.
+#[must_use]
+pub fn unpaired_ratio_trimmed(a: &[f64], b: &[f64], share: f64, confidence: f64) -> Option<RatioEstimate> {
+    unpaired(a, b, Some(share), confidence)
+}
+
+fn unpaired(a: &[f64], b: &[f64], trim: Option<f64>, confidence: f64) -> Option<RatioEstimate> {
+    let side = |side: &[f64]| -> Option<Centre> {
         let logs: Vec<f64> = side.iter().map(|x| x.ln()).collect();
-        (side.iter().all(|x| *x > 0.0) && usable(&logs, confidence)).then_some(logs)
+        let valid = side.iter().all(|x| *x > 0.0) && usable(&logs, confidence);
+        Centre::of(&logs, trim).filter(|_| valid)
     };
-    let (a, b) = (logs(a)?, logs(b)?);
-    let (mean_a, mean_b) = (mean(&a), mean(&b));
-    let variance = |x: &[f64], m: f64| standard_deviation(x, m).powi(2) / count(x.len());
-    let (var_a, var_b) = (variance(&a, mean_a), variance(&b, mean_b));
-    let log_mean = mean_a - mean_b;
-    let n = a.len().min(b.len());
+    let (a, b) = (side(a)?, side(b)?);
+    let log_mean = a.value - b.value;
+    let n = a.kept.min(b.kept);
     let unbounded = RatioEstimate {
         ratio: log_mean.exp(),
         low: 0.0,
@@ -82,7 +92,8 @@ pub fn unpaired_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<RatioEsti
     if n < 2 {
         return Some(unbounded);
     }
-    let (free_a, free_b) = (count(a.len()) - 1.0, count(b.len()) - 1.0);
+    let (var_a, var_b) = (a.error.powi(2), b.error.powi(2));
+    let (free_a, free_b) = (count(a.kept) - 1.0, count(b.kept) - 1.0);
     let total = var_a + var_b;
     let parts = var_a.powi(2) / free_a + var_b.powi(2) / free_b;
     let freedom = if parts > 0.0 { total * total / parts } else { free_a + free_b };
@@ -222,7 +233,8 @@ impl RatioEstimate {
 
 #[cfg(test)]
 mod tests {
-    use super::{paired_ratio, paired_ratio_trimmed, unpaired_ratio};
+    use super::{paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed};
+    use crate::trimmed_mean;
 
     /// By hand: logarithms ln 1.1 and ln 0.9; t(0.975, 1) = 12.7062.
     #[test]
@@ -259,6 +271,27 @@ mod tests {
             (e.low, e.high, e.p_beyond(0.0), e.rounds_to_decide(0.01)),
             (0.0, f64::INFINITY, 1.0, None)
         );
+    }
+
+    /// One wild value of ten on one side: trimmed, its side is the mean of the other eight, with the winsorized error.
+    #[test]
+    fn of_independent_samples_outliers_are_cut_side_by_side() {
+        let calm = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.2, 99.0, 101.0, 99.8];
+        let mut wild = calm;
+        wild[3] = 900.0;
+        let plain = unpaired_ratio(&wild, &calm, 0.95).unwrap();
+        let cut = unpaired_ratio_trimmed(&wild, &calm, 0.1, 0.95).unwrap();
+        assert!(plain.high > 1.5 && cut.high < 1.02 && cut.n == 8, "{plain:?} {cut:?}");
+        assert_eq!(
+            unpaired_ratio_trimmed(&wild[..5], &calm[..5], 0.1, 0.95),
+            unpaired_ratio(&wild[..5], &calm[..5], 0.95)
+        );
+        let logs = calm.map(f64::ln);
+        let side = trimmed_mean(&logs, 0.1, 0.95).unwrap();
+        let same = unpaired_ratio_trimmed(&calm, &calm, 0.1, 0.95).unwrap();
+        let error = side.half_width() / crate::estimate::t_quantile(0.95, 8).unwrap() * 2.0_f64.sqrt();
+        assert!((same.log_error - error).abs() < 1e-12 && (same.freedom - 14.0).abs() < 1e-9, "{same:?}");
+        assert_eq!(unpaired_ratio_trimmed(&calm, &calm, 0.5, 0.95), None);
     }
 
     #[test]
@@ -363,7 +396,7 @@ mod tests {
         let e = paired_ratio_trimmed(&pairs, 0.1, 0.95).unwrap();
         assert!(e.high < 1.02 && e.n == 8 && e.freedom == 7.0, "{e:?}");
         let logs: Vec<f64> = pairs.iter().map(|(a, b)| a.ln() - b.ln()).collect();
-        let direct = crate::trimmed_mean(&logs, 0.1, 0.95).unwrap();
+        let direct = trimmed_mean(&logs, 0.1, 0.95).unwrap();
         assert!((e.low.ln() - direct.low).abs() < 1e-12);
         assert_eq!(paired_ratio_trimmed(&pairs[..9], 0.1, 0.95), paired_ratio(&pairs[..9], 0.95));
         assert_eq!(paired_ratio_trimmed(&pairs, 0.5, 0.95), None);

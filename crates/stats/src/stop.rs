@@ -1,9 +1,10 @@
 //! When there are enough rounds.
 
+mod caution;
 mod needed;
 mod rule;
 mod survey;
 
 pub use needed::{Pair, needed};
 pub use rule::{Allowance, Asked, Decision, Lacking, Look, Resource, Settled, StopRule};
-pub use survey::{Contender, Matter, Question, Survey};
+pub use survey::{Contender, Matter, Question, Survey, Terms};

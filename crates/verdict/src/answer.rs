@@ -142,7 +142,8 @@ impl Question<'_> {
         let rounds: Vec<&[Option<f64>]> = rounds.iter().map(Vec::as_slice).collect();
         let members = crate::span::float(tied.len() as u64 + 1);
         let confidence = 1.0 - self.level.error() / members;
-        let standings = stats::standings(&rounds, self.direction.of_stats(), confidence)?;
+        let standings =
+            stats::standings_trimmed(&rounds, self.direction.of_stats(), self.level.trim, confidence)?;
         let of = |i: usize| standings.get(i).map(|s| s.behind_at_most);
         let most = tied.iter().chain([&best]).filter_map(|i| of(*i)).fold(1.0, f64::max);
         Some(most).filter(|x| x.is_finite())

@@ -5,7 +5,9 @@ use crate::figures::percent;
 use record::judged::{CellView, RatioView, Relation};
 use record::plan::Measure;
 use record::quantity::ratios;
-use stats::{RatioEstimate, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio};
+use stats::{
+    RatioEstimate, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed,
+};
 
 /// The share of the error at which a run that was looked at after every round is compared: its end depended on the data. 0.6 with a
 /// factor for autocorrelation is the stop rule's own; without that factor it takes 0.5 (docs/statistics.md).
@@ -110,7 +112,8 @@ impl Rivals {
         match (&self.figures, level.trim) {
             (Figures::Paired(pairs), Some(share)) => paired_ratio_trimmed(pairs, share, level.each),
             (Figures::Paired(pairs), None) => paired_ratio(pairs, level.each),
-            (Figures::Apart(a, b), _) => unpaired_ratio(a, b, level.each),
+            (Figures::Apart(a, b), Some(share)) => unpaired_ratio_trimmed(a, b, share, level.each),
+            (Figures::Apart(a, b), None) => unpaired_ratio(a, b, level.each),
         }
     }
 }

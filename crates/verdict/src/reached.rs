@@ -10,7 +10,7 @@ use record::judged::Reached;
 use record::plan::{Goal, Plan};
 use record::quantity::{Bytes, Seconds};
 use record::trial::{Outcome, TrialRecord};
-use stats::{Contender, Matter, Survey};
+use stats::{Contender, Decision, Matter, Settled, Survey, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `None` when nothing was asked. `by_cell`: all trials, in order of rounds.
@@ -31,7 +31,7 @@ pub(crate) fn of(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord
     let text = if nothing {
         "no trial has the figure that was asked for".to_owned()
     } else if all {
-        format!("{} after {}", reached(goal, asked), counted(u64::from(made), "round"))
+        format!("{} after {}", reached(goal, &survey.matters), counted(u64::from(made), "round"))
     } else {
         let more = more_rounds.map_or_else(
             || "nobody can tell yet how many more rounds it would take".to_owned(),
@@ -65,14 +65,13 @@ fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, mad
             rounds
         })
         .collect();
-    let groups = plan.groups();
+    let groups = plan.groups().into_iter().zip(plan.families());
     let contenders: Vec<Contender<'_>> = groups
-        .into_iter()
         .zip(&figures)
-        .map(|(group, rounds)| Contender { group, rounds, alive: true })
+        .map(|((group, family), rounds)| Contender { group, family, rounds, alive: true })
         .collect();
-    let look =
-        question(plan)?.survey(plan.measure.confidence, &contenders, &allowances(spent(input.stopped)));
+    let terms = Terms { confidence: plan.measure.confidence, trim: plan.measure.trim };
+    let look = question(plan)?.survey(terms, &contenders, &allowances(spent(input.stopped)));
     // A cell that was measured but has no such figure doesn't decide.
     let decides = |place: usize| {
         let has_figure = figures[place].iter().any(Option::is_some);
@@ -95,8 +94,8 @@ fn trial_seconds(plan: &Plan, place: usize, by_cell: &BTreeMap<&CellId, Vec<&Tri
 }
 
 /// `all 9 cells are within ±5 %`.
-fn reached(goal: Goal, asked: usize) -> String {
-    let all = |noun: &str, rest: String| match asked {
+fn reached(goal: Goal, matters: &[Matter]) -> String {
+    let all = |noun: &str, rest: String| match matters.len() {
         0 => format!("there are no two cells to compare, so nothing was asked of {noun}s"),
         1 => format!("the one {noun} is {rest}"),
         n => format!("all {n} {noun}s are {rest}"),
@@ -105,9 +104,27 @@ fn reached(goal: Goal, asked: usize) -> String {
         Goal::Interval(x) => all("cell", format!("known to ±{} or better", percent(x))),
         Goal::Ratios(x) => all("ratio", format!("known to ±{} or better", percent(x))),
         Goal::Told(x) => {
-            all("pair", format!("told apart, or shown to be within {} of each other", percent(x)))
+            let equal = format!("shown to be within {} of each other", percent(x));
+            let apart = matters.iter().filter(|m| is_different(m)).count();
+            match matters.len() - apart {
+                0 => all("pair", "told apart".to_owned()),
+                _ if apart == 0 => all("pair", equal),
+                rest => {
+                    let are = |n: usize| if n == 1 { "is" } else { "are" };
+                    let n = matters.len();
+                    format!(
+                        "{apart} of {n} pairs {} told apart, and {rest} {} {equal}",
+                        are(apart),
+                        are(rest)
+                    )
+                }
+            }
         }
     }
+}
+
+fn is_different(matter: &Matter) -> bool {
+    matter.look.is_some_and(|look| look.decision == Decision::Enough(Settled::Different))
 }
 
 /// `2 of 9 cells are wider than ±5 %`.

@@ -22,22 +22,19 @@ impl Means {
     pub(crate) fn of(plan: &Plan, stopped: &Stopped, made: u32, trials: &[&TrialRecord]) -> Self {
         let confidence = plan.measure.confidence;
         let rule = question(plan).and_then(|question| question.rule(confidence, 1));
+        let rule = rule.map(|rule| rule.trimmed(plan.measure.trim));
         let measured = || trials.iter().filter(|trial| window(trial).is_some());
         let last = measured().next_back().is_some_and(|trial| trial.id.round + 1 == made);
         Self { confidence, trim: plan.measure.trim, rule, spent: spent(stopped).filter(|_| last) }
     }
 
-    /// Student's interval; of a run that stops when it is enough, the rule's: other metrics go up and down with the one that is looked at.
+    /// Student's interval; of a run that stops when it is enough, the rule's: other metrics go up and down with the one that is looked at. Of trimmed means where outliers are cut.
     pub(crate) fn estimate(&self, values: &[f64]) -> Option<Estimate> {
         let confidence = self.confidence;
         match (self.rule, self.trim) {
             (None, None) => stats::mean_t(values, confidence),
             (None, Some(share)) => stats::trimmed_mean(values, share, confidence),
-            (Some(rule), None) => rule.mean(values, &allowances(self.spent)),
-            (Some(_), Some(share)) => {
-                let e = stats::trimmed_mean(values, share, StopRule::confidence_of_a_look(confidence))?;
-                Some(Estimate { confidence, ..e })
-            }
+            (Some(rule), _) => rule.mean(values, &allowances(self.spent)),
         }
     }
 

@@ -6,7 +6,7 @@ use super::seen::{Seen, float};
 use record::event::Event;
 use record::plan::{Cell, Goal};
 use record::workload::Ask;
-use stats::{StopRule, TrialLength, TrialPlan, trial_length};
+use stats::{Asked, StopRule, TrialLength, TrialPlan, trial_length};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A length that is hardly another one isn't worth the rounds that are left out for it. Also keeps pilots apart from other trials
@@ -81,9 +81,9 @@ impl Ledger<'_> {
         let measure = &self.plan.measure;
         let longest_seconds = measure.max_trial_seconds.filter(|_| is_free(&self.plan.cells[place]))?;
         // A ratio varies as both its sides do.
-        let half_width = match measure.until.as_ref()?.goal {
-            Goal::Interval(x) => x,
-            Goal::Ratios(x) | Goal::Told(x) => x / std::f64::consts::SQRT_2,
+        let (half_width, ratios) = match measure.until.as_ref()?.goal {
+            Goal::Interval(x) => (x, false),
+            Goal::Ratios(x) | Goal::Told(x) => (x / std::f64::consts::SQRT_2, true),
         };
         let seen: Vec<&Seen> =
             self.cells[place].trials.range(..record::pilot::ROUNDS).map(|(_, seen)| seen).collect();
@@ -92,8 +92,8 @@ impl Ledger<'_> {
         let beside: f64 = seen.iter().map(|s| s.seconds - s.window_seconds).sum();
         let plan = TrialPlan {
             half_width,
-            confidence: StopRule::confidence_of_a_look(measure.confidence),
-            min_rounds: StopRule::MIN_ROUNDS,
+            rule: StopRule::new(Asked::HalfWidth(half_width), measure.confidence)?,
+            ratios,
             batch_seconds,
             overhead_seconds: (beside / float(seen.len() as u64)).max(0.0),
             shortest_seconds: measure.trial_seconds,

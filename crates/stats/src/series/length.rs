@@ -1,7 +1,8 @@
 //! How long a trial should be: as long as it takes for what varies within it to fade beside what varies between trials.
 
 use super::change::long_run_variance;
-use crate::estimate::{count, mean, standard_deviation, trials_for_spread};
+use crate::estimate::{count, mean, standard_deviation};
+use crate::stop::StopRule;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// What a trial costs and what is asked of the cell.
@@ -9,10 +10,10 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 pub struct TrialPlan {
     /// Relative half-width asked for.
     pub half_width: f64,
-    /// Confidence of each look's interval.
-    pub confidence: f64,
-    /// Rounds there will be at least.
-    pub min_rounds: u32,
+    /// The rule that ends the run.
+    pub rule: StopRule,
+    /// Whether the half-width is that of ratios within rounds.
+    pub ratios: bool,
     /// Seconds that each batch of the series lasted.
     pub batch_seconds: f64,
     /// Seconds a trial takes besides its measured time: preparation, ramp.
@@ -66,8 +67,7 @@ pub fn trial_length(trials: &[&[f64]], plan: &TrialPlan) -> Option<TrialLength> 
     let between = (of_means - explained).max(0.0);
     let cost = |between: f64, seconds: f64| {
         let spread = (between + within_seconds / seconds).sqrt();
-        let rounds = trials_for_spread(spread, plan.confidence, plan.half_width * centre.abs())?;
-        let rounds = rounds.max(plan.min_rounds);
+        let rounds = plan.rule.rounds_at(spread, plan.half_width * centre.abs(), plan.ratios)?;
         Some((f64::from(rounds) * (seconds + plan.overhead_seconds), seconds, rounds))
     };
     let cautious = most - explained;
@@ -93,8 +93,6 @@ impl TrialPlan {
             && self.longest_seconds.is_finite()
             && self.longest_seconds >= self.shortest_seconds
             && self.overhead_seconds >= 0.0
-            && self.confidence > 0.0
-            && self.confidence < 1.0
     }
 
     /// From shortest to longest in steps of 5 %.
@@ -107,16 +105,19 @@ impl TrialPlan {
 #[cfg(test)]
 mod tests {
     use super::{TrialPlan, trial_length};
+    use crate::{Asked, StopRule};
 
-    const PLAN: TrialPlan = TrialPlan {
-        half_width: 0.05,
-        confidence: 0.975,
-        min_rounds: 6,
-        batch_seconds: 1.0,
-        overhead_seconds: 5.0,
-        shortest_seconds: 5.0,
-        longest_seconds: 120.0,
-    };
+    fn plan() -> TrialPlan {
+        TrialPlan {
+            half_width: 0.05,
+            rule: StopRule::new(Asked::HalfWidth(0.05), 0.95).unwrap(),
+            ratios: false,
+            batch_seconds: 1.0,
+            overhead_seconds: 5.0,
+            shortest_seconds: 5.0,
+            longest_seconds: 120.0,
+        }
+    }
 
     /// Series that alternate about their level, so that the variance within is known.
     fn trials(levels: &[f64], swing: f64) -> Vec<Vec<f64>> {
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn components_by_hand() {
-        let l = suggested(&[90.0, 100.0, 110.0], 1.0, &PLAN);
+        let l = suggested(&[90.0, 100.0, 110.0], 1.0, &plan());
         // 60 alternating ±1 about three levels: 59 / 56 per batch; means vary by 100, of which a twentieth of that is within.
         assert!((l.within_seconds - 59.0 / 56.0).abs() < 1e-9, "{l:?}");
         assert!((l.between - (100.0 - 59.0 / 56.0 / 20.0)).abs() < 1e-9, "{l:?}");
@@ -145,22 +146,22 @@ mod tests {
 
     #[test]
     fn when_trials_differ_more_short_ones_are_better() {
-        let l = suggested(&[90.0, 100.0, 110.0], 1.0, &PLAN);
+        let l = suggested(&[90.0, 100.0, 110.0], 1.0, &plan());
         assert_eq!(l.trial_seconds, 5.0);
         assert!(l.rounds > 20 && (l.device_seconds - f64::from(l.rounds) * 10.0).abs() < 1e-9);
     }
 
     #[test]
     fn when_seconds_differ_more_longer_ones_are_better() {
-        let l = suggested(&[100.0, 104.0, 96.0], 40.0, &PLAN);
-        assert!(l.trial_seconds > 20.0, "{l:?}");
-        let cheaper = suggested(&[100.0, 104.0, 96.0], 40.0, &TrialPlan { overhead_seconds: 0.0, ..PLAN });
+        let l = suggested(&[100.0, 104.0, 96.0], 40.0, &plan());
+        assert!(l.trial_seconds > 10.0, "{l:?}");
+        let cheaper = suggested(&[100.0, 104.0, 96.0], 40.0, &TrialPlan { overhead_seconds: 0.0, ..plan() });
         assert!(cheaper.trial_seconds <= l.trial_seconds && cheaper.device_seconds < l.device_seconds);
     }
 
     #[test]
     fn quiet_storage_needs_the_shortest_trials_and_the_fewest_rounds() {
-        let l = suggested(&[100.0, 100.1, 99.9], 0.1, &PLAN);
+        let l = suggested(&[100.0, 100.1, 99.9], 0.1, &plan());
         assert_eq!((l.trial_seconds, l.rounds, l.device_seconds), (5.0, 6, 60.0));
     }
 
@@ -168,9 +169,9 @@ mod tests {
     fn nonsense_has_no_length() {
         let series = trials(&[1.0, 2.0], 0.1);
         let both: Vec<&[f64]> = series.iter().map(|t| &t[..]).collect();
-        assert_eq!(trial_length(&both[..1], &PLAN), None);
-        assert_eq!(trial_length(&[&both[0][..5], both[1]], &PLAN), None);
-        assert_eq!(trial_length(&both, &TrialPlan { batch_seconds: 0.0, ..PLAN }), None);
-        assert_eq!(trial_length(&both, &TrialPlan { longest_seconds: 1.0, ..PLAN }), None);
+        assert_eq!(trial_length(&both[..1], &plan()), None);
+        assert_eq!(trial_length(&[&both[0][..5], both[1]], &plan()), None);
+        assert_eq!(trial_length(&both, &TrialPlan { batch_seconds: 0.0, ..plan() }), None);
+        assert_eq!(trial_length(&both, &TrialPlan { longest_seconds: 1.0, ..plan() }), None);
     }
 }

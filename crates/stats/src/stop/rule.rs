@@ -1,12 +1,14 @@
 //! Looking after every round without spoiling the level.
 
-use crate::anytime::mean_anytime;
-use crate::estimate::{Estimate, count, mean, mean_t, standard_deviation, trials_for_spread};
+use super::caution::{Caution, seen};
+use crate::anytime::anytime;
+use crate::centre::Centre;
+use crate::estimate::{Estimate, t_quantile};
 
 /// Share of the error that each look's interval may have, so that all looks together keep to the whole.
 const ERROR_PER_LOOK: f64 = 0.6;
-/// No autocorrelation above this is believed in.
-const MOST_RHO: f64 = 0.9;
+/// No forecast of rounds goes beyond.
+const MOST_ROUNDS: u32 = 100_000;
 
 /// What is asked of one figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,22 +24,26 @@ pub enum Asked {
 
 /// When to stop. Look after every round from [`StopRule::min_rounds`] on.
 ///
-/// For a half-width: the interval is Student's at 0.6 of the error asked for (97 % for 95 %), widened by √((1 + ρ) / (1 - ρ)) where the rounds
-/// look positively autocorrelated, ρ = max(0, r₁ + 1/n) capped at 0.9; and the rule stops when it is as narrow as asked. A plain 95 % interval would stop
+/// For a half-width: the interval is Student's at 0.6 of the error asked for (97 % for 95 %), widened by √((1 + ρ) / (1 - ρ)); and the rule stops when it
+/// is as narrow as asked. Of a cell's figure, ρ is the upper 93 % limit of the autocorrelation between rounds, r₁ + 1/n + 1.5/√n, but above 0.6 only what is seen,
+/// and never above 0.9: few rounds don't exclude that each takes after the one before, so the rule pays for it in rounds. Of a ratio within rounds ρ is what is
+/// seen, r₁ + 1/n: what time does to all cells of a round cancels. A plain 95 % interval would stop
 /// too often where the spread happens to look small, and cover 91 to 93 %. For normal samples the number of rounds and the width depend on
 /// the deviations from the mean only, and these are independent of the mean, so the true coverage is E[2Φ(h √N / σ) - 1] for the half-width h at
-/// the stop; over all σ it is least where the rule stops at 10 to 20 rounds, and there it is still the one asked for: computed for
-/// 80 to 99 % in tests/simulation/stop_rule.rs.
+/// the stop: computed for 80 to 99 % in tests/simulation/stop_rule.rs, with what ρ costs.
 /// Source: Chow, Robbins (1965), Annals of Mathematical Statistics 36:457-462; Starr (1966), ibid. 37:36-50, for the loss at small
 /// numbers; Bayley, Hammersley (1946), JRSS Supplement 8:184-197, for the effective number of autocorrelated samples.
 ///
 /// For "told apart or shown equal" when to stop depends on the mean, so that argument is void and the interval is the anytime-valid one
-/// ([`mean_anytime`]).
+/// ([`crate::mean_anytime`]).
+///
+/// Where a share of the samples is cut off at each end ([`StopRule::trimmed`]), trimmed means and winsorized errors take the place of plain ones throughout.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopRule {
     asked: Asked,
     confidence: f64,
     min_rounds: u32,
+    trim: Option<f64>,
 }
 
 /// What may run out before the answer is there.
@@ -149,13 +155,19 @@ impl StopRule {
     pub fn new(asked: Asked, confidence: f64) -> Option<Self> {
         let (Asked::HalfWidth(x) | Asked::Told { margin: x }) = asked;
         let valid = x.is_finite() && x > 0.0 && confidence > 0.0 && confidence < 1.0;
-        valid.then_some(Self { asked, confidence, min_rounds: Self::MIN_ROUNDS })
+        valid.then_some(Self { asked, confidence, min_rounds: Self::MIN_ROUNDS, trim: None })
     }
 
     /// Another first look; at least 4, below which the level isn't kept.
     #[must_use]
     pub fn with_min_rounds(self, min_rounds: u32) -> Self {
         Self { min_rounds: min_rounds.max(4), ..self }
+    }
+
+    /// The same of trimmed means, as [`crate::trimmed_mean`]: without this share of the samples on each side.
+    #[must_use]
+    pub fn trimmed(self, share: Option<f64>) -> Self {
+        Self { trim: share, ..self }
     }
 
     /// Rounds before the first look.
@@ -168,9 +180,10 @@ impl StopRule {
     #[must_use]
     pub fn look(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Look> {
         let Asked::HalfWidth(asked) = self.asked else { return None };
-        let interval = self.fixed_or_repeated(samples, allowances)?;
+        let centre = Centre::of(samples, self.trim)?;
+        let interval = self.fixed_or_repeated(&centre, Caution::Possible, allowances)?;
         let reached = interval.relative_half_width();
-        let forecast = self.rounds_for(samples, asked * interval.value.abs());
+        let forecast = self.more_rounds(&centre, Caution::Possible, asked * interval.value.abs());
         let state = if reached <= asked {
             Ok(Settled::Narrow { reached, asked })
         } else {
@@ -188,25 +201,26 @@ impl StopRule {
             return None;
         }
         let logs: Vec<f64> = pairs.iter().map(|(a, b)| a.ln() - b.ln()).collect();
-        let (e, state, forecast) = match self.asked {
+        let centre = Centre::of(&logs, self.trim)?;
+        let (e, state, wanted) = match self.asked {
             Asked::HalfWidth(asked) => {
-                let e = self.fixed_or_repeated(&logs, allowances)?;
+                let e = self.fixed_or_repeated(&centre, Caution::Seen, allowances)?;
                 let reached = e.half_width().exp_m1();
-                let forecast = self.rounds_for(&logs, asked.ln_1p());
                 let narrow = reached <= asked;
                 let state = if narrow {
                     Ok(Settled::Narrow { reached, asked })
                 } else {
                     Err(Lacking::Width { reached, asked })
                 };
-                (e, state, forecast)
+                (e, state, asked.ln_1p())
             }
             Asked::Told { margin } => {
-                let e = mean_anytime(&logs, self.confidence)?;
+                let e = anytime(&centre, self.confidence);
                 let distance = (margin.ln_1p() - e.value.abs()).abs().max(e.value.abs());
-                (e, told(e, margin), self.rounds_for(&logs, distance))
+                (e, told(e, margin), distance)
             }
         };
+        let forecast = self.more_rounds(&centre, Caution::Seen, wanted);
         let interval = Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp(), ..e };
         Some(Look { interval, decision: self.decide(logs.len(), state, forecast, allowances) })
     }
@@ -216,51 +230,84 @@ impl StopRule {
     /// the anytime-valid one. `None` as for [`mean_t`].
     #[must_use]
     pub fn mean(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Estimate> {
+        let centre = Centre::of(samples, self.trim)?;
         match self.asked {
-            Asked::Told { .. } if !self.nothing_decided(samples, allowances) => {
-                mean_anytime(samples, self.confidence)
+            Asked::Told { .. } if !self.nothing_decided(samples.len(), allowances) => {
+                Some(anytime(&centre, self.confidence))
             }
-            _ => self.fixed_or_repeated(samples, allowances),
+            _ => self.fixed_or_repeated(&centre, Caution::Possible, allowances),
         }
     }
 
     /// Whether no decision has depended on the data yet.
-    fn nothing_decided(&self, samples: &[f64], allowances: &[Allowance]) -> bool {
-        let n = rounds(samples.len());
+    fn nothing_decided(&self, samples: usize, allowances: &[Allowance]) -> bool {
+        let n = rounds(samples);
         n < self.min_rounds || (n == self.min_rounds && exhausted(allowances).is_some())
     }
 
     /// Student's interval: the repeated one from the first look on, the plain one while no decision has depended on the data.
-    fn fixed_or_repeated(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Estimate> {
-        if self.nothing_decided(samples, allowances) {
-            return mean_t(samples, self.confidence);
+    fn fixed_or_repeated(
+        &self,
+        centre: &Centre,
+        caution: Caution,
+        allowances: &[Allowance],
+    ) -> Option<Estimate> {
+        if self.nothing_decided(centre.n, allowances) {
+            return centre.student(self.confidence);
         }
-        let e = mean_t(samples, self.repeated())?;
-        let half = e.half_width() * caution(samples);
-        Some(Estimate { confidence: self.confidence, low: e.value - half, high: e.value + half, ..e })
+        let reach =
+            t_quantile(self.repeated(), centre.kept)? * caution.factor(seen(&centre.in_order), centre.n);
+        Some(centre.within(reach, self.confidence))
     }
 
-    /// Confidence of each look's interval.
+    /// Confidence of each look's interval, so that the one at the stop has the rule's.
     fn repeated(&self) -> f64 {
-        Self::confidence_of_a_look(self.confidence)
-    }
-
-    /// Confidence that each look's interval has, so that the one at the stop has `confidence`.
-    #[must_use]
-    pub fn confidence_of_a_look(confidence: f64) -> f64 {
-        1.0 - ERROR_PER_LOOK * (1.0 - confidence)
+        1.0 - ERROR_PER_LOOK * (1.0 - self.confidence)
     }
 
     /// About how many more rounds until half-width `wanted`.
-    fn rounds_for(&self, samples: &[f64], wanted: f64) -> Option<u32> {
-        let have = rounds(samples.len());
-        if have < 2 {
+    fn more_rounds(&self, centre: &Centre, caution: Caution, wanted: f64) -> Option<u32> {
+        let have = rounds(centre.n);
+        if have < 2 || !centre.error.is_finite() {
             return None;
         }
-        let spread = standard_deviation(samples, mean(samples)) * caution(samples);
-        let all =
-            if spread == 0.0 { self.min_rounds } else { trials_for_spread(spread, self.repeated(), wanted)? };
-        Some(all.max(self.min_rounds).saturating_sub(have).max(1))
+        let all = self.rounds_in_all(centre.spread(), seen(&centre.in_order), caution, wanted)?;
+        Some(all.saturating_sub(have).max(1))
+    }
+
+    /// About how many rounds it takes to know a figure of this spread, between independent rounds, to the half-width `wanted`; of a ratio within
+    /// rounds if `ratio`. `None` when no number that could be done would do.
+    #[must_use]
+    pub fn rounds_at(&self, spread: f64, wanted: f64, ratio: bool) -> Option<u32> {
+        self.rounds_in_all(spread, 0.0, if ratio { Caution::Seen } else { Caution::Possible }, wanted)
+    }
+
+    /// The smallest m from the first look on with t(m - 1) · caution · spread / √m ≤ wanted.
+    fn rounds_in_all(&self, spread: f64, seen: f64, caution: Caution, wanted: f64) -> Option<u32> {
+        let sound = spread >= 0.0 && wanted >= 0.0 && (wanted > 0.0 || spread == 0.0);
+        let tight = |m: u32| {
+            t_quantile(self.repeated(), m as usize).is_some_and(|t| {
+                t * caution.factor(seen, m as usize) * spread / f64::from(m).sqrt() <= wanted
+            })
+        };
+        if !sound || !tight(MOST_ROUNDS) {
+            return None;
+        }
+        // The first step far enough, then the place between it and the one before: the width falls with m.
+        let (mut too_few, mut enough) = (self.min_rounds - 1, self.min_rounds);
+        while !tight(enough) {
+            too_few = enough;
+            enough = (enough * 2).min(MOST_ROUNDS);
+        }
+        while enough - too_few > 1 {
+            let middle = u32::midpoint(too_few, enough);
+            if tight(middle) {
+                enough = middle;
+            } else {
+                too_few = middle;
+            }
+        }
+        Some(enough)
     }
 
     fn decide(
@@ -281,19 +328,6 @@ impl StopRule {
             None => Decision::More { lacking, rounds_estimate },
         }
     }
-}
-
-/// How much wider autocorrelation makes an interval: √((1 + ρ) / (1 - ρ)), ρ the lag-1 autocorrelation less its mean for independent samples,
-/// -1/n (Moran 1948, Biometrika 35:255-260); 1 where it isn't positive or there is none to be seen.
-fn caution(samples: &[f64]) -> f64 {
-    let m = mean(samples);
-    let squares: f64 = samples.iter().map(|x| (x - m).powi(2)).sum();
-    if squares == 0.0 || !squares.is_finite() {
-        return 1.0;
-    }
-    let products: f64 = samples.windows(2).map(|w| (w[0] - m) * (w[1] - m)).sum();
-    let rho = (products / squares + 1.0 / count(samples.len())).clamp(0.0, MOST_RHO);
-    ((1.0 + rho) / (1.0 - rho)).sqrt()
 }
 
 /// Whether a ratio's interval, in logarithms, excludes 1 or lies within the margin.

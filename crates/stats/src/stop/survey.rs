@@ -15,11 +15,22 @@ pub enum Question {
     Told(f64),
 }
 
+/// How it is asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// Confidence of every answer.
+    pub confidence: f64,
+    /// Share of the rounds that is cut off at each end; `None`: all are kept.
+    pub trim: Option<f64>,
+}
+
 /// One cell of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contender<'a> {
     /// Cells of one group are compared with each other.
     pub group: usize,
+    /// Cells of one family, of one or more groups, are answered for together: their pairs share the error of decisions, whether asked for or not.
+    pub family: usize,
     /// Its figure in every round made so far.
     pub rounds: Rounds<'a>,
     /// Whether it can still be measured.
@@ -99,30 +110,27 @@ impl Question {
     /// doesn't make its interval a plain one. Before the rule's first look every cell that can be measured is needed; afterwards those that aren't
     /// settled, and both sides of each comparison that isn't. `None` unless the question can be asked.
     #[must_use]
-    pub fn survey(
-        self,
-        confidence: f64,
-        cells: &[Contender<'_>],
-        allowances: &[Allowance],
-    ) -> Option<Survey> {
-        self.rule(confidence, 1)?;
+    pub fn survey(self, terms: Terms, cells: &[Contender<'_>], allowances: &[Allowance]) -> Option<Survey> {
+        let rule = |family: usize| Some(self.rule(terms.confidence, family)?.trimmed(terms.trim));
+        let alone = rule(1)?;
         let matters = match self {
-            Self::Means(_) => {
-                let rule = self.rule(confidence, 1)?;
-                (0..cells.len()).map(|a| mean_of(rule, cells, a, allowances)).collect()
-            }
+            Self::Means(_) => (0..cells.len()).map(|a| mean_of(alone, cells, a, allowances)).collect(),
             Self::Ratios(_) | Self::Told(_) => {
-                let pairs = pairs(cells);
-                let family = |a: usize| pairs.iter().filter(|p| cells[p.0].group == cells[a].group).count();
-                let ratio = |&(a, b): &(usize, usize)| {
-                    Some(ratio_of(self.rule(confidence, family(a))?, cells, (a, b), allowances))
-                };
-                pairs.iter().map(ratio).collect::<Option<Vec<_>>>()?
+                let family =
+                    |a: usize| pairs_of(cells.iter().filter(|c| c.family == cells[a].family).count());
+                let ratio =
+                    |&(a, b): &(usize, usize)| Some(ratio_of(rule(family(a))?, cells, (a, b), allowances));
+                pairs(cells).iter().map(ratio).collect::<Option<Vec<_>>>()?
             }
         };
         let needed = go_on(cells, &matters);
         Some(Survey { matters, needed })
     }
+}
+
+/// Pairs of so many cells.
+fn pairs_of(cells: usize) -> usize {
+    cells * cells.saturating_sub(1) / 2
 }
 
 /// All pairs of one group, in order.
@@ -173,21 +181,24 @@ fn go_on(cells: &[Contender<'_>], matters: &[Matter]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contender, Question, Survey};
+    use super::{Contender, Question, Survey, Terms};
     use crate::{Allowance, Resource, mean_t};
 
     const QUIET: [f64; 6] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0];
     const NOISY: [f64; 6] = [80.0, 120.0, 95.0, 105.0, 110.0, 90.0];
+    const TERMS: Terms = Terms { confidence: 0.95, trim: None };
 
     fn rounds(figures: &[f64]) -> Vec<Option<f64>> {
         figures.iter().copied().map(Some).collect()
     }
 
     fn survey(question: Question, cells: &[(usize, &[Option<f64>], bool)], over: bool) -> Survey {
-        let cells: Vec<Contender<'_>> =
-            cells.iter().map(|&(group, rounds, alive)| Contender { group, rounds, alive }).collect();
+        let cells: Vec<Contender<'_>> = cells
+            .iter()
+            .map(|&(group, rounds, alive)| Contender { group, family: group / 2, rounds, alive })
+            .collect();
         let spent = [Allowance { resource: Resource::Time, rounds_left: 0 }];
-        question.survey(0.95, &cells, if over { &spent } else { &[] }).unwrap()
+        question.survey(TERMS, &cells, if over { &spent } else { &[] }).unwrap()
     }
 
     #[test]
@@ -246,6 +257,31 @@ mod tests {
         assert!((reach(2) - 0.95).abs() < 1e-12 && (reach(4) - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
     }
 
+    /// Two groups are answered for together: two pairs are asked for, six are told of.
+    #[test]
+    fn decisions_share_the_error_of_all_that_is_told_with_them() {
+        let (quiet, half) = (rounds(&QUIET), rounds(&QUIET.map(|x| x / 1.02)));
+        let cells: [(usize, &[_], bool); 4] =
+            [(0, &quiet, true), (0, &half, true), (1, &quiet, true), (1, &half, true)];
+        let seen = survey(Question::Told(0.05), &cells, false);
+        let sure: Vec<f64> = seen.matters.iter().map(|m| m.look.unwrap().interval.confidence).collect();
+        assert!(sure.len() == 2 && sure.iter().all(|c| (c - (1.0 - 0.05 / 6.0)).abs() < 1e-12), "{sure:?}");
+    }
+
+    /// One wild round of twelve: what is looked at is the trimmed mean, and both are of the same samples.
+    #[test]
+    fn where_outliers_are_cut_the_trimmed_mean_is_looked_at() {
+        let mut wild = [QUIET, QUIET].concat();
+        wild[7] = 900.0;
+        let wild = rounds(&wild);
+        let cell = Contender { group: 0, family: 0, rounds: &wild, alive: true };
+        let settled = |trim| {
+            let seen = Question::Means(0.05).survey(Terms { trim, ..TERMS }, &[cell], &[]).unwrap();
+            seen.matters[0].is_settled()
+        };
+        assert_eq!((settled(None), settled(Some(0.1))), (false, true));
+    }
+
     /// A cell that dropped out at the first look was looked at; when the others' budget ends, its interval stays what it was.
     #[test]
     fn the_end_of_a_budget_narrows_no_interval_that_was_looked_at() {
@@ -260,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_width_that_cannot_be_asked_for_is_no_question() {
-        assert_eq!(Question::Means(0.0).survey(0.95, &[], &[]), None);
-        assert_eq!(Question::Told(0.05).survey(1.0, &[], &[]), None);
+        assert_eq!(Question::Means(0.0).survey(TERMS, &[], &[]), None);
+        assert_eq!(Question::Told(0.05).survey(Terms { confidence: 1.0, ..TERMS }, &[], &[]), None);
     }
 }

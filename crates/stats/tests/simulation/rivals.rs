@@ -11,6 +11,15 @@ pub(crate) fn plain(samples: &[f64]) -> (f64, f64) {
     (e.value, e.half_width())
 }
 
+/// Student's interval at 0.6 of the error, widened by √((1 + ρ) / (1 - ρ)) for the lag-1 autocorrelation seen only, ρ = max(0, r₁ + 1/n) up to 0.9.
+pub(crate) fn seen_only(samples: &[f64]) -> (f64, f64) {
+    let e = mean_t(samples, 0.97).unwrap();
+    let squares: f64 = samples.iter().map(|x| (x - e.value).powi(2)).sum();
+    let products: f64 = samples.windows(2).map(|w| (w[0] - e.value) * (w[1] - e.value)).sum();
+    let rho = (products / squares + 1.0 / samples.len() as f64).clamp(0.0, 0.9);
+    (e.value, e.half_width() * ((1.0 + rho) / (1.0 - rho)).sqrt())
+}
+
 /// Anytime-valid: the t mixture of the crate.
 pub(crate) fn anytime(samples: &[f64]) -> (f64, f64) {
     let e = mean_anytime(samples, 0.95).unwrap();

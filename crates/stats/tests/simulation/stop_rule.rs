@@ -25,8 +25,9 @@ fn run(rule: &StopRule, mut next: impl FnMut() -> f64) -> (Vec<f64>, Look) {
     }
 }
 
-/// On normal trials the coverage is at least the level whatever the spread, for 80 to 99 % and from 4 rounds on, and never far above
-/// it unless the first look is enough. Exact but for the spread's distribution: given the deviations, the mean is normal.
+/// On normal trials the coverage is at least the level whatever the spread, for 80 to 99 % and from 4 rounds on. Above it lies what few rounds
+/// don't exclude of autocorrelation; what that costs is in [`candidates_for_the_rule`]. Exact but for the spread's distribution: given the deviations, the
+/// mean is normal.
 #[test]
 fn the_level_holds_for_every_spread() {
     let standard = Normal::standard();
@@ -65,7 +66,6 @@ fn the_level_holds_for_every_spread() {
             }
         }
         assert!(least.0 > confidence - 0.012, "{confidence} from {first} on: {least:?}");
-        assert!(easy < confidence + 0.6 * (1.0 - confidence), "{confidence} from {first} on: {easy}");
         table.row(&[
             percent(confidence),
             first.to_string(),
@@ -118,8 +118,6 @@ enum Must {
     Cover,
     /// It does, or a doubt is raised.
     CoverOrDoubt,
-    /// Nothing can be promised at so few rounds; the table tells how it is.
-    BeTold,
 }
 
 const MODELS: [(&str, Noise, Must); 16] = [
@@ -130,15 +128,15 @@ const MODELS: [(&str, Noise, Must); 16] = [
     ("heavy tail (t, 3 degrees)", Noise::HeavyTail, Must::Cover),
     ("discrete rates (5)", Noise::Discrete, Must::Cover),
     ("two modes, half each", Noise::Bimodal, Must::CoverOrDoubt),
-    ("AR(1), ρ = 0.2", Noise::Autocorrelated(0.2), Must::CoverOrDoubt),
-    ("AR(1), ρ = 0.3", Noise::Autocorrelated(0.3), Must::BeTold),
-    ("AR(1), ρ = 0.6", Noise::Autocorrelated(0.6), Must::BeTold),
-    ("drift, 0.5 spreads a round", Noise::Drift(0.5), Must::BeTold),
-    ("drift, 1 spread a round", Noise::Drift(1.0), Must::BeTold),
+    ("AR(1), ρ = 0.2", Noise::Autocorrelated(0.2), Must::Cover),
+    ("AR(1), ρ = 0.3", Noise::Autocorrelated(0.3), Must::Cover),
+    ("AR(1), ρ = 0.6", Noise::Autocorrelated(0.6), Must::CoverOrDoubt),
+    ("drift, 0.5 spreads a round", Noise::Drift(0.5), Must::CoverOrDoubt),
+    ("drift, 1 spread a round", Noise::Drift(1.0), Must::CoverOrDoubt),
     ("drift, 2 spreads a round", Noise::Drift(2.0), Must::CoverOrDoubt),
-    ("warm-up, first round 3 spreads low", Noise::WarmUp(3.0), Must::BeTold),
+    ("warm-up, first round 3 spreads low", Noise::WarmUp(3.0), Must::CoverOrDoubt),
     ("warm-up, first round 10 spreads low", Noise::WarmUp(10.0), Must::CoverOrDoubt),
-    ("stalls (exponential)", Noise::Stalls, Must::BeTold),
+    ("stalls (exponential)", Noise::Stalls, Must::Cover),
 ];
 
 #[test]
@@ -154,6 +152,8 @@ fn coverage_by_noise() {
             "doubt raised",
             "covers or doubt raised",
             "rounds",
+            "rounds, widened by what is seen only",
+            "its coverage",
             "rounds, peeking at plain t",
             "its coverage",
         ],
@@ -162,7 +162,7 @@ fn coverage_by_noise() {
         for spread in [2.0, 5.0, 10.0] {
             let mut random = Random(spread as u64);
             let (mut covers, mut doubted, mut either, mut rounds) = (0, 0, 0, 0);
-            let (mut plain_covers, mut plain_rounds) = (0, 0);
+            let (mut plain_covers, mut plain_rounds, mut seen_covers, mut seen_rounds) = (0, 0, 0, 0);
             for repetition in 0..n {
                 let mut next = noise.rounds(spread, &mut random);
                 let (trials, look) = run(&five_percent(), &mut next);
@@ -173,7 +173,10 @@ fn coverage_by_noise() {
                 doubted += u32::from(doubt && repetition % 4 == 0);
                 either += u32::from(covered || doubt);
                 rounds += trials.len();
-                let (centre, half, stopped) = peek(rivals::plain, &trials);
+                let (centre, half, stopped) = peek(rivals::seen_only, 6, &trials);
+                seen_covers += u32::from((centre - TRUTH).abs() <= half);
+                seen_rounds += stopped;
+                let (centre, half, stopped) = peek(rivals::plain, 3, &trials);
                 plain_covers += u32::from((centre - TRUTH).abs() <= half);
                 plain_rounds += stopped;
             }
@@ -181,7 +184,6 @@ fn coverage_by_noise() {
             match must {
                 Must::Cover => assert!(share(covers, n) > least, "{name} {spread}: {covers} of {n}"),
                 Must::CoverOrDoubt => assert!(share(either, n) > least, "{name} {spread}: {either} of {n}"),
-                Must::BeTold => {}
             }
             table.row(&[
                 name.to_owned(),
@@ -190,6 +192,8 @@ fn coverage_by_noise() {
                 percent(share(doubted, n.div_ceil(4))),
                 percent(share(either, n)),
                 format!("{:.1}", rounds as f64 / f64::from(n)),
+                format!("{:.1}", seen_rounds as f64 / f64::from(n)),
+                percent(share(seen_covers, n)),
                 format!("{:.1}", plain_rounds as f64 / f64::from(n)),
                 percent(share(plain_covers, n)),
             ]);
@@ -198,15 +202,15 @@ fn coverage_by_noise() {
     table.write();
 }
 
-/// Where another rule would have stopped on the way, from the third round on; at the end if nowhere.
-fn peek(rule: Rule, trials: &[f64]) -> (f64, f64, usize) {
-    for n in 3..=trials.len() {
+/// Where another rule would have stopped on the way, from its first look on; at the end if nowhere.
+fn peek(rule: Rule, first: usize, trials: &[f64]) -> (f64, f64, usize) {
+    for n in first..=trials.len() {
         let (centre, half) = rule(&trials[..n]);
         if half <= 0.05 * centre.abs() || n == trials.len() {
             return (centre, half, n);
         }
     }
-    unreachable!("there are more than three trials")
+    unreachable!("there are as many trials as the first look takes")
 }
 
 /// The candidates side by side on normal trials, each looking after every round from the first it can use.
@@ -223,13 +227,14 @@ fn candidates_for_the_rule() {
         let e = five_percent().look(trials, &[]).unwrap().interval;
         (e.value, e.half_width())
     };
-    let candidates: [(&str, usize, Rule); 6] = [
+    let candidates: [(&str, usize, Rule); 7] = [
         ("plain t at each look", 3, rivals::plain),
         ("plain t at each look", 6, rivals::plain),
         ("asymptotic confidence sequence", 3, rivals::asymptotic),
         ("asymptotic confidence sequence", 6, rivals::asymptotic),
         ("anytime-valid t mixture", 4, rivals::anytime),
-        ("this one: t at 0.6 of the error, widened for autocorrelation", 6, ours),
+        ("t at 0.6 of the error, widened for the autocorrelation seen", 6, rivals::seen_only),
+        ("this one: the same, widened for what the rounds don't exclude", 6, ours),
     ];
     for (name, first, rule) in candidates {
         let mut cells = vec![name.to_owned(), first.to_string()];

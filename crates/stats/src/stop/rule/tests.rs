@@ -1,7 +1,7 @@
 //! Cases by hand; what holds over many runs is in tests/stop_rule.rs.
 
 use super::{Allowance, Asked, Decision, Lacking, Resource, Settled, StopRule};
-use crate::{mean_anytime, mean_t};
+use crate::{mean_anytime, mean_t, trimmed_mean};
 
 const STEADY: [f64; 6] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0];
 
@@ -21,9 +21,10 @@ fn left(resource: Resource, rounds_left: u32) -> Allowance {
 fn steady_trials_are_enough_at_the_first_look_and_not_before() {
     let rule = five_percent();
     let look = rule.look(&STEADY, &[]).unwrap();
-    // r₁ = (0·1 - 1·1 - 1·½ - ½·½ - ½·0) / 2.5 < -1/6, so nothing is widened.
-    let wider = mean_t(&STEADY, 0.97).unwrap();
-    assert!((look.interval.low - wider.low).abs() < 1e-9 && (look.interval.high - wider.high).abs() < 1e-9);
+    // r₁ = (0·1 - 1·1 - 1·½ - ½·½ - ½·0) / 2.5 = -0.7, and 1/6 + 1.5/√6 more can't be excluded.
+    let rho = -0.7 + 1.0 / 6.0 + 1.5 / 6.0_f64.sqrt();
+    let wider = mean_t(&STEADY, 0.97).unwrap().half_width() * ((1.0 + rho) / (1.0 - rho)).sqrt();
+    assert!((look.interval.half_width() / wider - 1.0).abs() < 1e-9);
     assert_eq!(look.interval.confidence, 0.95);
     let Decision::Enough(Settled::Narrow { reached, asked }) = look.decision else { panic!("{look:?}") };
     assert!(reached < 0.05 && asked == 0.05);
@@ -36,14 +37,42 @@ fn steady_trials_are_enough_at_the_first_look_and_not_before() {
     assert_eq!(rule.with_min_rounds(1).min_rounds(), 4);
 }
 
-/// By hand: 1, 1, 1, 3, 3, 3 has r₁ = (1 + 1 - 1 + 1 + 1) / 6 = ½, less -1/6: ρ = 2/3, factor √5.
+/// By hand: 1, 1, 1, 3, 3, 3 has r₁ = (1 + 1 - 1 + 1 + 1) / 6 = ½, less -1/6: ρ = 2/3, factor √5. 1, 3, 1, 3, 3, 1 shows none, but six rounds don't exclude
+/// 1.5/√6 more: r₁ = (-1 -1 -1 +1 -1) / 6 = -½, ρ = -½ + 1/6 + 0.612. Ratios within rounds are widened by what is seen only.
 #[test]
-fn rounds_that_hang_together_widen_the_interval() {
-    let look = five_percent().look(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0], &[]).unwrap();
-    let plain = mean_t(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0], 0.97).unwrap();
-    assert!((look.interval.half_width() / plain.half_width() - 5.0_f64.sqrt()).abs() < 1e-9);
-    let mixed = five_percent().look(&[1.0, 3.0, 1.0, 3.0, 3.0, 1.0], &[]).unwrap();
-    assert!((mixed.interval.half_width() - plain.half_width()).abs() < 1e-9);
+fn rounds_that_hang_together_widen_the_interval_and_few_rounds_exclude_little() {
+    let (close, mixed) = ([1.0, 1.0, 1.0, 3.0, 3.0, 3.0], [1.0, 3.0, 1.0, 3.0, 3.0, 1.0]);
+    let plain = mean_t(&close, 0.97).unwrap().half_width();
+    let factor = |samples: &[f64]| five_percent().look(samples, &[]).unwrap().interval.half_width() / plain;
+    assert!((factor(&close) - 5.0_f64.sqrt()).abs() < 1e-9);
+    let rho = -0.5 + 1.0 / 6.0 + 1.5 / 6.0_f64.sqrt();
+    assert!((factor(&mixed) - ((1.0 + rho) / (1.0 - rho)).sqrt()).abs() < 1e-9);
+    let ratio = |samples: &[f64]| {
+        let pairs: Vec<(f64, f64)> = samples.iter().map(|x| (x.exp(), 1.0)).collect();
+        five_percent().look_at_ratio(&pairs, &[]).unwrap().interval
+    };
+    let log_half = |e: crate::Estimate| (e.high.ln() - e.low.ln()) / 2.0 / plain;
+    assert!((log_half(ratio(&close)) - 5.0_f64.sqrt()).abs() < 1e-9);
+    assert!((log_half(ratio(&mixed)) - 1.0).abs() < 1e-9);
+}
+
+/// The same rule on trimmed means: one wild round of ten is neither in the estimate nor in the error, nor in what is seen of the order.
+#[test]
+fn a_trimmed_rule_looks_at_trimmed_means() {
+    let rounds = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 300.0, 99.0, 101.0, 100.0];
+    let rule = five_percent();
+    assert!(matches!(rule.look(&rounds, &[]).unwrap().decision, Decision::More { .. }));
+    let trimmed = rule.trimmed(Some(0.1));
+    let look = trimmed.look(&rounds, &[]).unwrap();
+    assert!(matches!(look.decision, Decision::Enough(_)), "{look:?}");
+    let plain = trimmed_mean(&rounds, 0.1, 0.97).unwrap();
+    assert_eq!((look.interval.value, look.interval.n), (plain.value, 10));
+    assert!(look.interval.half_width() >= plain.half_width());
+    assert_eq!(Some(look.interval), trimmed.mean(&rounds, &[]), "what is shown is what was looked at");
+    let pairs: Vec<(f64, f64)> = rounds.iter().map(|x| (*x, 100.0)).collect();
+    let apart = |rule: StopRule| rule.look_at_ratio(&pairs, &[]).unwrap().decision;
+    assert!(matches!(apart(told(0.05)), Decision::More { .. }));
+    assert_eq!(apart(told(0.05).trimmed(Some(0.1))), Decision::Enough(Settled::Equal { margin: 0.05 }));
 }
 
 #[test]
@@ -56,9 +85,12 @@ fn noise_asks_for_more_and_says_how_many() {
         panic!("{look:?}")
     };
     assert!(reached > asked);
-    let spread = 210.0_f64.sqrt();
+    let (spread, seen) = (210.0_f64.sqrt(), super::seen(&noisy));
     let half = |m: u32| {
-        crate::estimate::t_quantile(0.97, m as usize).unwrap() * spread / f64::from(m).sqrt() / 100.0
+        let caution = super::Caution::Possible.factor(seen, m as usize);
+        caution * crate::estimate::t_quantile(0.97, m as usize).unwrap() * spread
+            / f64::from(m).sqrt()
+            / 100.0
     };
     assert!(half(6 + more) <= 0.05 && half(5 + more) > 0.05, "{more}");
 }
