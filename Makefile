@@ -1,7 +1,7 @@
 # diskproof. `make demo` and `make test` do all the set-up on a fresh Debian machine, as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-pure test-loop sanitize check build generate fmt install install-tools rust
+.PHONY: help demo test test-pure test-loop test-lab sanitize check build generate fmt install install-tools rust
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -11,7 +11,7 @@ help: ## show this list
 demo: build ## run the main job for real and show its answer (needs root or sudo; without: a lent directory)
 	@scripts/demo.sh
 
-test: ## all tests: the pure ones, then the loop tier as root
+test: ## all tests: the pure ones, then as root the loop tier and the lab
 	@scripts/setup.sh test
 	@scripts/test.sh all
 
@@ -22,6 +22,10 @@ test-pure: ## only the tests that need no root
 test-loop: ## only the tests that need root and loop devices
 	@scripts/setup.sh test
 	@scripts/test.sh loop
+
+test-lab: ## only the tests with guests (needs root; builds the guest's image the first time, some minutes)
+	@scripts/setup.sh test
+	@scripts/test.sh lab
 
 sanitize: ## the engine's tests under miri, AddressSanitizer and ThreadSanitizer (needs a nightly Rust; not part of make test)
 	@scripts/sanitize.sh all

@@ -51,6 +51,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: free or not, and why'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and may be overwritten'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Take a claim back'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "lab" -d 'A Debian guest with emulated disks: try an LVM cache or ZFS without risking a disk'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tell what this machine can do: tools, privileges, kernel, clock, noise, the native engine\'s ceiling, settings'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The process on the measured machine; speaks to its controller over stdio'
@@ -262,6 +263,102 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l ssh-conf
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "build" -d 'Build the image, if there is none yet, and start no guest'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "up" -d 'Start a guest; one that runs already keeps running and gets the disks it lacks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "status" -d 'Tell which guests there are, and how they are'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "ssh" -d 'Run a command in a guest as root; without one, a shell'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "limit" -d 'Change what a disk may do, at once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "reset" -d 'Begin anew: a fresh guest with fresh disks of the same kinds'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "down" -d 'End a guest and remove its disks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l mirror -d 'Debian\'s mirror; default: the one apt uses on this machine (DISKPROOF_LAB_MIRROR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l without-zfs -d 'Leave out ZFS, whose kernel modules take minutes to compile once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l name -d 'The guest' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l memory -d 'Its memory, e.g. 2g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l cpus -d 'Its processors' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l port -d 'The port of 127.0.0.1 that leads to its ssh server; default: a free one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l mirror -d 'Debian\'s mirror; default: the one apt uses on this machine (DISKPROOF_LAB_MIRROR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l disk -d 'An emulated disk, e.g. d1:size=1g,iops=80 (docs/lab.md tells all keys); repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l without-zfs -d 'Leave out ZFS, whose kernel modules take minutes to compile once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l name -d 'Only this guest' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l name -d 'The guest' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l name -d 'The guest' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l name -d 'The guest' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l name -d 'The guest' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l all -d 'All guests'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l images -d 'All guests, and all that was built: images, modules, saved states'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

@@ -2,7 +2,8 @@
 # Puts in place what a step needs. Quiet and without the network when all is there.
 #   rust      a C compiler, a static C library and cargo
 #   tools     the programs diskproof calls
-#   test      both, and what the loop tests check the guard against
+#   lab       the programs that 'diskproof lab' calls
+#   test      all of these, and what the loop tests check the guard against
 #   get-rust  download the Rust toolchain, if there is none
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
@@ -19,6 +20,11 @@ mkfs.ext3 e2fsprogs
 mkfs.ext4 e2fsprogs
 mkfs.xfs xfsprogs
 mkfs.btrfs btrfs-progs"
+lab_needs="qemu-system-x86_64 qemu-system-x86
+qemu-img qemu-utils
+mmdebstrap mmdebstrap
+ssh openssh-client
+/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
 test_needs="lvm lvm2
 unshare util-linux
 mkswap util-linux
@@ -78,7 +84,8 @@ get_rust() {
 case ${1:-} in
     rust) install_packages "$build_needs"; need_rust ;;
     tools) install_packages "$tool_needs" ;;
-    test) install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$test_needs"; need_rust ;;
+    lab) install_packages "$lab_needs" ;;
+    test) install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$test_needs"; need_rust ;;
     get-rust) get_rust ;;
-    *) die "usage: setup.sh rust|tools|test|get-rust" ;;
+    *) die "usage: setup.sh rust|tools|lab|test|get-rust" ;;
 esac

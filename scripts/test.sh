@@ -1,14 +1,17 @@
 #!/bin/bash
 # Runs the tests in their tiers and closes with one line: N passed, N failed.
-#   all | pure | loop
-# A test's tier is in its name: loop_ needs root and loop devices and runs alone; lab_ and real_ never run from here.
+#   all | pure | loop | lab
+# A test's tier is in its name: loop_ needs root and loop devices and runs alone; boots_ starts guests with QEMU; lab_ runs in such a
+# guest (scripts/lab-test.sh); real_ never runs from here.
 set -uo pipefail
 source "$(dirname "$0")/lib.sh"
 find_cargo || die "cargo: not found; see 'make rust'"
 cd "$root_dir" || exit 1
 tier=${1:-all}
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+build_log=$(mktemp)
+builder=
+trap 'rm -f "$log" "$build_log"; [ -z "$builder" ] || kill "$builder" 2>/dev/null' EXIT
 status=0
 note=
 
@@ -18,20 +21,62 @@ run() {
     [ "$result" -eq 0 ] || status=$result
 }
 
-if [ "$tier" != loop ]; then
-    say "== tests without root"
-    run cargo test --locked --workspace --no-fail-fast -- --skip loop_ --skip lab_ --skip real_
-fi
+# A failure that no test could tell of counts as one.
+fail() {
+    say "$1"
+    say "test result: FAILED. 0 passed; 1 failed" >>"$log"
+}
+
+wants() { [ "$tier" = all ] || [ "$tier" = "$1" ]; }
+diskproof() { $as_root "$root_dir/target/$target/debug/diskproof" "$@"; }
+
+# The guest's image takes minutes and no thought: it is built while other tests run. What is built is kept.
+build_image() {
+    cargo build --quiet --locked --package diskproof || { fail "diskproof does not build"; return; }
+    say "== the lab's image, in the background"
+    nice -n 15 $as_root "$root_dir/target/$target/debug/diskproof" lab build </dev/null >"$build_log" 2>&1 &
+    builder=$!
+}
+
+run_lab() {
+    say "== tests with guests, one at a time"
+    if ! wait "$builder"; then
+        fail "the lab's image could not be built, so its tests FAILED:
+$(cat "$build_log")"
+        return
+    fi
+    cat "$build_log"
+    [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
+    RUST_TEST_THREADS=1 run cargo test --locked --package diskproof-lab --tests -- boots_
+    local crates
+    crates=$(grep -lE '^ *fn lab_' crates/*/tests/*.rs 2>/dev/null | cut -d/ -f2 | sort -u | paste -sd,)
+    [ -n "$crates" ] || return 0
+    local before=$status
+    LAB_NAME=diskproof-test-lab run scripts/lab-test.sh "$crates"
+    if [ "$status" -ne "$before" ] && ! grep -q '^test .* FAILED$' "$log"; then
+        fail "the tests in the guest could not be run; the lines above say why"
+    fi
+    diskproof lab down --name diskproof-test-lab
+}
+
 if [ "$tier" != pure ]; then
     if can_root; then
-        say "== tests with root and loop devices, one at a time"
-        [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-        RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-fast --tests -- loop_ --skip lab_ --skip real_
+        if wants lab; then build_image; fi
     else
-        note="the loop tier was NOT run: it needs root (run 'sudo make test')"
+        note="the loop and lab tiers were NOT run: they need root (run 'sudo make test')"
         say "== SKIPPED: $note"
     fi
 fi
+if wants pure; then
+    say "== tests without root"
+    run cargo test --locked --workspace --no-fail-fast -- --skip loop_ --skip lab_ --skip boots_ --skip real_
+fi
+if wants loop && [ -z "$note" ]; then
+    say "== tests with root and loop devices, one at a time"
+    [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
+    RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-fast --tests -- loop_ --skip lab_ --skip real_
+fi
+if wants lab && [ -n "$builder" ]; then run_lab; fi
 
 counts=$(awk '/^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) p += $i; if ($(i + 1) ~ /^failed/) f += $i } }
     END { printf "%d %d", p, f }' "$log")

@@ -17,12 +17,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["record", "spec", "host", "device"]),
     ("run", &["record", "spec", "stats", "host", "observe", "device", "stack", "engine"]),
     ("store", &["record"]),
+    ("lab", &["record", "host"]),
     ("verdict", &["record", "stats"]),
     ("report", &["record", "stats"]),
     (
         "cli",
         &[
-            "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store",
+            "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store", "lab",
             "verdict", "report",
         ],
     ),

@@ -1,5 +1,9 @@
 //! What may be typed. Only the shape; what it means is in `commands`.
 
+mod lab;
+
+pub(crate) use lab::{Build, Lab, LabVerb, Shape};
+
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -200,6 +204,18 @@ still refused while it is mounted, holds a foreign signature, or is used by anyt
     Claim(Claim),
     /// Take a claim back
     Unclaim(Unclaim),
+    /// A Debian guest with emulated disks: try an LVM cache or ZFS without risking a disk
+    #[command(after_help = "\
+Examples:
+  sudo diskproof lab up --disk d1:size=1g,iops=80 --disk ssd:size=1g
+  sudo diskproof lab ssh -- lsblk
+  sudo diskproof lab ssh                         a shell in the guest
+  sudo diskproof lab limit d1 iops=200           at once, also under load
+  sudo diskproof lab reset                       fresh guest, fresh disks
+  sudo diskproof lab down
+
+The first `up` builds the image (some minutes) and keeps it. A guest needs no privileges; building the image needs root.")]
+    Lab(Lab),
     /// Tell what this machine can do: tools, privileges, kernel, clock, noise, the native engine's ceiling, settings
     Doctor(Doctor),
     /// Print a completion script for a shell

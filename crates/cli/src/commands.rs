@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod generate;
 pub(crate) mod judge;
+pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod node;

@@ -59,6 +59,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),
         Verb::Claim(claim) => commands::claim::claim(&claim, &settings?),
         Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),
+        Verb::Lab(lab) => commands::lab::lab(&lab.verb, &settings?),
         Verb::Doctor(doctor) => commands::doctor::doctor(&doctor, &settings?),
         Verb::Node => commands::node::node(&settings?),
     }

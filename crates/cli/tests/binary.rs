@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
     "quick",
     "calibrate",
     "new",
@@ -74,6 +74,7 @@ const VERBS: [&str; 19] = [
     "devices",
     "claim",
     "unclaim",
+    "lab",
     "doctor",
     "completions",
     "node",

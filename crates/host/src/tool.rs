@@ -6,6 +6,8 @@ use std::fmt;
 /// [`crate::Invocation::program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
+    /// Names of mirrors.
+    AptGet,
     /// Low-level probe for signatures on block devices.
     Blkid,
     /// btrfs administration.
@@ -16,48 +18,70 @@ pub enum Tool {
     Losetup,
     /// Block devices, as others show them.
     Lsblk,
+    /// Makes btrfs.
+    MkfsBtrfs,
     /// Makes ext3.
     MkfsExt3,
     /// Makes ext4.
     MkfsExt4,
     /// Makes xfs.
     MkfsXfs,
-    /// Makes btrfs.
-    MkfsBtrfs,
+    /// Builds a tree of Debian packages.
+    Mmdebstrap,
     /// Loads kernel modules.
     Modprobe,
     /// Mounts file systems.
     Mount,
-    /// The way to other machines.
+    /// Makes disk images.
+    QemuImg,
+    /// Runs a guest.
+    QemuSystem,
+    /// Copies into a guest or node.
+    Scp,
+    /// Has a program end with its starter.
+    Setpriv,
+    /// The way to a guest or node.
     Ssh,
+    /// Makes keys.
+    SshKeygen,
     /// Root rights for the node.
     Sudo,
     /// Waits for device links.
     Udevadm,
     /// Unmounts file systems.
     Umount,
+    /// Gives a program mounts and processes of its own.
+    Unshare,
     /// Removes signatures.
     Wipefs,
 }
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 24] = [
+        Self::AptGet,
         Self::Blkid,
         Self::Btrfs,
         Self::Fio,
         Self::Losetup,
         Self::Lsblk,
+        Self::MkfsBtrfs,
         Self::MkfsExt3,
         Self::MkfsExt4,
         Self::MkfsXfs,
-        Self::MkfsBtrfs,
+        Self::Mmdebstrap,
         Self::Modprobe,
         Self::Mount,
+        Self::QemuImg,
+        Self::QemuSystem,
+        Self::Scp,
+        Self::Setpriv,
         Self::Ssh,
+        Self::SshKeygen,
         Self::Sudo,
         Self::Udevadm,
         Self::Umount,
+        Self::Unshare,
         Self::Wipefs,
     ];
 
@@ -65,21 +89,29 @@ impl Tool {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::AptGet => "apt-get",
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
             Self::Fio => "fio",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
+            Self::MkfsBtrfs => "mkfs.btrfs",
             Self::MkfsExt3 => "mkfs.ext3",
             Self::MkfsExt4 => "mkfs.ext4",
             Self::MkfsXfs => "mkfs.xfs",
-            Self::MkfsBtrfs => "mkfs.btrfs",
+            Self::Mmdebstrap => "mmdebstrap",
             Self::Modprobe => "modprobe",
             Self::Mount => "mount",
+            Self::QemuImg => "qemu-img",
+            Self::QemuSystem => "qemu-system-x86_64",
+            Self::Scp => "scp",
+            Self::Setpriv => "setpriv",
             Self::Ssh => "ssh",
+            Self::SshKeygen => "ssh-keygen",
             Self::Sudo => "sudo",
             Self::Udevadm => "udevadm",
             Self::Umount => "umount",
+            Self::Unshare => "unshare",
             Self::Wipefs => "wipefs",
         }
     }
@@ -88,17 +120,37 @@ impl Tool {
     #[must_use]
     pub fn package(self) -> &'static str {
         match self {
-            Self::Blkid | Self::Lsblk | Self::Wipefs => "util-linux",
+            Self::AptGet => "apt",
+            Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
             Self::Fio => "fio",
             Self::Losetup | Self::Mount | Self::Umount => "mount",
             Self::MkfsExt3 | Self::MkfsExt4 => "e2fsprogs",
             Self::MkfsXfs => "xfsprogs",
+            Self::Mmdebstrap => "mmdebstrap",
             Self::Modprobe => "kmod",
-            Self::Ssh => "openssh-client",
+            Self::QemuImg => "qemu-utils",
+            Self::QemuSystem => "qemu-system-x86",
+            Self::Scp | Self::Ssh | Self::SshKeygen => "openssh-client",
             Self::Sudo => "sudo",
             Self::Udevadm => "udev",
         }
+    }
+
+    /// Whether only the lab uses it: its version says nothing of a measurement.
+    #[must_use]
+    pub fn is_of_the_lab(self) -> bool {
+        matches!(
+            self,
+            Self::AptGet
+                | Self::Mmdebstrap
+                | Self::QemuImg
+                | Self::QemuSystem
+                | Self::Scp
+                | Self::Setpriv
+                | Self::SshKeygen
+                | Self::Unshare
+        )
     }
 
     /// Arguments that make it print its version.

@@ -145,7 +145,7 @@ impl<W: Write> Node<'_, W> {
         let mut environment = observe::environment(&observe::Roots::default());
         environment.diskproof = env!("CARGO_PKG_VERSION").to_owned();
         environment.native_ceiling = engine::native::ceiling::current(self.machine.state_dir, &environment);
-        for tool in host::Tool::ALL {
+        for tool in host::Tool::ALL.into_iter().filter(|tool| !tool.is_of_the_lab()) {
             if let Some(version) = host::version(self.machine.runner, tool) {
                 environment.tools.insert(tool.name().to_owned(), version);
             }

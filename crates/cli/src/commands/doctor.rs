@@ -159,6 +159,7 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::MkfsXfs => "needed for xfs",
         Tool::Btrfs | Tool::MkfsBtrfs => "needed for btrfs",
         Tool::Modprobe => "needed only for kernel features that are modules",
+        tool if tool.is_of_the_lab() => "needed for `diskproof lab` only",
         Tool::Sudo => "needed only by users who aren't root",
         _ => "can be done without",
     }

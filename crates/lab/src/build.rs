@@ -1,0 +1,264 @@
+//! The image: keys, a tree of packages, a root disk with kernel and initrd. Each step is kept; an interrupted one is done again.
+
+use crate::apt::{mirror, with_proxies};
+use crate::error::LabError;
+use crate::lock::{Lock, lock};
+use crate::modules;
+use crate::places::{Base, Places};
+use crate::recipe::{self, Laid};
+use crate::steps::{Ear, Told, folder, put, remove, step, with_end, write_whole};
+use host::{Invocation, Runner, Tool};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a build may take before it is given up.
+const PATIENCE: Duration = Duration::from_secs(3600);
+/// Space for tree and image.
+const IMAGE_MIB: u64 = 2048;
+
+/// What is to be built.
+#[derive(Debug, Clone, Default)]
+pub struct Build {
+    /// ZFS modules, too: minutes of compiling.
+    pub zfs: bool,
+    /// Where packages come from; `None`: from where apt gets them here.
+    pub mirror: Option<String>,
+}
+
+/// What a guest is booted from.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    pub(crate) base: Base,
+    pub(crate) hash: String,
+    pub(crate) kernel: String,
+    /// The folder of ZFS's modules, if they were asked for.
+    pub(crate) modules: Option<PathBuf>,
+}
+
+/// Builds what is not there yet, below a state folder.
+///
+/// # Errors
+/// Programs, root, space or a mirror are missing; a step failed.
+pub fn build(state: &Path, wanted: &Build, runner: &dyn Runner, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+    image(&Places::below(state)?, wanted, runner, ear).map(|_| ())
+}
+
+/// The image, built if need be.
+pub(crate) fn image(
+    places: &Places,
+    wanted: &Build,
+    runner: &dyn Runner,
+    ear: Ear<'_>,
+) -> Result<Image, LabError> {
+    let hash = recipe::hash();
+    let base = places.base(&hash);
+    if !base.kernel().exists() {
+        need_root(&base)?;
+        let _lock = lock_build(&base.folder, "the image", ear)?;
+        build_base(&base, wanted, runner, ear)?;
+    }
+    let text = fs::read_to_string(base.kernel()).map_err(LabError::file("read", base.kernel()))?;
+    let kernel = text.trim().to_owned();
+    let folder = places.modules(&kernel);
+    if wanted.zfs && !folder.exists() {
+        need_root(&base)?;
+        let _lock = lock_build(&folder, "ZFS's modules", ear)?;
+        modules::build(&folder, &kernel, wanted, runner, ear)?;
+    }
+    Ok(Image { base, hash, kernel, modules: wanted.zfs.then_some(folder) })
+}
+
+fn lock_build(place: &Path, what: &str, ear: Ear<'_>) -> Result<Lock, LabError> {
+    lock(&with_end(place, ".lock"), || {
+        ear(&Told::Note(format!("somebody else is building {what}; waiting for it")))
+    })
+}
+
+fn need_root(base: &Base) -> Result<(), LabError> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(LabError::NeedsRoot { path: base.folder.clone() })
+}
+
+/// Refuses when programs are missing, all at once.
+pub(crate) fn need_tools(tools: &[Tool]) -> Result<(), LabError> {
+    let missing: Vec<Tool> = tools.iter().copied().filter(|tool| host::resolve(*tool).is_err()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut packages: Vec<&'static str> = missing.iter().map(|tool| tool.package()).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    Err(LabError::Tools { tools: missing.iter().map(|tool| tool.name()).collect(), packages })
+}
+
+/// Refuses when a folder's file system is nearly full.
+pub(crate) fn need_space(path: &Path, what: &'static str, needed_mib: u64) -> Result<(), LabError> {
+    let found = rustix::fs::statvfs(path).map_err(|e| LabError::file("look at", path)(e.into()))?;
+    let free_mib = found.f_bavail.saturating_mul(found.f_frsize) >> 20;
+    if free_mib >= needed_mib {
+        return Ok(());
+    }
+    Err(LabError::Space { path: path.to_path_buf(), what, free_mib, needed_mib })
+}
+
+fn build_base(base: &Base, wanted: &Build, runner: &dyn Runner, ear: Ear<'_>) -> Result<(), LabError> {
+    if base.kernel().exists() {
+        return Ok(());
+    }
+    need_tools(&[
+        Tool::Mmdebstrap,
+        Tool::MkfsExt4,
+        Tool::SshKeygen,
+        Tool::Unshare,
+        Tool::Setpriv,
+        Tool::AptGet,
+    ])?;
+    folder(&base.folder)?;
+    need_space(&base.folder, "building the image", IMAGE_MIB)?;
+    if !base.keys().exists() {
+        step(ear, "keys for ssh", "a second", || make_keys(base, runner))?;
+    }
+    if !base.tree().exists() {
+        let mirror = mirror(runner, wanted.mirror.as_deref())?;
+        let name = format!("Debian {} and {} packages, from {mirror}", recipe::SUITE, recipe::PACKAGES.len());
+        step(ear, &name, "about a minute", || make_tree(base, &mirror, runner))?;
+    }
+    step(ear, "root disk", "some seconds", || make_disk(base, runner))
+}
+
+/// Both ends' keys: the guest's is known before its first boot.
+fn make_keys(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
+    let made = base.folder.join("keys.tmp");
+    remove(&made)?;
+    folder(&made)?;
+    fs::set_permissions(&made, fs::Permissions::from_mode(0o700))
+        .map_err(LabError::file("set rights of", &made))?;
+    for name in ["user", "host"] {
+        let keygen = Invocation::new(Tool::SshKeygen)
+            .args(["-q", "-t", "ed25519", "-N", "", "-C", "diskproof-lab", "-f"])
+            .arg(made.join(name));
+        runner.run(&keygen).map_err(LabError::command("making keys for ssh"))?;
+    }
+    let public = made.join("host.pub");
+    let text = fs::read_to_string(&public).map_err(LabError::file("read", &public))?;
+    let known = made.join("known_hosts");
+    fs::write(&known, format!("diskproof-lab {text}")).map_err(LabError::file("write", &known))?;
+    put(&made, &base.keys())
+}
+
+/// A program under which nothing outlives us: its mounts and processes are its own and end with it, and it ends with our thread.
+pub(crate) fn contained(tool: Tool) -> Result<Invocation, LabError> {
+    let path = |tool| host::resolve(tool).map_err(LabError::command("looking for programs"));
+    Ok(with_proxies(Invocation::new(Tool::Setpriv))
+        .args(["--pdeathsig", "KILL"])
+        .arg(path(Tool::Unshare)?)
+        .args([
+            "--mount",
+            "--propagation",
+            "private",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "--",
+        ])
+        .arg(path(tool)?)
+        .timeout(PATIENCE))
+}
+
+fn make_tree(base: &Base, mirror: &str, runner: &dyn Runner) -> Result<(), LabError> {
+    let (overlay, made) = (base.folder.join("overlay.tmp"), base.folder.join("tree.tmp"));
+    remove(&overlay)?;
+    remove(&made)?;
+    lay(base, &overlay)?;
+    let mut build = contained(Tool::Mmdebstrap)?
+        .args(["--mode=root", "--variant=minbase", "--format=directory", "--components=main,contrib"])
+        .arg(format!("--essential-hook=sync-in {} /", overlay.display()))
+        .arg(format!(
+            "--customize-hook=chroot \"$1\" systemctl --quiet disable {}",
+            recipe::STOPPED.join(" ")
+        ))
+        .arg(format!("--include={}", recipe::PACKAGES.join(",")));
+    for path in recipe::LEFT_OUT {
+        build = build.arg(format!("--dpkgopt=path-exclude={path}"));
+    }
+    let build = build.arg(recipe::SUITE).arg(&made).arg(mirror);
+    runner.run(&build).map_err(LabError::command("building the guest's tree with mmdebstrap"))?;
+    remove(&overlay)?;
+    put(&made, &base.tree())
+}
+
+/// What is in the tree before the packages are.
+fn lay(base: &Base, overlay: &Path) -> Result<(), LabError> {
+    for Laid { path, text } in &recipe::FILES {
+        lay_file(overlay, path, text.as_bytes(), 0o644)?;
+    }
+    for (from, to, mode) in [
+        (base.key().with_extension("pub"), "root/.ssh/authorized_keys", 0o600),
+        (base.host_key(), "etc/ssh/ssh_host_ed25519_key", 0o600),
+        (base.host_key().with_extension("pub"), "etc/ssh/ssh_host_ed25519_key.pub", 0o644),
+    ] {
+        let bytes = fs::read(&from).map_err(LabError::file("read", &from))?;
+        lay_file(overlay, to, &bytes, mode)?;
+    }
+    for closed in ["root", "root/.ssh"] {
+        let path = overlay.join(closed);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
+            .map_err(LabError::file("set rights of", &path))?;
+    }
+    for (name, leads_to) in recipe::links() {
+        let path = overlay.join(name);
+        path.parent().map_or(Ok(()), folder)?;
+        symlink(leads_to, &path).map_err(LabError::file("link", &path))?;
+    }
+    Ok(())
+}
+
+fn lay_file(overlay: &Path, name: &str, bytes: &[u8], mode: u32) -> Result<(), LabError> {
+    let path = overlay.join(name);
+    path.parent().map_or(Ok(()), folder)?;
+    fs::write(&path, bytes).map_err(LabError::file("write", &path))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+        .map_err(LabError::file("set rights of", &path))
+}
+
+fn make_disk(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
+    let boot = base.tree().join("boot");
+    let kernel = kernel_in(&boot)?;
+    let copies =
+        [(format!("vmlinuz-{kernel}"), base.vmlinuz()), (format!("initrd.img-{kernel}"), base.initrd())];
+    for (from, to) in copies {
+        let temporary = to.with_extension("tmp");
+        fs::copy(boot.join(&from), &temporary).map_err(LabError::file("copy", boot.join(&from)))?;
+        put(&temporary, &to)?;
+    }
+    let made = base.folder.join("root.tmp");
+    remove(&made)?;
+    let file = fs::File::create(&made).map_err(LabError::file("make", &made))?;
+    file.set_len(recipe::ROOT_GIB << 30).map_err(LabError::file("size", &made))?;
+    // Throw-away: no journal, and no tables left for the guest to clear while it is measured.
+    let mkfs = Invocation::new(Tool::MkfsExt4)
+        .args(["-q", "-F", "-O", "^has_journal", "-m", "0", "-E", "assume_storage_prezeroed=1", "-d"])
+        .args([base.tree(), made.clone()])
+        .timeout(PATIENCE);
+    runner.run(&mkfs).map_err(LabError::command("making the guest's root disk"))?;
+    put(&made, &base.root_image())?;
+    write_whole(&base.kernel(), kernel.as_bytes())?;
+    remove(&base.tree())
+}
+
+/// The version of the only kernel in a folder.
+fn kernel_in(boot: &Path) -> Result<String, LabError> {
+    let entries = fs::read_dir(boot).map_err(LabError::file("read", boot))?;
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<String> =
+        names.filter_map(|name| name.strip_prefix("vmlinuz-").map(str::to_owned)).collect();
+    match (found.pop(), found.pop()) {
+        (Some(kernel), None) => Ok(kernel),
+        _ => Err(LabError::Broken { what: format!("{} holds not exactly one kernel", boot.display()) }),
+    }
+}

@@ -1,0 +1,115 @@
+//! What is written down of a guest, in its folder.
+
+use crate::disk::{Bus, DiskSpec};
+use crate::error::LabError;
+use crate::machine::{Accel, SLOTS};
+use crate::places::GuestPlaces;
+use crate::shape::Shape;
+use crate::steps::write_whole;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+
+/// A guest, as it was started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Card {
+    pub(crate) shape: Shape,
+    /// The port of 127.0.0.1.
+    pub(crate) port: u16,
+    pub(crate) accel: Accel,
+    /// The image's name.
+    pub(crate) image: String,
+    pub(crate) kernel: String,
+    /// Whether it was handed over to its user; before that it is nobody's and may be started over.
+    pub(crate) ready: bool,
+    pub(crate) disks: Vec<Attached>,
+}
+
+/// A disk that is in a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// As asked; its limits are those in force now.
+    #[serde(flatten)]
+    pub spec: DiskSpec,
+    /// Where a virtio-blk disk is plugged in.
+    pub slot: Option<usize>,
+}
+
+impl Card {
+    /// What is written; `None` when nothing is.
+    pub(crate) fn read(guest: &GuestPlaces) -> Result<Option<Self>, LabError> {
+        let path = guest.card();
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(LabError::file("read", path)(error)),
+        };
+        let wrong = |error: serde_json::Error| LabError::file("understand", path)(error.into());
+        serde_json::from_slice(&text).map(Some).map_err(wrong)
+    }
+
+    pub(crate) fn write(&self, guest: &GuestPlaces) -> Result<(), LabError> {
+        let path = guest.card();
+        let text =
+            serde_json::to_vec_pretty(self).map_err(|e| LabError::file("write", path.clone())(e.into()))?;
+        write_whole(&path, &text)
+    }
+
+    /// Where the next disk of a bus goes; `None`: all slots are taken.
+    pub(crate) fn place_for(&self, bus: Bus) -> Option<Option<usize>> {
+        match bus {
+            Bus::VirtioScsi => Some(None),
+            Bus::VirtioBlk => {
+                (0..SLOTS).find(|slot| self.disks.iter().all(|disk| disk.slot != Some(*slot))).map(Some)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attached, Card};
+    use crate::disk::{Bus, DiskSpec};
+    use crate::machine::{Accel, SLOTS};
+    use crate::places::Places;
+    use crate::shape::Shape;
+
+    fn card() -> Card {
+        Card {
+            shape: Shape::default(),
+            port: 2222,
+            accel: Accel::Tcg,
+            image: "abc".to_owned(),
+            kernel: "6.1".to_owned(),
+            ready: true,
+            disks: vec![],
+        }
+    }
+
+    #[test]
+    fn a_card_is_read_as_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let guest = Places::below(dir.path()).unwrap().guest("x").unwrap();
+        assert_eq!(Card::read(&guest).unwrap(), None);
+        std::fs::create_dir_all(&guest.folder).unwrap();
+        let mut card = card();
+        card.disks.push(Attached { spec: "d1:size=1g,iops=80".parse().unwrap(), slot: Some(0) });
+        card.write(&guest).unwrap();
+        assert_eq!(Card::read(&guest).unwrap(), Some(card));
+        std::fs::write(guest.card(), "{").unwrap();
+        assert!(Card::read(&guest).unwrap_err().to_string().contains("guest.json"));
+    }
+
+    #[test]
+    fn slots_are_used_again_and_run_out() {
+        let mut card = card();
+        for slot in 0..SLOTS {
+            assert_eq!(card.place_for(Bus::VirtioBlk), Some(Some(slot)));
+            card.disks.push(Attached { spec: DiskSpec::new(format!("d{slot}"), 4096), slot: Some(slot) });
+        }
+        assert_eq!(card.place_for(Bus::VirtioBlk), None);
+        assert_eq!(card.place_for(Bus::VirtioScsi), Some(None));
+        card.disks.remove(3);
+        assert_eq!(card.place_for(Bus::VirtioBlk), Some(Some(3)));
+    }
+}

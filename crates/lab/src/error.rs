@@ -1,0 +1,213 @@
+//! What goes wrong with a lab, and the way out.
+
+use crate::qmp::QmpError;
+use host::CommandFailure;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// A lab could not do what was asked.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// A name that can't be a file's and a machine's.
+    #[error("`{name}` can't name a lab: 1 to 40 of a-z, 0-9 and -, beginning with a letter or digit")]
+    Name {
+        /// As asked.
+        name: String,
+    },
+    /// QEMU, ssh and mmdebstrap give some characters a meaning of their own, and sockets have short paths.
+    #[error(
+        "the lab can't live in {}: {why}; choose another folder with --state (DISKPROOF_STATE)", path.display()
+    )]
+    Place {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A shape that no machine can have.
+    #[error("{0}")]
+    Shape(String),
+    /// Building the image takes root.
+    #[error(
+        "there is no image in {} yet, and building it needs root (it holds files of many owners): run `sudo diskproof lab build` once; \
+         with --state, a lab of your own can then use that folder if you may write there", path.display()
+    )]
+    NeedsRoot {
+        /// Where the image would be.
+        path: PathBuf,
+    },
+    /// Programs are missing.
+    #[error("the lab needs {}, not on this machine; on Debian: apt-get install {}", .tools.join(", "), .packages.join(" "))]
+    Tools {
+        /// Their names.
+        tools: Vec<&'static str>,
+        /// Debian's packages.
+        packages: Vec<&'static str>,
+    },
+    /// Not enough room for the image.
+    #[error(
+        "{} has {free_mib} MiB free, and {what} needs about {needed_mib} MiB; free some, or choose another folder with --state (DISKPROOF_STATE)",
+        path.display()
+    )]
+    Space {
+        /// Where.
+        path: PathBuf,
+        /// What for.
+        what: &'static str,
+        /// There are.
+        free_mib: u64,
+        /// There should be.
+        needed_mib: u64,
+    },
+    /// apt knows no mirror of Debian.
+    #[error(
+        "apt on this machine names no mirror of Debian; name one with --mirror URL (DISKPROOF_LAB_MIRROR), e.g. the one nearest to you"
+    )]
+    NoMirror,
+    /// A program failed.
+    #[error("{doing} failed")]
+    Command {
+        /// What it was to do.
+        doing: &'static str,
+        /// How.
+        source: CommandFailure,
+    },
+    /// A file could not be read or written.
+    #[error("can't {doing} {}", path.display())]
+    File {
+        /// What was to be done with it.
+        doing: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something that must not be removed blindly.
+    #[error("{} holds a mount ({mount}); unmount it, then try again", path.display())]
+    Mounted {
+        /// What was to be removed.
+        path: PathBuf,
+        /// What is mounted in it.
+        mount: String,
+    },
+    /// A step left something else than it should.
+    #[error(
+        "{what}; `diskproof lab down --images` removes what was built, and the next `lab up` builds it anew"
+    )]
+    Broken {
+        /// What was found.
+        what: String,
+    },
+    /// The asked port is somebody's.
+    #[error("port {port} of 127.0.0.1 is busy; leave --port out, and a free one is taken")]
+    Port {
+        /// Which.
+        port: u16,
+    },
+    /// A guest did not come up.
+    #[error("the guest {name} {how}{}", quoted_console(.console))]
+    Guest {
+        /// Its name.
+        name: String,
+        /// What it did instead.
+        how: String,
+        /// The end of its console.
+        console: String,
+    },
+    /// It needs what was to be removed.
+    #[error("the lab {name} is still there; `diskproof lab down --name {name}` first")]
+    InUse {
+        /// Its name.
+        name: String,
+    },
+    /// It isn't running.
+    #[error("the lab {name} {how}; `diskproof lab up --name {name}` starts it")]
+    NotUp {
+        /// Its name.
+        name: String,
+        /// How it is.
+        how: &'static str,
+    },
+    /// It runs with another shape.
+    #[error("the lab {name} runs with {has}, not with {wanted}; `diskproof lab down --name {name}` first")]
+    OtherShape {
+        /// Its name.
+        name: String,
+        /// What it has.
+        has: String,
+        /// What was asked.
+        wanted: String,
+    },
+    /// A disk of that name is there already.
+    #[error("the lab {name} has a disk {disk} already")]
+    DiskThere {
+        /// The lab.
+        name: String,
+        /// The disk.
+        disk: String,
+    },
+    /// There is no such disk.
+    #[error("the lab {name} has no disk {disk}; it has {has}")]
+    NoDisk {
+        /// The lab.
+        name: String,
+        /// The disk.
+        disk: String,
+        /// Those it has.
+        has: String,
+    },
+    /// All slots are taken.
+    #[error(
+        "the lab {name} has room for {most} virtio-blk disks; give others bus=virtio-scsi, which has room for 200"
+    )]
+    Full {
+        /// The lab.
+        name: String,
+        /// Slots.
+        most: usize,
+    },
+    /// QEMU's monitor refused.
+    #[error("{doing} failed")]
+    Monitor {
+        /// What it was to do.
+        doing: String,
+        /// Why.
+        source: QmpError,
+    },
+}
+
+fn quoted_console(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("; the end of its console:\n{text}") }
+}
+
+impl LabError {
+    /// Whether the user can mend it by asking for something else.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Name { .. }
+                | Self::Place { .. }
+                | Self::Shape(_)
+                | Self::Port { .. }
+                | Self::InUse { .. }
+                | Self::NotUp { .. }
+                | Self::OtherShape { .. }
+                | Self::DiskThere { .. }
+                | Self::NoDisk { .. }
+                | Self::Full { .. }
+        )
+    }
+
+    /// A file operation's failure.
+    pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { doing, path, source }
+    }
+
+    /// A program's failure.
+    pub(crate) fn command(doing: &'static str) -> impl FnOnce(CommandFailure) -> Self {
+        move |source| Self::Command { doing, source }
+    }
+}

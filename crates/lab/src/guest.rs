@@ -1,0 +1,435 @@
+//! One lab: a guest from its first boot to its end.
+
+use crate::accel::{self, Tried};
+use crate::boot::{Boot, monitor};
+use crate::build::{Build, Image, image, need_space, need_tools};
+use crate::card::{Attached, Card};
+use crate::disk::{DiskSpec, Limits};
+use crate::error::LabError;
+use crate::lock::lock;
+use crate::machine::{Accel, REVISION};
+use crate::places::{GuestPlaces, Places};
+use crate::plug;
+use crate::process;
+use crate::recipe::short_hash;
+use crate::save;
+use crate::shape::Shape;
+use crate::ssh::Door;
+use crate::status::{Status, look};
+use crate::steps::{Ear, Told, folder, put, remove, step};
+use host::{CommandFailure, LocalRunner, Output, Tool};
+use serde_json::json;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A boot in software emulation on a busy machine.
+const BOOT: Duration = Duration::from_secs(600);
+/// A boot by KVM takes seconds; one that hangs must not hold up everybody.
+const KVM_BOOT: Duration = Duration::from_secs(90);
+const RESTORE: Duration = Duration::from_secs(180);
+/// A command in the guest that is ours.
+const COMMAND: Duration = Duration::from_secs(300);
+/// QEMU ends by itself when asked, or is killed.
+const QUIT: Duration = Duration::from_secs(10);
+/// Space for a saved state and a root disk's changes.
+const GUEST_MIB: u64 = 512;
+
+/// A guest by its name. All that is known of it is in its folder, so every process that opens it sees the same.
+#[derive(Debug, Clone)]
+pub struct Lab {
+    name: String,
+    places: Places,
+    guest: GuestPlaces,
+    mirror: Option<String>,
+}
+
+impl Lab {
+    /// The lab of this name below a state folder; nothing is started or made.
+    ///
+    /// # Errors
+    /// The name or the folder can't be.
+    pub fn open(state: &Path, name: &str) -> Result<Self, LabError> {
+        let places = Places::below(state)?;
+        let guest = places.guest(name)?;
+        Ok(Self { name: name.to_owned(), places, guest, mirror: None })
+    }
+
+    /// Takes packages from this mirror, should an image have to be built.
+    #[must_use]
+    pub fn with_mirror(mut self, mirror: Option<String>) -> Self {
+        self.mirror = mirror;
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it is now.
+    ///
+    /// # Errors
+    /// Its files can't be read.
+    pub fn status(&self) -> Result<Status, LabError> {
+        look(&self.name, &self.guest)
+    }
+
+    /// Makes it run: builds the image, boots and saves it, restores it, as far as each is not done yet. A guest that runs stays as it is.
+    ///
+    /// # Errors
+    /// It runs with another shape; something is missing on this machine, or failed.
+    pub fn ensure_up(&self, shape: &Shape, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+        shape.check()?;
+        let _lock = self.lock(ear)?;
+        if let Some(card) = Card::read(&self.guest)?.filter(|card| card.ready) {
+            if process::find(&self.guest.pidfile()).is_some() {
+                let has = Shape { port: Some(card.port), ..card.shape };
+                if shape.is_met_by(&has) {
+                    return Ok(());
+                }
+                return Err(LabError::OtherShape {
+                    name: self.name.clone(),
+                    has: has.to_string(),
+                    wanted: shape.to_string(),
+                });
+            }
+            ear(&Told::Note(format!(
+                "the guest {} had ended; it starts anew, with its disks gone",
+                self.name
+            )));
+        }
+        self.bring_up(shape, ear)
+    }
+
+    /// A fresh guest of the same shape with fresh disks of the same kinds and limits.
+    ///
+    /// # Errors
+    /// It was never up; something failed.
+    pub fn reset(&self, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+        let _lock = self.lock(ear)?;
+        let Some(card) = Card::read(&self.guest)? else { return Err(self.not_up("is not there")) };
+        self.bring_up(&card.shape, ear)?;
+        let specs: Vec<DiskSpec> = card.disks.into_iter().map(|disk| disk.spec).collect();
+        self.plug_all(&specs)
+    }
+
+    /// Ends it and removes all that was its own. Fine when nothing is there.
+    ///
+    /// # Errors
+    /// Files can't be removed.
+    pub fn down(&self) -> Result<(), LabError> {
+        let _lock = lock(&self.guest.lock(), || ())?;
+        self.end()?;
+        remove(&self.guest.folder)?;
+        remove(&self.guest.lock())
+    }
+
+    /// The command that runs another in the guest as root: a shell there reads the rest, see [`crate::quoted`].
+    ///
+    /// # Errors
+    /// The guest isn't up; there is no ssh on this machine.
+    pub fn ssh_argv(&self) -> Result<Vec<OsString>, LabError> {
+        self.door()?.argv().map_err(LabError::command("looking for ssh"))
+    }
+
+    /// Runs a program in the guest as root.
+    ///
+    /// # Errors
+    /// The guest isn't up; the program failed or took longer than `limit`.
+    pub fn run(&self, argv: &[&str], limit: Duration) -> Result<Output, LabError> {
+        self.door()?.run(&LocalRunner, argv, limit).map_err(LabError::command("a command in the guest"))
+    }
+
+    /// Copies a file, or a folder with all in it, into the guest.
+    ///
+    /// # Errors
+    /// The guest isn't up, or the copy failed.
+    pub fn copy_to(&self, from: &Path, to: &str) -> Result<(), LabError> {
+        self.door()?
+            .copy(&LocalRunner, from, to, COMMAND)
+            .map_err(LabError::command("copying into the guest"))
+    }
+
+    /// Gives it disks, and waits until each has its link in the guest.
+    ///
+    /// # Errors
+    /// The guest isn't up, has such a disk already or no room for more; a file can't be made; QEMU or the guest refuses.
+    pub fn attach(&self, disks: &[DiskSpec]) -> Result<(), LabError> {
+        let _lock = lock(&self.guest.lock(), || ())?;
+        self.plug_all(disks)
+    }
+
+    /// Takes a disk out and removes it.
+    ///
+    /// # Errors
+    /// The guest isn't up or has no such disk; QEMU or the guest refuses.
+    pub fn detach(&self, disk: &str) -> Result<(), LabError> {
+        let _lock = lock(&self.guest.lock(), || ())?;
+        let mut card = self.card()?;
+        let at = self.position(&card, disk)?;
+        let mut monitor = monitor(&self.guest)?;
+        plug::unplug(&mut monitor, disk)?;
+        card.disks.remove(at);
+        card.write(&self.guest)?;
+        remove(&self.guest.disk(disk))
+    }
+
+    /// Changes what a disk may do, at once.
+    ///
+    /// # Errors
+    /// The guest isn't up or has no such disk; QEMU refuses.
+    pub fn set_limits(&self, disk: &str, limits: &Limits) -> Result<(), LabError> {
+        limits.check().map_err(|e| LabError::Shape(e.to_string()))?;
+        let _lock = lock(&self.guest.lock(), || ())?;
+        let mut card = self.card()?;
+        let at = self.position(&card, disk)?;
+        let mut monitor = monitor(&self.guest)?;
+        plug::limit(&mut monitor, disk, card.disks[at].spec.bus, limits)?;
+        card.disks[at].spec.limits = *limits;
+        card.write(&self.guest)
+    }
+
+    fn lock(&self, ear: Ear<'_>) -> Result<crate::lock::Lock, LabError> {
+        let waiting =
+            || ear(&Told::Note(format!("somebody else is busy with the lab {}; waiting", self.name)));
+        lock(&self.guest.lock(), waiting)
+    }
+
+    /// The card of a guest that is up.
+    fn card(&self) -> Result<Card, LabError> {
+        let Some(card) = Card::read(&self.guest)? else { return Err(self.not_up("is not up")) };
+        if !card.ready {
+            return Err(self.not_up("has not come up yet"));
+        }
+        if process::find(&self.guest.pidfile()).is_none() {
+            return Err(self.not_up("has ended"));
+        }
+        Ok(card)
+    }
+
+    fn not_up(&self, how: &'static str) -> LabError {
+        LabError::NotUp { name: self.name.clone(), how }
+    }
+
+    fn door(&self) -> Result<Door, LabError> {
+        let card = self.card()?;
+        Ok(self.door_of(&card))
+    }
+
+    fn door_of(&self, card: &Card) -> Door {
+        Door { base: self.places.base(&card.image), guest: self.guest.clone(), port: card.port }
+    }
+
+    fn position(&self, card: &Card, disk: &str) -> Result<usize, LabError> {
+        card.disks.iter().position(|attached| attached.spec.name == disk).ok_or_else(|| {
+            let names: Vec<&str> = card.disks.iter().map(|attached| attached.spec.name.as_str()).collect();
+            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            LabError::NoDisk { name: self.name.clone(), disk: disk.to_owned(), has }
+        })
+    }
+
+    /// Ends QEMU and ssh's shared connection, whatever is left of them.
+    fn end(&self) -> Result<(), LabError> {
+        if let Ok(Some(card)) = Card::read(&self.guest) {
+            self.door_of(&card).close(&LocalRunner);
+        }
+        let Some(found) = process::find(&self.guest.pidfile()) else { return Ok(()) };
+        if let Ok(mut monitor) = monitor(&self.guest) {
+            // It may end before it answers.
+            let _ = monitor.ask("quit", json!({}));
+            if found.ends_within(QUIT) {
+                return Ok(());
+            }
+        }
+        found.kill();
+        if found.ends_within(QUIT) {
+            return Ok(());
+        }
+        Err(LabError::Broken {
+            what: format!("the process {} of the lab {} does not end", found.pid, self.name),
+        })
+    }
+
+    /// From whatever is left to a guest that is ready. The lock is held.
+    fn bring_up(&self, shape: &Shape, ear: Ear<'_>) -> Result<(), LabError> {
+        need_tools(&[Tool::QemuSystem, Tool::QemuImg, Tool::Ssh, Tool::Scp])?;
+        let wanted = Build { zfs: shape.zfs, mirror: self.mirror.clone() };
+        let image = image(&self.places, &wanted, &LocalRunner, ear)?;
+        self.end()?;
+        remove(&self.guest.folder)?;
+        folder(&self.guest.folder)?;
+        need_space(&self.guest.folder, "a guest", GUEST_MIB)?;
+        let qemu = host::version(&LocalRunner, Tool::QemuSystem).unwrap_or_default();
+        let card = match self.up_by_kvm(shape, &image, &qemu, ear)? {
+            Some(card) => card,
+            None => self.up_by(shape, &image, Accel::Tcg, &qemu, BOOT, ear)?,
+        };
+        Card { ready: true, ..card }.write(&self.guest)
+    }
+
+    /// By KVM, if it is there and is not known not to work; what comes of it is remembered.
+    fn up_by_kvm(
+        &self,
+        shape: &Shape,
+        image: &Image,
+        qemu: &str,
+        ear: Ear<'_>,
+    ) -> Result<Option<Card>, LabError> {
+        let key = accel::key(&image.kernel, qemu);
+        let known = accel::remembered(&self.places, &key).map(|tried| tried.accel);
+        if known == Some(Accel::Tcg) || !accel::has_device() {
+            return Ok(None);
+        }
+        let limit = if known.is_some() { BOOT } else { KVM_BOOT };
+        let outcome = self.up_by(shape, image, Accel::Kvm, qemu, limit, ear);
+        match (outcome, known) {
+            (Ok(card), Some(_)) => Ok(Some(card)),
+            (Ok(card), None) => {
+                let why = "a guest booted with it".to_owned();
+                accel::remember(&self.places, &key, Tried { accel: Accel::Kvm, why })?;
+                Ok(Some(card))
+            }
+            (Err(error), Some(_)) => Err(error),
+            (Err(error @ LabError::Port { .. }), None) => Err(error),
+            (Err(error), None) => {
+                self.end()?;
+                let why = reason(&error);
+                ear(&Told::Note(format!(
+                    "KVM does not work here, so the guest is emulated in software: {why}"
+                )));
+                accel::remember(&self.places, &key, Tried { accel: Accel::Tcg, why })?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Restores a machine of this kind; one that was never saved is booted and saved first.
+    fn up_by(
+        &self,
+        shape: &Shape,
+        image: &Image,
+        accel: Accel,
+        qemu: &str,
+        limit: Duration,
+        ear: Ear<'_>,
+    ) -> Result<Card, LabError> {
+        let boot =
+            Boot { name: &self.name, places: &self.guest, image, shape: *shape, accel, runner: &LocalRunner };
+        let saved = self.saved(shape, image, accel, qemu);
+        if !saved.exists() {
+            let _lock = lock(&crate::steps::with_end(&saved, ".lock"), || {
+                ear(&Told::Note(
+                    "somebody else is booting such a guest; waiting for its saved state".to_owned(),
+                ));
+            })?;
+            if !saved.exists() {
+                let name = format!("first boot of a guest with {shape}, by {accel}");
+                step(ear, &name, "half a minute, a few seconds by KVM", || {
+                    self.boot_and_save(&boot, &saved, limit)
+                })?;
+            }
+        }
+        step(ear, "restoring the guest", "some seconds", || {
+            fs::copy(saved.join("root.qcow2"), self.guest.overlay())
+                .map_err(LabError::file("copy", saved.join("root.qcow2")))?;
+            let card = self.start(&boot, true)?;
+            save::restore(&mut boot.monitor()?, &self.guest, &saved.join("state.zst"))?;
+            boot.await_ssh(&self.door_of(&card), RESTORE)?;
+            Ok(card)
+        })
+    }
+
+    fn start(&self, boot: &Boot<'_>, restored: bool) -> Result<Card, LabError> {
+        let port = boot.start(restored)?;
+        let card = Card {
+            shape: boot.shape,
+            port,
+            accel: boot.accel,
+            image: boot.image.hash.clone(),
+            kernel: boot.image.kernel.clone(),
+            ready: false,
+            disks: vec![],
+        };
+        card.write(&self.guest)?;
+        Ok(card)
+    }
+
+    fn boot_and_save(&self, boot: &Boot<'_>, saved: &Path, limit: Duration) -> Result<(), LabError> {
+        boot.make_overlay()?;
+        let card = self.start(boot, false)?;
+        let door = self.door_of(&card);
+        boot.await_ssh(&door, limit)?;
+        let run = |argv: &[&str]| {
+            door.run(&LocalRunner, argv, COMMAND).map_err(LabError::command("preparing the guest"))
+        };
+        if let Some(modules) = &boot.image.modules {
+            let place = format!("/lib/modules/{}/updates", boot.image.kernel);
+            run(&["mkdir", "-p", &place])?;
+            let copied = door.copy(&LocalRunner, modules, &format!("{place}/zfs"), COMMAND);
+            copied.map_err(LabError::command("copying ZFS's modules into the guest"))?;
+            run(&["depmod", "-a", &boot.image.kernel])?;
+            run(&["modprobe", "zfs"])?;
+        }
+        // `degraded` is an answer, too; what counts is that nothing is still starting.
+        run(&[
+            "sh",
+            "-c",
+            "systemctl is-system-running --wait || true; sync; echo 3 > /proc/sys/vm/drop_caches",
+        ])?;
+        door.close(&LocalRunner);
+        let made = crate::steps::with_end(saved, ".tmp");
+        remove(&made)?;
+        folder(&made)?;
+        save::save(&mut boot.monitor()?, &self.guest, &made.join("state.zst"))?;
+        self.end()?;
+        put(&self.guest.overlay(), &made.join("root.qcow2"))?;
+        put(&made, saved)
+    }
+
+    fn saved(&self, shape: &Shape, image: &Image, accel: Accel, qemu: &str) -> PathBuf {
+        let Shape { memory_mib, cpus, zfs, port: _ } = shape;
+        let kernel = &image.kernel;
+        let all = format!("{REVISION} {} {kernel} {memory_mib} {cpus} {zfs} {accel} {qemu}", image.hash);
+        self.places.saved().join(short_hash(&all))
+    }
+
+    fn plug_all(&self, disks: &[DiskSpec]) -> Result<(), LabError> {
+        let mut card = self.card()?;
+        let mut links = Vec::new();
+        let mut monitor = monitor(&self.guest)?;
+        for disk in disks {
+            disk.check().map_err(|e| LabError::Shape(e.to_string()))?;
+            if card.disks.iter().any(|attached| attached.spec.name == disk.name) {
+                return Err(LabError::DiskThere { name: self.name.clone(), disk: disk.name.clone() });
+            }
+            let full = || LabError::Full { name: self.name.clone(), most: crate::machine::SLOTS };
+            let slot = card.place_for(disk.bus).ok_or_else(full)?;
+            plug::plug(&mut monitor, disk, slot, &self.guest.disk(&disk.name))?;
+            card.disks.push(Attached { spec: disk.clone(), slot });
+            card.write(&self.guest)?;
+            links.push(format!("/dev/disk/by-id/{}", disk.by_id()));
+        }
+        plug::await_links(&self.door_of(&card), &links)
+    }
+}
+
+/// Why a start failed, in one line: what QEMU said of it, if it said something; its arguments would fill a screen.
+fn reason(error: &LabError) -> String {
+    match error {
+        LabError::Command { source: CommandFailure::Failed { stderr, .. }, .. }
+            if !stderr.trim().is_empty() =>
+        {
+            stderr.trim().lines().next().unwrap_or_default().to_owned()
+        }
+        other => chain(other),
+    }
+}
+
+/// An error and its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,53 @@
+//! The lab: a Debian guest in QEMU with emulated disks, for trying LVM caches or ZFS without risking a disk, and for our own tests.
+//!
+//! The image is built once (mmdebstrap, root needed) and kept by the content of its recipe; the first boot of every shape of machine is
+//! saved, and from then on a guest is restored in seconds. Its disks are files with limits that can change while it runs.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use diskproof_lab as lab;
+//! use lab::{DiskSpec, Lab, Shape};
+//! # let state = std::path::Path::new("/var/lib/diskproof");
+//! #
+//! let lab = Lab::open(state, "lab")?;
+//! lab.ensure_up(&Shape::default(), &|told| println!("{told}"))?;
+//! lab.attach(&["d1:size=1g,iops=80".parse::<DiskSpec>()?])?;
+//! let argv = lab.ssh_argv()?; // + ["lsblk"]
+//! lab.set_limits("d1", &"iops=200".parse()?)?;
+//! lab.down()?;
+//! # Ok(()) }
+//! ```
+
+mod accel;
+mod apt;
+mod boot;
+mod build;
+mod card;
+mod disk;
+mod error;
+mod guest;
+mod lock;
+mod machine;
+mod modules;
+mod places;
+mod plug;
+mod process;
+mod qmp;
+mod recipe;
+mod save;
+mod shape;
+mod ssh;
+mod status;
+mod steps;
+
+pub use build::{Build, build};
+pub use card::Attached;
+pub use disk::{Burst, Bus, Cache, DiskSpec, Limits, Rates, SpecError};
+pub use error::LabError;
+pub use guest::Lab;
+pub use machine::Accel;
+pub use qmp::QmpError;
+pub use shape::Shape;
+pub use ssh::quoted;
+pub use status::{State, Status, all, forget};
+pub use steps::Told;

@@ -1,0 +1,72 @@
+//! One changer at a time. The kernel frees a lock when its holder ends, however it ends.
+
+use crate::error::LabError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// Held until dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+/// Waits for the lock; `waiting` is called if somebody else has it.
+pub(crate) fn lock(path: &Path, waiting: impl Fn()) -> Result<Lock, LabError> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(LabError::file("make", folder))?;
+    }
+    loop {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                waiting();
+                file.lock().map_err(LabError::file("lock", path))?;
+            }
+            Err(TryLockError::Error(source)) => return Err(LabError::file("lock", path)(source)),
+        }
+        // Whoever had it may have removed it with all else; then another waiter may hold a newer one.
+        if is_still(&file, path) {
+            return Ok(Lock { _file: file });
+        }
+    }
+}
+
+/// Whether somebody holds it now.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+fn open(path: &Path) -> Result<File, LabError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).open(path).map_err(LabError::file("open", path))
+}
+
+fn is_still(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_held, lock};
+
+    #[test]
+    fn a_lock_is_seen_while_it_is_held_and_may_be_removed_by_its_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep/x.lock");
+        assert!(!is_held(&path));
+        let held = lock(&path, || ()).unwrap();
+        assert!(is_held(&path));
+        std::fs::remove_file(&path).unwrap();
+        drop(held);
+        let again = lock(&path, || ()).unwrap();
+        assert!(is_held(&path));
+        drop(again);
+        assert!(!is_held(&path));
+    }
+}

@@ -1,0 +1,62 @@
+//! ZFS's kernel modules: built by Debian's DKMS package in a throw-away tree, of which only the modules are kept, by kernel version.
+
+use crate::apt::mirror;
+use crate::build::{Build, contained, need_space, need_tools};
+use crate::error::LabError;
+use crate::recipe::SUITE;
+use crate::steps::{Ear, folder, put, remove, step, with_end};
+use host::{Runner, Tool};
+use std::fs;
+use std::path::Path;
+
+/// The tree with compiler, headers and objects.
+const TREE_MIB: u64 = 2560;
+/// What must have come out.
+const NEEDED: [&str; 2] = ["zfs.ko", "spl.ko"];
+
+/// Builds them into `place`.
+pub(crate) fn build(
+    place: &Path,
+    kernel: &str,
+    wanted: &Build,
+    runner: &dyn Runner,
+    ear: Ear<'_>,
+) -> Result<(), LabError> {
+    if place.exists() {
+        return Ok(());
+    }
+    need_tools(&[Tool::Mmdebstrap, Tool::Unshare, Tool::Setpriv, Tool::AptGet])?;
+    place.parent().map_or(Ok(()), folder)?;
+    need_space(place.parent().unwrap_or(place), "building ZFS's modules", TREE_MIB)?;
+    let mirror = mirror(runner, wanted.mirror.as_deref())?;
+    let name = format!("ZFS's modules for {kernel}");
+    step(ear, &name, "about 5 minutes of compiling", || compile(place, kernel, &mirror, runner))
+}
+
+fn compile(place: &Path, kernel: &str, mirror: &str, runner: &dyn Runner) -> Result<(), LabError> {
+    let (tree, made) = (with_end(place, ".tree.tmp"), with_end(place, ".tmp"));
+    remove(&tree)?;
+    remove(&made)?;
+    let packages = format!("--include=linux-headers-{kernel},zfs-dkms,dkms,gcc,make,libc6-dev");
+    let build = contained(Tool::Mmdebstrap)?
+        .args(["--mode=root", "--variant=minbase", "--format=directory", "--components=main,contrib"])
+        .args(["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"])
+        // The package builds for the newest kernel whose headers it sees; this makes sure, and does nothing if it has.
+        .arg(format!("--customize-hook=chroot \"$1\" dkms autoinstall -k {kernel}"))
+        .args([packages.as_str(), SUITE])
+        .arg(&tree)
+        .arg(mirror);
+    runner.run(&build).map_err(LabError::command("building ZFS's modules in a throw-away tree"))?;
+    folder(&made)?;
+    let built = tree.join("lib/modules").join(kernel).join("updates/dkms");
+    for entry in fs::read_dir(&built).map_err(LabError::file("read", &built))?.flatten() {
+        fs::copy(entry.path(), made.join(entry.file_name())).map_err(LabError::file("copy", entry.path()))?;
+    }
+    if let Some(lacks) = NEEDED.iter().find(|name| !made.join(name).exists()) {
+        return Err(LabError::Broken {
+            what: format!("building ZFS left no {lacks} in {}", built.display()),
+        });
+    }
+    put(&made, place)?;
+    remove(&tree)
+}

@@ -1,0 +1,225 @@
+//! Disks of a running guest: plugged in, limited, pulled out, by its monitor.
+
+use crate::build::need_space;
+use crate::disk::{Bus, Cache, DiskSpec, Limits};
+use crate::error::LabError;
+use crate::qmp::{Monitor, QmpError};
+use crate::ssh::Door;
+use crate::steps::remove;
+use host::LocalRunner;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+/// The guest lets go of a disk, or shows a new one, within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The device's name in QEMU.
+fn device(name: &str) -> String {
+    format!("disk-{name}")
+}
+
+/// The block node's.
+fn node(name: &str) -> String {
+    format!("node-{name}")
+}
+
+fn refused(doing: String) -> impl FnOnce(QmpError) -> LabError {
+    move |source| LabError::Monitor { doing, source }
+}
+
+/// Makes a disk's file and gives it to the guest.
+pub(crate) fn plug(
+    monitor: &mut Monitor,
+    disk: &DiskSpec,
+    slot: Option<usize>,
+    file: &Path,
+) -> Result<(), LabError> {
+    remove(file)?;
+    make_file(disk, file)?;
+    let doing = || format!("attaching the disk {}", disk.name);
+    monitor.ask("blockdev-add", block_node(disk, file)).map_err(refused(doing()))?;
+    let added = monitor.ask("device_add", front(disk, slot)).map(|_| ());
+    let outcome =
+        added.map_err(refused(doing())).and_then(|()| limit(monitor, &disk.name, disk.bus, &disk.limits));
+    if outcome.is_err() {
+        // What failed first is told; these fail too where there is nothing to take back.
+        if unplug(monitor, &disk.name).is_err() {
+            let _ = monitor.ask("blockdev-del", json!({ "node-name": node(&disk.name) }));
+        }
+        let _ = remove(file);
+    }
+    outcome
+}
+
+fn make_file(disk: &DiskSpec, path: &Path) -> Result<(), LabError> {
+    let mut file = File::create_new(path).map_err(LabError::file("make", path))?;
+    if !disk.written {
+        return file.set_len(disk.size_bytes).map_err(LabError::file("size", path));
+    }
+    need_space(path, "a written disk", (disk.size_bytes >> 20) + 64)?;
+    // Bytes that nothing can compress, a block repeated: what matters is that every one was written.
+    let mut block = vec![0; 1 << 20];
+    File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut block))
+        .map_err(LabError::file("read", "/dev/urandom"))?;
+    fill(&mut file, &block, disk.size_bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(LabError::file("write", path))
+}
+
+fn fill(file: &mut File, block: &[u8], mut left: u64) -> io::Result<()> {
+    while left > 0 {
+        let now = usize::try_from(left).map_or(block.len(), |left| left.min(block.len()));
+        file.write_all(&block[..now])?;
+        left -= now as u64;
+    }
+    Ok(())
+}
+
+/// The chain from the device's back to the file.
+fn block_node(disk: &DiskSpec, file: &Path) -> Value {
+    let (direct, no_flush) = match disk.cache {
+        Cache::None | Cache::Directsync => (true, false),
+        Cache::Writeback | Cache::Writethrough => (false, false),
+        Cache::Unsafe => (false, true),
+    };
+    let cache = json!({ "direct": direct, "no-flush": no_flush });
+    json!({
+        "driver": "raw", "node-name": node(&disk.name), "cache": cache, "discard": "unmap",
+        "file": { "driver": "file", "filename": file, "cache": cache, "discard": "unmap" },
+    })
+}
+
+/// The device that the guest sees.
+fn front(disk: &DiskSpec, slot: Option<usize>) -> Value {
+    let through = matches!(disk.cache, Cache::Writethrough | Cache::Directsync);
+    let write_cache = if through { "off" } else { "on" };
+    let mut device = json!({
+        "id": device(&disk.name), "drive": node(&disk.name), "serial": disk.name, "write-cache": write_cache,
+    });
+    match disk.bus {
+        Bus::VirtioBlk => {
+            device["driver"] = json!("virtio-blk-pci");
+            device["bus"] = json!(format!("slot{}", slot.unwrap_or_default()));
+        }
+        Bus::VirtioScsi => {
+            device["driver"] = json!("scsi-hd");
+            device["bus"] = json!("scsi.0");
+        }
+    }
+    device
+}
+
+/// Sets what a disk may do.
+pub(crate) fn limit(monitor: &mut Monitor, name: &str, bus: Bus, limits: &Limits) -> Result<(), LabError> {
+    let doing = format!("limiting the disk {name}");
+    monitor.ask("block_set_io_throttle", throttle(name, bus, limits)).map(|_| ()).map_err(refused(doing))
+}
+
+fn throttle(name: &str, bus: Bus, limits: &Limits) -> Value {
+    // A virtio-blk disk is a PCI device with the block device inside.
+    let inside = match bus {
+        Bus::VirtioBlk => "/virtio-backend",
+        Bus::VirtioScsi => "",
+    };
+    let mut all = json!({
+        "id": format!("/machine/peripheral/{}{inside}", device(name)),
+        "iops": limits.iops.total, "iops_rd": limits.iops.read, "iops_wr": limits.iops.write,
+        "bps": limits.bps.total, "bps_rd": limits.bps.read, "bps_wr": limits.bps.write,
+    });
+    if let Some(burst) = limits.burst {
+        for (limit, burst_name) in [
+            (limits.iops.total, "iops_max"),
+            (limits.iops.read, "iops_rd_max"),
+            (limits.iops.write, "iops_wr_max"),
+        ] {
+            if limit > 0 {
+                all[burst_name] = json!(burst.iops);
+                all[format!("{burst_name}_length")] = json!(burst.seconds);
+            }
+        }
+    }
+    all
+}
+
+/// Takes a disk out of the guest.
+pub(crate) fn unplug(monitor: &mut Monitor, name: &str) -> Result<(), LabError> {
+    let doing = || format!("detaching the disk {name}");
+    let id = device(name);
+    monitor.ask("device_del", json!({ "id": id })).map_err(refused(doing()))?;
+    monitor
+        .wait("DEVICE_DELETED", PATIENCE, |data| data["device"] == id.as_str())
+        .map_err(refused(doing()))?;
+    monitor.ask("blockdev-del", json!({ "node-name": node(name) })).map(|_| ()).map_err(refused(doing()))
+}
+
+/// Waits until the guest has made all links.
+pub(crate) fn await_links(door: &Door, links: &[String]) -> Result<(), LabError> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let script = format!(
+        "for n in $(seq {}); do for link in \"$@\"; do [ -e \"$link\" ] || {{ sleep 0.1; continue 2; }}; done; exit 0; done; \
+         ls -l /dev/disk/by-id >&2; exit 1",
+        PATIENCE.as_secs() * 10
+    );
+    let mut argv = vec!["sh", "-c", &script, "sh"];
+    argv.extend(links.iter().map(String::as_str));
+    door.run(&LocalRunner, &argv, PATIENCE * 4)
+        .map(|_| ())
+        .map_err(LabError::command("waiting for the disks to appear in the guest"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{block_node, front, throttle};
+    use crate::disk::{Bus, DiskSpec};
+    use std::path::Path;
+
+    #[test]
+    fn bursts_belong_to_the_limit_that_is_set() {
+        let limits = "iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
+        let asked = throttle("gp", Bus::VirtioBlk, &limits);
+        assert_eq!(
+            (&asked["id"], &asked["iops"]),
+            (&"/machine/peripheral/disk-gp/virtio-backend".into(), &100.into())
+        );
+        assert_eq!((&asked["iops_max"], &asked["iops_max_length"]), (&400.into(), &30.into()));
+        assert!(asked.get("iops_rd_max").is_none());
+        let limits = "read_iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
+        let asked = throttle("gp", Bus::VirtioScsi, &limits);
+        assert_eq!((&asked["iops_rd_max"], asked.get("iops_max")), (&400.into(), None));
+    }
+
+    #[test]
+    fn cache_modes_are_qemu_s() {
+        let of = |mode: &str| {
+            let disk: DiskSpec = format!("d:size=1g,cache={mode}").parse().unwrap();
+            let node = block_node(&disk, Path::new("/x"));
+            let flags =
+                |at: &serde_json::Value| (at["direct"].as_bool().unwrap(), at["no-flush"].as_bool().unwrap());
+            assert_eq!(flags(&node["cache"]), flags(&node["file"]["cache"]));
+            (flags(&node["cache"]), front(&disk, Some(0))["write-cache"].as_str().unwrap().to_owned())
+        };
+        assert_eq!(of("none"), ((true, false), "on".to_owned()));
+        assert_eq!(of("writeback"), ((false, false), "on".to_owned()));
+        assert_eq!(of("writethrough"), ((false, false), "off".to_owned()));
+        assert_eq!(of("directsync"), ((true, false), "off".to_owned()));
+        assert_eq!(of("unsafe"), ((false, true), "on".to_owned()));
+    }
+
+    #[test]
+    fn a_disk_s_serial_is_its_name() {
+        let disk: DiskSpec = "ssd:size=1g,bus=virtio-scsi".parse().unwrap();
+        let device = front(&disk, None);
+        assert_eq!(
+            (&device["driver"], &device["serial"], &device["bus"]),
+            (&"scsi-hd".into(), &"ssd".into(), &"scsi.0".into())
+        );
+        let disk: DiskSpec = "d1:size=1g".parse().unwrap();
+        assert_eq!(front(&disk, Some(7))["bus"], "slot7");
+    }
+}

@@ -1,0 +1,154 @@
+//! What the image is made of. All of it counts for the hash under which an image is kept.
+
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// Debian's release in the guest.
+pub(crate) const SUITE: &str = "bookworm";
+/// Raised when the way of building changes and the lists below don't.
+const REVISION: u32 = 1;
+/// Size of the root disk, as the guest sees it; the file is sparse.
+pub(crate) const ROOT_GIB: u64 = 8;
+
+/// What is installed beside minbase.
+pub(crate) const PACKAGES: [&str; 22] = [
+    "linux-image-cloud-amd64",
+    "systemd-sysv",
+    "udev",
+    "dbus",
+    "kmod",
+    "procps",
+    "openssh-server",
+    "iproute2",
+    "util-linux",
+    "mount",
+    "lvm2",
+    "thin-provisioning-tools",
+    "mdadm",
+    "e2fsprogs",
+    "xfsprogs",
+    "btrfs-progs",
+    "nfs-kernel-server",
+    "zfsutils-linux",
+    "fio",
+    "bonnie++",
+    "rsync",
+    "cpio",
+];
+
+/// What dpkg leaves out.
+pub(crate) const LEFT_OUT: [&str; 4] =
+    ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*"];
+
+/// Units that must never start by themselves: timers and whatever else would disturb a measurement or a boot.
+const MASKED: [&str; 20] = [
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "man-db.timer",
+    "mdcheck_start.timer",
+    "mdcheck_continue.timer",
+    "mdmonitor-oneshot.timer",
+    "systemd-tmpfiles-clean.timer",
+    "zfs-import-cache.service",
+    "zfs-import-scan.service",
+    "zfs-load-module.service",
+    "zfs-mount.service",
+    "zfs-share.service",
+    "zfs-volume-wait.service",
+    "getty@tty1.service",
+    "serial-getty@ttyS0.service",
+    "systemd-networkd-wait-online.service",
+];
+
+/// Units that their users start: they are there and stopped.
+pub(crate) const STOPPED: [&str; 4] =
+    ["nfs-server.service", "nfs-blkmap.service", "rpcbind.socket", "rpcbind.service"];
+
+/// A file put into the tree before the packages are.
+pub(crate) struct Laid {
+    pub(crate) path: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// Files; the keys come beside them.
+pub(crate) const FILES: [Laid; 7] = [
+    Laid { path: "etc/hostname", text: "diskproof-lab\n" },
+    Laid { path: "etc/hosts", text: "127.0.0.1 localhost\n127.0.1.1 diskproof-lab\n" },
+    Laid { path: "etc/fstab", text: "/dev/vda / ext4 rw,noatime 0 1\n" },
+    Laid { path: "etc/initramfs-tools/conf.d/diskproof", text: "MODULES=list\nCOMPRESS=zstd\nRESUME=none\n" },
+    Laid {
+        path: "usr/share/initramfs-tools/modules.d/diskproof",
+        text: "virtio_pci\nvirtio_blk\nvirtio_net\next4\ncrc32c_generic\n",
+    },
+    Laid {
+        path: "etc/systemd/network/lab.network",
+        text: "[Match]\nName=eth0\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n",
+    },
+    Laid {
+        path: "etc/ssh/sshd_config.d/lab.conf",
+        text: "HostKey /etc/ssh/ssh_host_ed25519_key\nUsePAM no\nUseDNS no\nPrintMotd no\nMaxSessions 100\nPasswordAuthentication no\n",
+    },
+];
+
+/// Links: what they are called, where they lead.
+pub(crate) fn links() -> Vec<(String, String)> {
+    let masks = MASKED.iter().map(|unit| (format!("etc/systemd/system/{unit}"), "/dev/null".to_owned()));
+    let network = (
+        "etc/systemd/system/multi-user.target.wants/systemd-networkd.service".to_owned(),
+        "/lib/systemd/system/systemd-networkd.service".to_owned(),
+    );
+    masks.chain([network]).collect()
+}
+
+/// The name under which an image of this recipe is kept.
+pub(crate) fn hash() -> String {
+    let mut text = format!("{REVISION}\n{SUITE}\n{ROOT_GIB}\n");
+    let lists = [&PACKAGES[..], &LEFT_OUT[..], &STOPPED[..]];
+    for word in lists.into_iter().flatten() {
+        let _ = writeln!(text, "{word}");
+    }
+    for Laid { path, text: inside } in &FILES {
+        let _ = writeln!(text, "{path}\n{inside}");
+    }
+    for (name, leads_to) in links() {
+        let _ = writeln!(text, "{name} -> {leads_to}");
+    }
+    short_hash(&text)
+}
+
+/// The first 12 digits of SHA-256.
+pub(crate) fn short_hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(6).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILES, PACKAGES, hash, links, short_hash};
+
+    #[test]
+    fn hashes_are_short_and_of_the_content() {
+        assert_eq!(short_hash("a"), "ca978112ca1b");
+        assert_ne!(short_hash("a"), short_hash("b"));
+        assert_eq!(hash(), hash());
+        assert_eq!(hash().len(), 12);
+    }
+
+    #[test]
+    fn nothing_is_laid_twice() {
+        let mut paths: Vec<String> = FILES.iter().map(|f| f.path.to_owned()).collect();
+        paths.extend(links().into_iter().map(|(name, _)| name));
+        paths.extend(PACKAGES.map(str::to_owned));
+        let all = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), all);
+    }
+}

@@ -1,0 +1,129 @@
+//! Steps: each writes to a temporary name and is renamed when it is whole, so an interrupted one is done again and a finished one never.
+
+use crate::error::LabError;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// A step begins.
+    Begins {
+        /// What it does.
+        step: String,
+        /// How long that takes, roughly.
+        usually: &'static str,
+    },
+    /// A step is done.
+    Done {
+        /// What it did.
+        step: String,
+        /// How long it took.
+        seconds: f64,
+    },
+    /// Something else that one should know.
+    Note(String),
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begins { step, usually } => write!(f, "{step} ... ({usually})"),
+            Self::Done { step, seconds } => write!(f, "{step}: {}", record::quantity::Seconds(*seconds)),
+            Self::Note(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Who listens.
+pub(crate) type Ear<'a> = &'a dyn Fn(&Told);
+
+/// Does one step and tells of it.
+pub(crate) fn step<T>(
+    ear: Ear<'_>,
+    step: &str,
+    usually: &'static str,
+    act: impl FnOnce() -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    ear(&Told::Begins { step: step.to_owned(), usually });
+    let began = Instant::now();
+    let made = act()?;
+    ear(&Told::Done { step: step.to_owned(), seconds: began.elapsed().as_secs_f64() });
+    Ok(made)
+}
+
+/// Puts a finished thing in its place.
+pub(crate) fn put(made: &Path, place: &Path) -> Result<(), LabError> {
+    fs::rename(made, place).map_err(LabError::file("put in place", place))
+}
+
+/// Removes a file or a folder with all in it; not being there is fine. Never crosses a mount.
+pub(crate) fn remove(path: &Path) -> Result<(), LabError> {
+    let kind = match fs::symlink_metadata(path) {
+        Ok(found) => found.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(LabError::file("look at", path)(error)),
+    };
+    if !kind.is_dir() {
+        return fs::remove_file(path).map_err(LabError::file("remove", path));
+    }
+    if let Some(mount) = mount_below(path) {
+        return Err(LabError::Mounted { path: path.to_path_buf(), mount });
+    }
+    fs::remove_dir_all(path).map_err(LabError::file("remove", path))
+}
+
+/// Something that is mounted in a folder, as this process sees mounts.
+fn mount_below(folder: &Path) -> Option<String> {
+    let real = folder.canonicalize().ok()?;
+    let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let points = table.lines().filter_map(|line| line.split(' ').nth(4));
+    points.map(|point| point.replace("\\040", " ")).find(|point| Path::new(point).starts_with(&real))
+}
+
+/// Writes a small file so that it is either whole or not there.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    let temporary = path.with_extension("tmp");
+    fs::write(&temporary, bytes).map_err(LabError::file("write", &temporary))?;
+    put(&temporary, path)
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn folder(path: &Path) -> Result<(), LabError> {
+    fs::create_dir_all(path).map_err(LabError::file("make", path))
+}
+
+/// A path with something at its end; versions have dots, so it is no extension.
+pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut text = path.as_os_str().to_owned();
+    text.push(end);
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Told, mount_below, remove};
+    use std::path::Path;
+
+    #[test]
+    fn what_is_mounted_is_seen() {
+        assert!(mount_below(Path::new("/proc")).is_some());
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(mount_below(dir.path()), None);
+        assert!(remove(Path::new("/proc")).unwrap_err().to_string().contains("holds a mount"));
+    }
+
+    #[test]
+    fn removing_what_is_not_there_is_fine() {
+        remove(Path::new("/tmp/diskproof-test-not-there")).unwrap();
+    }
+
+    #[test]
+    fn steps_read_well() {
+        let done = Told::Done { step: "packages".to_owned(), seconds: 55.2 };
+        assert_eq!(done.to_string(), "packages: 55 s");
+    }
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# Runs the lab_ tests of crates in a guest: compiled here, run there as root, one at a time.
+#   lab-test.sh CRATE[,CRATE...] [FILTER...]      e.g. lab-test.sh stack lab_lvm
+#   LAB_NAME=diskproof-test-lab   the guest; it is started if it isn't up, and stays up
+#   LAB_MEMORY=1g LAB_ZFS=no      what is asked for when it must be started
+# Ends with 0 if all passed; a guest that can't be had is a failure.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+find_cargo || die "cargo: not found; see 'make rust'"
+cd "$root_dir"
+[ $# -ge 1 ] || die "usage: lab-test.sh CRATE[,CRATE...] [FILTER...]"
+crates=${1//,/ }
+shift
+name=${LAB_NAME:-diskproof-test-lab}
+built=$root_dir/target/$target/debug
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+
+lab() { $as_root "$built/diskproof" lab "$@"; }
+zfs=()
+[ "${LAB_ZFS:-yes}" = yes ] || zfs=(--without-zfs)
+can_root || die "the lab needs root"
+
+# A program, without what only a debugger wants, at the same path in the stage.
+stage_program() {
+    [ -x "$1" ] || return 0
+    mkdir -p "$stage$(dirname "$1")"
+    strip --strip-debug -o "$stage$1" "$1"
+}
+
+cargo build --quiet --locked --package diskproof
+programs=()
+for crate in $crates; do
+    package=diskproof-$crate
+    [ "$crate" = cli ] && package=diskproof
+    tested=$(cargo test --locked --package "$package" --tests --no-run --message-format=json 2>"$stage.log") ||
+        { cat "$stage.log" >&2; rm -f "$stage.log"; die "$package does not build"; }
+    rm -f "$stage.log"
+    for program in $(grep '"test":true' <<<"$tested" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4); do
+        "$program" --list 2>/dev/null | grep -q '^lab_.*: test$' || continue
+        stage_program "$program"
+        programs+=("$crate:$program")
+    done
+    mkdir -p "$stage$root_dir/crates/$crate"
+done
+[ ${#programs[@]} -gt 0 ] || die "there are no lab_ tests in: $crates"
+stage_program "$built/diskproof"
+stage_program "$built/diskproof-native-worker"
+cp -r experiments "$stage$root_dir/"
+
+lab up --name "$name" --memory "${LAB_MEMORY:-1g}" "${zfs[@]}"
+tar -C "$stage" -cf - . | lab ssh --name "$name" -- tar --no-same-owner --no-overwrite-dir -C / -xf -
+status=0
+for program in "${programs[@]}"; do
+    crate=${program%%:*} program=${program#*:}
+    # shellcheck disable=SC2016
+    lab ssh --name "$name" -- sh -c 'cd "$1" && shift && exec env RUST_BACKTRACE=1 DISKPROOF_IN_LAB=1 "$@"' sh \
+        "$root_dir/crates/$crate" "$program" --test-threads=1 --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
+done
+exit "$status"
