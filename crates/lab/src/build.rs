@@ -262,3 +262,62 @@ fn kernel_in(boot: &Path) -> Result<String, LabError> {
         _ => Err(LabError::Broken { what: format!("{} holds not exactly one kernel", boot.display()) }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Build, image, kernel_in, need_space};
+    use crate::error::LabError;
+    use crate::places::Places;
+    use host::{CommandFailure, Invocation, Output, Runner};
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Mutex;
+
+    /// A machine on which every program fails, and what was asked of it.
+    struct Failing(Mutex<Vec<String>>);
+
+    impl Runner for Failing {
+        fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+            self.0.lock().unwrap().push(cmd.argv()[0].clone());
+            Err(CommandFailure::Failed {
+                argv: cmd.argv(),
+                status: 1,
+                stdout: String::new(),
+                stderr: "no".to_owned(),
+            })
+        }
+    }
+
+    #[test]
+    fn a_full_disk_names_the_way_out() {
+        let error = need_space(Path::new("/"), "a test", u64::MAX).unwrap_err().to_string();
+        assert!(error.contains("MiB free") && error.contains("--state"), "{error}");
+        need_space(Path::new("/"), "a test", 0).unwrap();
+    }
+
+    #[test]
+    fn what_is_built_is_not_built_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::below(dir.path()).unwrap();
+        let base = places.base(&crate::recipe::hash());
+        fs::create_dir_all(&base.folder).unwrap();
+        fs::write(base.kernel(), "6.1.0-1-cloud-amd64\n").unwrap();
+        let machine = Failing(Mutex::default());
+        let wanted = Build::default();
+        let found = image(&places, &wanted, &machine, &|_| ()).unwrap();
+        assert_eq!((found.kernel.as_str(), found.modules), ("6.1.0-1-cloud-amd64", None));
+        fs::create_dir_all(places.modules("6.1.0-1-cloud-amd64")).unwrap();
+        let found = image(&places, &Build { zfs: true, ..wanted }, &machine, &|_| ()).unwrap();
+        assert!(found.modules.is_some() && machine.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_tree_has_one_kernel() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(kernel_in(dir.path()).unwrap_err(), LabError::Broken { .. }));
+        fs::write(dir.path().join("vmlinuz-6.1"), "").unwrap();
+        assert_eq!(kernel_in(dir.path()).unwrap(), "6.1");
+        fs::write(dir.path().join("vmlinuz-6.2"), "").unwrap();
+        assert!(kernel_in(dir.path()).unwrap_err().to_string().contains("not exactly one"));
+    }
+}

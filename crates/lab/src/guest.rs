@@ -109,6 +109,9 @@ impl Lab {
     /// # Errors
     /// It was never up; something failed.
     pub fn reset(&self, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+        if !self.guest.folder.exists() {
+            return Err(self.not_up("is not there"));
+        }
         let _lock = self.lock(ear)?;
         let Some(card) = Card::read(&self.guest)? else { return Err(self.not_up("is not there")) };
         self.bring_up(&card.shape, ear)?;
@@ -158,7 +161,7 @@ impl Lab {
     /// # Errors
     /// The guest isn't up, has such a disk already or no room for more; a file can't be made; QEMU or the guest refuses.
     pub fn attach(&self, disks: &[DiskSpec]) -> Result<(), LabError> {
-        let _lock = lock(&self.guest.lock(), || ())?;
+        let _lock = self.hold()?;
         self.plug_all(disks)
     }
 
@@ -167,7 +170,7 @@ impl Lab {
     /// # Errors
     /// The guest isn't up or has no such disk; QEMU or the guest refuses.
     pub fn detach(&self, disk: &str) -> Result<(), LabError> {
-        let _lock = lock(&self.guest.lock(), || ())?;
+        let _lock = self.hold()?;
         let mut card = self.card()?;
         let at = self.position(&card, disk)?;
         let mut monitor = monitor(&self.guest)?;
@@ -183,13 +186,19 @@ impl Lab {
     /// The guest isn't up or has no such disk; QEMU refuses.
     pub fn set_limits(&self, disk: &str, limits: &Limits) -> Result<(), LabError> {
         limits.check().map_err(|e| LabError::Shape(e.to_string()))?;
-        let _lock = lock(&self.guest.lock(), || ())?;
+        let _lock = self.hold()?;
         let mut card = self.card()?;
         let at = self.position(&card, disk)?;
         let mut monitor = monitor(&self.guest)?;
         plug::limit(&mut monitor, disk, card.disks[at].spec.bus, limits)?;
         card.disks[at].spec.limits = *limits;
         card.write(&self.guest)
+    }
+
+    /// The lock of a guest that is up: no lock is left behind where there is no guest.
+    fn hold(&self) -> Result<crate::lock::Lock, LabError> {
+        self.card()?;
+        lock(&self.guest.lock(), || ())
     }
 
     fn lock(&self, ear: Ear<'_>) -> Result<crate::lock::Lock, LabError> {

@@ -162,3 +162,14 @@ fn boots_and_a_killed_guest_is_told_and_cleaned() {
     guest.up();
     assert_eq!(guest.0.status().unwrap().state, State::Up);
 }
+
+#[test]
+fn boots_not_where_the_asked_port_is_somebody_s() {
+    let guest = Guest::fresh("port");
+    let somebody = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = somebody.local_addr().unwrap().port();
+    let error =
+        guest.0.ensure_up(&Shape { port: Some(port), ..Shape::default() }, &|_| ()).unwrap_err().to_string();
+    assert!(error.contains(&format!("port {port}")) && error.contains("--port"), "{error}");
+    assert_eq!(guest.0.status().unwrap().pid, None);
+}

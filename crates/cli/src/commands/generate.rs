@@ -35,20 +35,32 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(failed)
 }
 
-/// The command and its verbs, as users see them.
-fn visible() -> (Command, Vec<Command>) {
+/// The command and its verbs, as users see them; a verb's own verbs follow it, under both names.
+fn visible() -> (Command, Vec<(String, Command)>) {
     let mut whole = Args::command();
     whole.build();
-    let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect();
+    let mut verbs = Vec::new();
+    for verb in shown(&whole) {
+        let name = verb.get_name().to_owned();
+        let below = shown(&verb).into_iter().map(|below| (format!("{name} {}", below.get_name()), below));
+        let below: Vec<(String, Command)> = below.collect();
+        verbs.push((name, verb));
+        verbs.extend(below);
+    }
     (whole, verbs)
+}
+
+fn shown(command: &Command) -> Vec<Command> {
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
+    verbs.cloned().collect()
 }
 
 /// `diskproof.1`, and one page per verb.
 fn man_pages() -> Result<Vec<(String, String)>, Failure> {
     let (whole, verbs) = visible();
     let mut pages = vec![("diskproof.1".to_owned(), man_page(whole)?)];
-    for verb in verbs {
-        let name = format!("diskproof-{}", verb.get_name());
+    for (name, verb) in verbs {
+        let name = format!("diskproof-{}", name.replace(' ', "-"));
         pages.push((format!("{name}.1"), man_page(verb.display_name(name))?));
     }
     Ok(pages)
@@ -68,8 +80,8 @@ fn reference() -> String {
         "# Command reference\n\nGenerated from the program by `make generate`; do not edit.\n\n",
     );
     section(&mut text, "diskproof", &mut whole);
-    for mut verb in verbs {
-        let name = format!("diskproof {}", verb.get_name());
+    for (name, mut verb) in verbs {
+        let name = format!("diskproof {name}");
         section(&mut text, &name, &mut verb);
     }
     text.push_str("## Environment\n\n| variable | setting |\n| --- | --- |\n");
