@@ -80,17 +80,13 @@ impl Ground {
         Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: paths(devices) })
     }
 
-    /// What a user's own programs built: a block device that rests on nothing but these devices, or a directory at which
-    /// something is mounted that does. Of file systems that don't tell what they rest on (zfs, nfs, overlay...) only the
+    /// What was built on these devices: a block device that rests on nothing else, or a directory at which something is
+    /// mounted that doesn't. Of file systems that don't tell what they rest on (zfs, nfs, overlay...) only the
     /// mount itself is checked: files in it can't hurt what is not in it.
     ///
     /// # Errors
     /// It isn't there, or rests on other devices.
-    pub fn provided_by_command(
-        devices: &[&Claimed],
-        place: Place,
-        roots: &Roots,
-    ) -> Result<Self, GroundError> {
+    pub fn resting_on(devices: &[&Claimed], place: Place, roots: &Roots) -> Result<Self, GroundError> {
         match &place {
             Place::Block(path) => {
                 let look = |source| GroundError::Look { path: path.clone(), source };

@@ -52,7 +52,7 @@ impl Scene {
     }
 
     fn provided(&self, on: &[&Claimed], place: Place) -> Result<Ground, GroundError> {
-        Ground::provided_by_command(on, place, &self.roots)
+        Ground::resting_on(on, place, &self.roots)
     }
 }
 

@@ -12,6 +12,8 @@ pub enum Tool {
     Blkid,
     /// btrfs administration.
     Btrfs,
+    /// Device-mapper devices.
+    Dmsetup,
     /// Load generator.
     Fio,
     /// Loop devices.
@@ -20,6 +22,10 @@ pub enum Tool {
     Lsblk,
     /// Makes btrfs.
     MkfsBtrfs,
+    /// Logical volumes; its first argument says which command, e.g. `lvcreate`.
+    Lvm,
+    /// Software RAID.
+    Mdadm,
     /// Makes ext3.
     MkfsExt3,
     /// Makes ext4.
@@ -58,14 +64,17 @@ pub enum Tool {
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 27] = [
         Self::AptGet,
         Self::Blkid,
         Self::Btrfs,
+        Self::Dmsetup,
         Self::Fio,
         Self::Losetup,
         Self::Lsblk,
         Self::MkfsBtrfs,
+        Self::Lvm,
+        Self::Mdadm,
         Self::MkfsExt3,
         Self::MkfsExt4,
         Self::MkfsXfs,
@@ -92,10 +101,13 @@ impl Tool {
             Self::AptGet => "apt-get",
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
+            Self::Dmsetup => "dmsetup",
             Self::Fio => "fio",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
             Self::MkfsBtrfs => "mkfs.btrfs",
+            Self::Lvm => "lvm",
+            Self::Mdadm => "mdadm",
             Self::MkfsExt3 => "mkfs.ext3",
             Self::MkfsExt4 => "mkfs.ext4",
             Self::MkfsXfs => "mkfs.xfs",
@@ -123,7 +135,10 @@ impl Tool {
             Self::AptGet => "apt",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
+            Self::Dmsetup => "dmsetup",
             Self::Fio => "fio",
+            Self::Lvm => "lvm2",
+            Self::Mdadm => "mdadm",
             Self::Losetup | Self::Mount | Self::Umount => "mount",
             Self::MkfsExt3 | Self::MkfsExt4 => "e2fsprogs",
             Self::MkfsXfs => "xfsprogs",
@@ -157,6 +172,8 @@ impl Tool {
     pub(crate) fn version_argument(self) -> &'static str {
         match self {
             Self::MkfsExt3 | Self::MkfsExt4 | Self::MkfsXfs | Self::Ssh => "-V",
+            // what follows is one of its commands
+            Self::Lvm => "version",
             _ => "--version",
         }
     }

@@ -13,6 +13,8 @@ pub mod id;
 pub mod judged;
 pub mod knobs;
 pub mod latency;
+pub mod lvm;
+pub mod md;
 pub mod metric;
 pub mod pilot;
 pub mod plan;

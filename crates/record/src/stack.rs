@@ -1,6 +1,8 @@
 //! Stacks: layers in order, from volumes to a mount point or a block device.
 
 use crate::knobs::Knobs;
+use crate::lvm::Lvm;
+use crate::md::Md;
 use crate::volume::Volume;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +45,10 @@ pub enum Layer {
     Command(CommandLayer),
     /// Settings of the kernel; what lies below is handed upward as it is.
     Knobs(Knobs),
+    /// A logical volume.
+    Lvm(Lvm),
+    /// An md array.
+    Md(Md),
 }
 
 /// Which simple file system.

@@ -42,7 +42,8 @@ pub(crate) fn perform(
 ) -> Result<TrialRecord, Failure> {
     let mut record = blank(request);
     let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
-    let built = steps.time("build", || stack::build(machine, journal, volumes, &request.cell.stack));
+    let built = steps
+        .time("build", || stack::build_unless(machine, journal, volumes, &request.cell.stack, bench.cancel));
     match built {
         Ok(built) => {
             record.built.clone_from(&built.argv);
@@ -111,7 +112,7 @@ fn measure(
     let engine = engine_for(request.cell.workload.engine);
     let throttle = volumes.throttle();
     let roots = observe::Roots::default();
-    record.topology = observe::topology(&roots, built.ground.devices(), directory(built));
+    record.topology = observe::topology(&roots, &direct(built), directory(built));
     let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
     let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
     let config = Config {
@@ -181,6 +182,14 @@ fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
     held.sort();
     held.dedup();
     Some(Exclusive { directory: directory(built).map(Path::to_path_buf), devices: held })
+}
+
+/// The devices the ground uses directly: the block device that is loaded, else those of the mount and the volumes.
+fn direct(built: &Built) -> Vec<PathBuf> {
+    match built.ground.place() {
+        Place::Block(path) => vec![path.clone()],
+        Place::Directory(_) => built.ground.devices().to_vec(),
+    }
 }
 
 fn directory(built: &Built) -> Option<&Path> {

@@ -1,11 +1,12 @@
 //! A cell's identity and what must hold between its stack and its workload.
 
+use crate::capacity;
 use crate::problems::Problems;
 use crate::source::Span;
 use record::id::CellId;
 use record::plan::Cell;
 use record::quantity::Bytes;
-use record::stack::{BtrfsProfile, Layer, Stack};
+use record::stack::{Layer, Stack};
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Workload};
 use serde_json::Value;
@@ -70,6 +71,7 @@ fn on_device(stack: &Stack) -> bool {
             !matches!(stack.volumes.first().map(|volume| &volume.kind), Some(VolumeKind::Directory { .. }))
         }
         Some(Layer::Command(command)) => matches!(command.provides, record::stack::Provides::Device(_)),
+        Some(Layer::Lvm(_) | Layer::Md(_)) => true,
         Some(Layer::Filesystem(_) | Layer::Btrfs(_) | Layer::Knobs(_)) => false,
     }
 }
@@ -85,21 +87,10 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
             VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => return None,
         }
     }
-    let sum: u64 = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
-    match stack.transforming().next() {
-        None | Some(Layer::Knobs(_)) => Some(sum),
-        Some(Layer::Command(_)) => None,
-        // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.
-        Some(Layer::Filesystem(_)) => Some(sum - sum / 50),
-        Some(Layer::Btrfs(btrfs)) => {
-            // Compressible data takes less, but how much less nobody knows beforehand.
-            let raw = match btrfs.data {
-                BtrfsProfile::Single | BtrfsProfile::Raid0 => sum,
-                BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => sum / 2,
-            };
-            Some(raw - raw / 20)
-        }
+    for layer in stack.transforming() {
+        sizes = vec![capacity::over(layer, &sizes)?];
     }
+    Some(sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)))
 }
 
 /// Where to complain about a workload or stack.

@@ -260,6 +260,12 @@ fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
             Layer::Btrfs(_) => {
                 tools.extend(["mkfs.btrfs", "btrfs"].map(str::to_owned));
             }
+            Layer::Lvm(_) => {
+                tools.extend(["lvm", "dmsetup"].map(str::to_owned));
+            }
+            Layer::Md(_) => {
+                tools.insert("mdadm".to_owned());
+            }
             Layer::Command(command) => {
                 let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
                 tools.extend(programs.cloned());

@@ -1,12 +1,15 @@
 //! Layers: one of them on what the ones below give.
 
+use crate::capacity;
 use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node, Value};
 use crate::value;
+use crate::vocabulary::volume_manager::{LVM, MD};
 use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, RAW, STRIPE, Table};
+use crate::volume::Entry;
 use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
 use record::volume::{Volume, VolumeKind};
@@ -22,6 +25,81 @@ pub(crate) enum Given {
     Unknown,
     /// A directory, and who made it.
     Directory { made_by: &'static str },
+}
+
+/// What a stack stands on, as its layers are read.
+pub(crate) struct Below<'a> {
+    /// The main volumes.
+    pub(crate) volumes: &'a [Volume],
+    /// All volumes of the file.
+    pub(crate) entries: &'a [Entry],
+    /// Volumes that layers have named beside the main ones.
+    pub(crate) beside: Vec<Volume>,
+    /// The device that the layers so far have made.
+    pub(crate) made: Option<Made>,
+}
+
+/// A device made by a layer.
+pub(crate) struct Made {
+    pub(crate) by: &'static str,
+    /// `None` where only the machine knows.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl<'a> Below<'a> {
+    pub(crate) fn new(volumes: &'a [Volume], entries: &'a [Entry]) -> Self {
+        Self { volumes, entries, beside: Vec::new(), made: None }
+    }
+
+    pub(crate) fn made_by(&self, layer: &str) -> bool {
+        self.made.as_ref().is_some_and(|made| made.by == layer)
+    }
+
+    /// The sizes of what is handed upward; `None` where only the machine knows.
+    fn sizes(&self) -> Option<Vec<u64>> {
+        if let Some(made) = &self.made {
+            return made.bytes.map(|bytes| vec![bytes]);
+        }
+        let size = |volume: &Volume| match volume.kind {
+            VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => Some(size_bytes),
+            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
+        };
+        self.volumes.iter().map(size).collect()
+    }
+
+    /// A layer has made a device of what was below.
+    fn make(&mut self, by: &'static str, layer: &Layer) {
+        let bytes = self.sizes().and_then(|sizes| capacity::over(layer, &sizes));
+        self.made = Some(Made { by, bytes });
+    }
+
+    /// Volumes that a layer names beside the main ones: devices, each used once.
+    pub(crate) fn select_beside(
+        &mut self,
+        node: &Node,
+        scope: &Scope<'_>,
+        problems: &mut Problems<'_>,
+    ) -> Option<Vec<Volume>> {
+        let chosen = crate::selector::select(node, self.entries, scope, problems)?;
+        for volume in &chosen {
+            if matches!(volume.kind, VolumeKind::Directory { .. }) {
+                problems
+                    .add(
+                        node.span,
+                        format!("`{}` is a directory, and this needs a block device", volume.name),
+                    )
+                    .help("use an emulated volume or a disk");
+                return None;
+            }
+            if self.volumes.iter().chain(&self.beside).any(|used| used.name == volume.name) {
+                let message = format!("`{}` is selected twice{}", volume.name, scope.levels());
+                problems.add(node.span, message).expected("every volume once in a stack");
+                return None;
+            }
+        }
+        self.beside.extend(chosen.iter().cloned());
+        Some(chosen)
+    }
 }
 
 /// One layer of the file, its name known.
@@ -63,7 +141,7 @@ pub(crate) fn frames<'n>(
 }
 
 fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
-    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
+    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
     let (typed, span, inner) = match &node.value {
         Value::Text(name) => (name, node.span, node),
         Value::Map(entries) => match entries.as_slice() {
@@ -112,7 +190,7 @@ fn used(typed: &str, name: &str, scope: &Scope<'_>) -> String {
 pub(crate) fn read(
     frame: &Frame<'_>,
     given: &mut Given,
-    volumes: &[Volume],
+    below: &mut Below<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Option<Layer>> {
@@ -137,7 +215,7 @@ pub(crate) fn read(
         "btrfs" => {
             let fields = fields(frame, &BTRFS, problems)?;
             let layer = Layer::Btrfs(crate::btrfs::read(&fields, given, scope, problems)?);
-            check_room(frame, volumes, 114 << 20, scope, problems)?;
+            check_room(frame, below, 114 << 20, scope, problems)?;
             *given = Given::Directory { made_by: "btrfs" };
             layer
         }
@@ -148,7 +226,27 @@ pub(crate) fn read(
                 record::stack::Provides::Mount => Given::Directory { made_by: "the command layer" },
                 record::stack::Provides::Device(_) => Given::Devices(1),
             };
-            Layer::Command(layer)
+            let layer = Layer::Command(layer);
+            below.make("command", &layer);
+            layer
+        }
+        "lvm" => {
+            let fields = fields(frame, &LVM, problems)?;
+            let lvm = crate::lvm::read(frame, &fields, given, below, scope, problems)?;
+            let mirrored = lvm.layout.copies() > 1;
+            check_room(frame, below, if mirrored { 12 << 20 } else { 8 << 20 }, scope, problems)?;
+            let layer = Layer::Lvm(lvm);
+            *given = Given::Devices(1);
+            below.make("lvm", &layer);
+            layer
+        }
+        "md" => {
+            let fields = fields(frame, &MD, problems)?;
+            let layer = Layer::Md(crate::md::read(frame, &fields, given, below, scope, problems)?);
+            check_room(frame, below, 8 << 20, scope, problems)?;
+            *given = Given::Devices(1);
+            below.make("md", &layer);
+            layer
         }
         "knobs" => {
             let fields = fields(frame, &KNOBS, problems)?;
@@ -156,7 +254,7 @@ pub(crate) fn read(
         }
         _ => {
             let fields = fields(frame, &FILESYSTEM, problems)?;
-            let layer = Layer::Filesystem(filesystem(frame, &fields, given, volumes, scope, problems)?);
+            let layer = Layer::Filesystem(filesystem(frame, &fields, given, below, scope, problems)?);
             *given = Given::Directory { made_by: "the file system" };
             layer
         }
@@ -178,7 +276,7 @@ fn filesystem(
     frame: &Frame<'_>,
     fields: &Fields<'_>,
     given: &Given,
-    volumes: &[Volume],
+    below: &Below<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Filesystem> {
@@ -191,10 +289,10 @@ fn filesystem(
         let span = frame.on().map_or(frame.key_span, |node| node.span);
         problems
             .add(span, format!("{} stands on one device, not on {count}{}", frame.kind, scope.levels()))
-            .help("select one volume, e.g. `vol[0]`, or combine them below it with btrfs or a command layer");
+            .help("select one volume, e.g. `vol[0]`, or combine them below it with lvm or md");
         return None;
     }
-    check_room(frame, volumes, least, scope, problems)?;
+    check_room(frame, below, least, scope, problems)?;
     Some(Filesystem {
         kind,
         mkfs_options: arguments(fields.get("mkfs_options"), scope, problems)?,
@@ -218,32 +316,30 @@ fn stripe(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option
     Some(StripeGeometry { chunk_bytes, width: u32::try_from(width).ok()? })
 }
 
-/// An emulated volume must be large enough for its file system to be made at all.
+/// An emulated volume, or what is made of several, must be large enough for a layer to be made on it at all.
 fn check_room(
     frame: &Frame<'_>,
-    volumes: &[Volume],
+    below: &Below<'_>,
     least: u64,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<()> {
-    for volume in volumes {
-        if let VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } = volume.kind
-            && size_bytes < least
-        {
-            problems
-                .add(
-                    frame.key_span,
-                    format!(
-                        "{} cannot be made on `{}` of {}{}",
-                        frame.kind,
-                        volume.name,
-                        Bytes(size_bytes),
-                        scope.levels()
-                    ),
-                )
-                .expected(format!("volumes of at least {} for {}", Bytes(least), frame.kind));
-            return None;
-        }
+    let (name, what) = match &below.made {
+        Some(made) => (Some(made.by), "a device"),
+        None => (None, "volumes"),
+    };
+    let names = below.volumes.iter().map(|volume| volume.name.as_str());
+    let sizes = below.sizes().unwrap_or_default();
+    let small = sizes.iter().zip(names).find(|(size, _)| **size < least);
+    if let Some((size, volume)) = small {
+        let on = name.map_or_else(|| format!("`{volume}`"), |by| format!("the device that `{by}` makes"));
+        problems
+            .add(
+                frame.key_span,
+                format!("{} cannot be made on {on} of {}{}", frame.kind, Bytes(*size), scope.levels()),
+            )
+            .expected(format!("{what} of at least {} for {}", Bytes(least), frame.kind));
+        return None;
     }
     Some(())
 }

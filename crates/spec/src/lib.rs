@@ -7,6 +7,7 @@
 
 mod block_sizes;
 mod btrfs;
+mod capacity;
 mod cell;
 mod command;
 mod derive;
@@ -27,7 +28,9 @@ mod knobs;
 mod layer;
 pub mod limits;
 mod load;
+mod lvm;
 mod matrix;
+mod md;
 mod measure;
 mod metric;
 mod name;

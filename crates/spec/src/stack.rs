@@ -58,7 +58,7 @@ pub(crate) fn instance(
         // What is wrong with the layers themselves is told all the same.
         let mut given = Given::Unknown;
         for frame in &frames {
-            layer::read(frame, &mut given, &[], &scope, problems);
+            layer::read(frame, &mut given, &mut layer::Below::new(&[], entries), &scope, problems);
             given = Given::Unknown;
         }
         return None;
@@ -79,16 +79,18 @@ pub(crate) fn instance(
         None => Given::Devices(volumes.len()),
     };
     let mut layers = Vec::new();
+    let mut below = layer::Below::new(&volumes, entries);
     for frame in &frames {
-        layers.extend(layer::read(frame, &mut given, &volumes, &scope, problems)?);
+        layers.extend(layer::read(frame, &mut given, &mut below, &scope, problems)?);
     }
-    let stack = Stack { name: name?, volumes, beside: Vec::new(), layers };
+    let beside = below.beside;
+    let stack = Stack { name: name?, volumes, beside, layers };
     if let (Given::Devices(count @ 2..), true) = (&given, stack.transforming().next().is_none()) {
         let span = on.map_or(template.key.span, |node| node.span);
         problems
             .add(span, format!("a raw workload runs on one device, not on {count}{}", scope.levels()))
             .help(
-                "select one volume, e.g. `vol[0]`, or put a layer on top that combines them (btrfs, command)",
+                "select one volume, e.g. `vol[0]`, or put a layer on top that combines them (lvm, md, btrfs, command)",
             );
         return None;
     }

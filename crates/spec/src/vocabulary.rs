@@ -2,9 +2,11 @@
 //! from these tables, so they can't disagree.
 
 mod knobs;
+pub(crate) mod volume_manager;
 mod workload;
 
 pub(crate) use knobs::KNOBS;
+use volume_manager::{LVM, MD};
 pub(crate) use workload::{CACHES, ENGINES, IOENGINES, LAYOUTS, RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD};
 
 /// One key of a map.
@@ -297,7 +299,7 @@ pub(crate) static STACK: Table = Table {
 };
 
 /// Names of layers.
-pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "command", "knobs"];
+pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {
@@ -312,13 +314,16 @@ pub(crate) static LAYER: Table = Table {
         key("ext4", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "ext4"),
         key("xfs", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "XFS"),
         key("btrfs", Shape::Either(&[Shape::Map(&BTRFS), Shape::Empty]), "btrfs over one or more devices"),
+        key("lvm", Shape::Either(&[Shape::Map(&LVM), Shape::Empty]), "A logical volume, cached or not"),
+        key("md", Shape::Map(&MD), "An md array"),
         key("command", Shape::Map(&COMMAND), "Your own programs"),
         key("knobs", Shape::Map(&KNOBS), "Settings of the kernel while the stack stands, put back after it"),
     ],
     instead: &[
-        ("lvm", "not built in yet; use `command` with lvm's programs"),
-        ("md", "not built in yet; use `command` with mdadm"),
-        ("mdadm", "not built in yet; use `command` with mdadm"),
+        ("lvm2", "write `lvm`"),
+        ("lvmcache", "write `lvm: { cache: { on: ... } }`"),
+        ("mdadm", "write `md`"),
+        ("raid", "write `md: { level: ... }` or `lvm: { raid: ... }`"),
         ("zfs", "not built in yet; use `command` with zpool"),
         ("ext2", "not built in; use `command` with mkfs.ext2 and mount"),
         ("sysctl", "write `knobs: { dirty_ratio: 10 }`"),

@@ -61,9 +61,10 @@ fn is(kind: &Value, value: &Value) -> bool {
     }
 }
 
-/// YAML as an editor's language server sees it: with types.
+/// YAML as an editor's language server sees it: with types, those of YAML 1.2, where a factor `n` is no boolean.
 fn yaml(path: &Path) -> Value {
-    serde_saphyr::from_str(&fs::read_to_string(path).unwrap())
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(&fs::read_to_string(path).unwrap(), options)
         .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 

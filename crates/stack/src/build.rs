@@ -1,5 +1,7 @@
 //! Building a stack on provided volumes, and taking it down.
 
+mod managed;
+
 use crate::act::command::CommandUp;
 use crate::act::device_ref::{DeviceRef, Title, devno_of};
 use crate::act::directory::{MakeDir, UseLentDir};
@@ -52,10 +54,25 @@ pub fn build(
     volumes: &Volumes,
     stack: &Stack,
 ) -> Result<Built, StackError> {
+    build_unless(machine, journal, volumes, stack, &AtomicBool::new(false))
+}
+
+/// The same, until `cancel` is set: what takes long (the resync of mirrors) is then given up.
+///
+/// # Errors
+/// As above, or it was cancelled.
+pub fn build_unless(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    volumes: &Volumes,
+    stack: &Stack,
+    cancel: &AtomicBool,
+) -> Result<Built, StackError> {
     let unbuildable = |what: String| StackError::Unbuildable { stack: stack.name.clone(), what };
     let under = under(volumes, stack).map_err(unbuildable)?;
     let mark = journal.mark();
-    let mut builder = Builder { machine, journal, under: &under, argv: Vec::new(), settings: Vec::new() };
+    let mut builder =
+        Builder { machine, journal, under: &under, argv: Vec::new(), settings: Vec::new(), cancel };
     let ground = match &under {
         Under::Directory(path) => builder.directory(path, volumes, stack),
         Under::Devices { .. } => builder.stack(&stack.layers),
@@ -83,7 +100,6 @@ enum Under<'a> {
         /// The main ones.
         references: Vec<DeviceRef>,
         /// Those beside, by the volume's name.
-        #[allow(dead_code, reason = "for layers that name volumes beside those they stand on")]
         beside: BTreeMap<String, DeviceRef>,
     },
     Directory(PathBuf),
@@ -142,7 +158,7 @@ impl From<Failed> for Stop {
 struct Top {
     devices: Vec<DeviceRef>,
     mount: Option<PathBuf>,
-    /// Whether a command layer is below, so that the devices are not the volumes themselves.
+    /// Whether the user's own programs are below: what these mount may not tell what it rests on.
     by_command: bool,
 }
 
@@ -152,6 +168,7 @@ struct Builder<'a> {
     under: &'a Under<'a>,
     argv: Vec<Vec<String>>,
     settings: Vec<Setting>,
+    cancel: &'a AtomicBool,
 }
 
 impl<'a> Builder<'a> {
@@ -196,10 +213,9 @@ impl<'a> Builder<'a> {
     }
 
     fn perform(&mut self, act: &Act) -> Result<(), Stop> {
-        let never = AtomicBool::new(false);
         let mut silent = |_| {};
         let mut doing =
-            Doing { machine: self.machine, progress: &mut silent, cancel: &never, argv: &mut self.argv };
+            Doing { machine: self.machine, progress: &mut silent, cancel: self.cancel, argv: &mut self.argv };
         Ok(self.journal.perform(act, &mut doing).map_err(Failed::at(act.to_string()))?)
     }
 
@@ -224,6 +240,8 @@ impl<'a> Builder<'a> {
                 Layer::Btrfs(fs) => self.btrfs(fs, top)?,
                 Layer::Command(layer) => self.command(layer, &top)?,
                 Layer::Knobs(_) => top,
+                Layer::Lvm(layer) => self.lvm(layer, &top)?,
+                Layer::Md(layer) => self.md(layer, &top)?,
             };
         }
         self.ground(&top)
@@ -238,10 +256,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn hand_over(&self, top: &Top) {
-        if !top.by_command {
-            self.claimed().iter().for_each(|claimed| claimed.hand_over());
-        }
+    fn hand_over(&self) {
+        self.claimed().iter().for_each(|claimed| claimed.hand_over());
     }
 
     fn filesystem(&mut self, fs: &Filesystem, top: Top) -> Result<Top, Stop> {
@@ -267,7 +283,7 @@ impl<'a> Builder<'a> {
     }
 
     fn mkfs(&mut self, fs: MadeFs, top: &Top, uuid: String, args: Vec<String>) -> Result<(), Stop> {
-        self.hand_over(top);
+        self.hand_over();
         self.perform(&Act::Mkfs(Mkfs { fs, devices: top.devices.clone(), uuid, args }))
     }
 
@@ -294,21 +310,21 @@ impl<'a> Builder<'a> {
         };
         let up = fill(&layer.up).map_err(Stop::Unbuildable)?;
         let down = fill(&layer.down).map_err(Stop::Unbuildable)?;
-        self.hand_over(top);
+        self.hand_over();
         self.perform(&Act::CommandUp(CommandUp { devices: top.devices.clone(), up, down }))?;
         match &layer.provides {
             Provides::Mount => Ok(Top { devices: top.devices.clone(), mount: Some(mount), by_command: true }),
             Provides::Device(text) => {
                 let path = PathBuf::from(command::fill_one(text, &places).map_err(Stop::Unbuildable)?);
-                self.made_device(path)
+                self.made_device(path, true)
             }
         }
     }
 
-    /// What a command layer made is taken only if it rests on the stack's own volumes.
-    fn made_device(&self, path: PathBuf) -> Result<Top, Stop> {
+    /// What a layer made is taken only if it rests on the stack's own volumes.
+    fn made_device(&self, path: PathBuf, by_command: bool) -> Result<Top, Stop> {
         let at = || Failed::at(format!("take {}", path.display()));
-        Ground::provided_by_command(self.claimed(), Place::Block(path.clone()), self.machine.roots)
+        Ground::resting_on(self.claimed(), Place::Block(path.clone()), self.machine.roots)
             .map_err(guard)
             .map_err(at())?;
         let devno = devno_of(&path).ok_or_else(|| {
@@ -324,7 +340,7 @@ impl<'a> Builder<'a> {
             Under::Directory(_) => None,
         };
         let made = own.unwrap_or(DeviceRef { path, devno, title: Title::Made });
-        Ok(Top { devices: vec![made], mount: None, by_command: true })
+        Ok(Top { devices: vec![made], mount: None, by_command })
     }
 
     fn ground(&self, top: &Top) -> Result<Ground, Stop> {
@@ -336,13 +352,9 @@ impl<'a> Builder<'a> {
         }
         let ground = match (&top.mount, top.by_command) {
             (Some(mount), false) => Ground::directory_on(self.claimed(), mount, roots),
-            (Some(mount), true) => {
-                Ground::provided_by_command(self.claimed(), Place::Directory(mount.clone()), roots)
-            }
+            (Some(mount), true) => Ground::resting_on(self.claimed(), Place::Directory(mount.clone()), roots),
             (None, _) => match top.devices.as_slice() {
-                [device] => {
-                    Ground::provided_by_command(self.claimed(), Place::Block(device.path.clone()), roots)
-                }
+                [device] => Ground::resting_on(self.claimed(), Place::Block(device.path.clone()), roots),
                 _ => {
                     return Err(Stop::Unbuildable(
                         "it ends in several devices; add a layer over them".to_owned(),

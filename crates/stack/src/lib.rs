@@ -21,7 +21,7 @@ mod throttle;
 mod volumes;
 
 pub use act::Act;
-pub use build::{Built, build};
+pub use build::{Built, build, build_unless};
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
 pub use holders::Holder;
 pub use journal::{Journal, Leftover, Mark, Skipped, UndoReport, leftovers, undo_run};

@@ -1,6 +1,6 @@
 //! Removing what tests left behind, and nothing else.
 
-use crate::machine_state::{loops, mounts};
+use crate::machine_state::{arrays, is_our_mapping, loops, mapped, mounts};
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,8 @@ pub fn cleanup() {
         return;
     }
     for _ in 0..8 {
-        let progress = unmount() | detach() | remove_cgroups(Path::new("/sys/fs/cgroup"), 0) | remove_files();
+        let progress =
+            unmount() | unmap() | detach() | remove_cgroups(Path::new("/sys/fs/cgroup"), 0) | remove_files();
         if !progress {
             return;
         }
@@ -33,6 +34,21 @@ fn unmount() -> bool {
     for mount in mounts().into_iter().rev() {
         if is_ours(&mount.target) || ours.contains(&mount.source) {
             progress |= tool::run("umount", &[mount.target.as_os_str()]).is_ok();
+        }
+    }
+    progress
+}
+
+/// Device-mapper devices of ours, and arrays of our loop devices.
+fn unmap() -> bool {
+    let mut progress = false;
+    for name in mapped().into_iter().filter(|name| is_our_mapping(name)) {
+        progress |= tool::run("dmsetup", &["remove", "--noudevsync", "--noudevrules", &name]).is_ok();
+    }
+    let devices = loops();
+    for (array, members) in arrays() {
+        if members.iter().any(|member| devices.get(member).is_some_and(|file| is_ours(file))) {
+            progress |= tool::run("mdadm", &["--stop", "--quiet", &format!("/dev/{array}")]).is_ok();
         }
     }
     progress

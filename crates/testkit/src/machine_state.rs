@@ -56,6 +56,7 @@ impl MachineState {
             lines.insert(format!("knob {} = {}", knob.display(), text.trim_end()));
         }
         mounted_btrfs(&devices, &counts, &mut lines);
+        stacked(&devices, watch.everything, &mut lines);
         Self { lines }
     }
 
@@ -183,4 +184,55 @@ fn mounted_btrfs(
             }
         }
     }
+}
+
+/// Device-mapper devices and md arrays, the links LVM leaves in /dev, and what is written on our loop devices.
+fn stacked(devices: &BTreeMap<String, PathBuf>, everything: bool, lines: &mut BTreeSet<String>) {
+    for name in mapped() {
+        if everything || is_our_mapping(&name) {
+            lines.insert(format!("device mapper {name}"));
+        }
+    }
+    for (array, members) in arrays() {
+        let ours = |member: &String| devices.get(member).is_some_and(|file| is_ours(file));
+        // one that has no members rests on nothing and goes by itself
+        if members.iter().any(ours) || (everything && !members.is_empty()) {
+            lines.insert(format!("array {array} of {}", members.join(" ")));
+        }
+    }
+    for entry in std::fs::read_dir("/dev").into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(PREFIX) {
+            lines.insert(format!("node /dev/{name}"));
+        }
+    }
+    for entry in std::fs::read_dir("/dev/mapper").into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_our_mapping(&name) {
+            lines.insert(format!("node /dev/mapper/{name}"));
+        }
+    }
+}
+
+/// Names of device-mapper devices.
+pub(crate) fn mapped() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("dm/name")).ok());
+    names.map(|name| name.trim_end().to_owned()).collect()
+}
+
+/// Whether a device-mapper name is of a group whose name begins with our prefix: LVM doubles the dashes in it.
+pub(crate) fn is_our_mapping(name: &str) -> bool {
+    name.starts_with(&PREFIX.replace('-', "--")) || name.starts_with(PREFIX)
+}
+
+/// md arrays and the nodes of their members.
+pub(crate) fn arrays() -> BTreeMap<String, Vec<String>> {
+    let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let arrays = entries.filter(|entry| entry.path().join("md").exists());
+    let members = |dir: &Path| {
+        let slaves = std::fs::read_dir(dir.join("slaves")).into_iter().flatten().flatten();
+        slaves.map(|entry| format!("/dev/{}", entry.file_name().to_string_lossy())).collect()
+    };
+    arrays.map(|entry| (entry.file_name().to_string_lossy().into_owned(), members(&entry.path()))).collect()
 }

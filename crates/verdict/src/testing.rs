@@ -139,7 +139,7 @@ impl Truth {
         let fs = match &layer {
             Layer::Btrfs(_) => "btrfs".to_owned(),
             Layer::Filesystem(f) => f.kind.name().to_owned(),
-            Layer::Command(_) | Layer::Knobs(_) => "ext4".to_owned(),
+            Layer::Command(_) | Layer::Knobs(_) | Layer::Lvm(_) | Layer::Md(_) => "ext4".to_owned(),
         };
         let cell = Cell {
             id: CellId("0123456789abcdef".to_owned()),

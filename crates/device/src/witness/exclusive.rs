@@ -9,6 +9,14 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long udev may look at a device, on a slow machine.
+const PROBES_LAST: Duration = Duration::from_secs(20);
+/// How long a lock may last whose owner isn't seen.
+const UNSEEN_LASTS: Duration = Duration::from_millis(500);
+/// Between two tries.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Opens a block device so that nobody else can mount it, swap on it, stack on it or open it exclusively.
 pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dissent> {
@@ -57,7 +65,7 @@ pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
     let file = file.map_err(|error| {
         Dissent::unheard(Witness::Lock, format!("{}: {error}", node.display()), "ask again as root")
     })?;
-    match file.try_lock() {
+    match try_lock(roots, &file) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let (saw, remedy) = locked_by(roots, &file, &node.display().to_string());
@@ -67,6 +75,27 @@ pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
             let why = format!("{}: {error}", node.display());
             Err(Dissent::unheard(Witness::Lock, why, "see whether locks work here"))
         }
+    }
+}
+
+/// Locks it. A lock of udev's, which it holds while it looks at a device, is waited for; another diskproof's isn't.
+fn try_lock(roots: &Roots, file: &File) -> Result<(), TryLockError> {
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {}
+            result => return result,
+        }
+        // whoever can't be seen may just have let go
+        let patience = match lock_owner(roots, file) {
+            Some(pid) if comm(roots, &pid.to_string()).contains("udev") => PROBES_LAST,
+            Some(_) => return Err(TryLockError::WouldBlock),
+            None => UNSEEN_LASTS,
+        };
+        if begun.elapsed() >= patience {
+            return Err(TryLockError::WouldBlock);
+        }
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 

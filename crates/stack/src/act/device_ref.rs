@@ -24,7 +24,7 @@ pub enum Title {
     Backing(PathBuf),
     /// A disk its owner claimed for us, by its link in `/dev/disk/by-id`, or by its node's path where it has none.
     Claimed(String),
-    /// A command layer made it from devices of ours.
+    /// A layer made it from devices of ours.
     Made,
 }
 

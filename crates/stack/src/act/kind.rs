@@ -6,6 +6,8 @@ use super::command::CommandUp;
 use super::directory::{LendDir, MakeDir, UseLentDir};
 use super::knob::SetKnob;
 use super::loop_device::AttachLoop;
+use super::lvm::{ChangeGroup, MakeGroup};
+use super::md::MakeArray;
 use super::mkfs::Mkfs;
 use super::mount::Mount;
 use crate::error::ActError;
@@ -108,6 +110,12 @@ acts! {
     Mkfs = "mkfs",
     /// Mounts it.
     Mount = "mount",
+    /// Makes a volume group.
+    MakeGroup = "make_group",
+    /// Makes, changes or caches a logical volume.
+    ChangeGroup = "change_group",
+    /// Makes an md array.
+    MakeArray = "make_array",
     /// Runs the user's programs.
     CommandUp = "command_up",
 }

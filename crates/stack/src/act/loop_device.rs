@@ -2,7 +2,7 @@
 
 use super::device_ref::{backing_in, devno_of};
 use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::retry::{PATIENCE, until_ok};
+use super::retry::{PATIENCE, until_closed, until_ok};
 use crate::error::ActError;
 use crate::holders;
 use crate::machine::Machine;
@@ -78,11 +78,11 @@ impl Reversible for AttachLoop {
         if let Some(other) = backing_in(&dir) {
             return Ok(Undone::Left(format!("loop{} is over {} now", self.number, other.display())));
         }
-        let removed = until_ok(PATIENCE, || match loop_control::remove(&machine.roots.dev, self.number) {
+        let node = self.node(machine);
+        until_closed(&node, || match loop_control::remove(&machine.roots.dev, self.number) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
-            result => result,
-        });
-        removed.map_err(|error| busy_or(machine, &self.node(machine), error, "remove"))?;
+            result => result.map_err(|error| busy_or(machine, &node, error, "remove")),
+        })?;
         Ok(Undone::Done)
     }
 }
@@ -166,7 +166,7 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     until_ok(PATIENCE, || is_free(machine, &node))?;
     let detach = Invocation::new(Tool::Losetup).arg("--detach").arg(&node);
     machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.display())))?;
-    until_ok(PATIENCE, || {
+    until_closed(&node, || {
         if over(&machine.roots.sys, backing).iter().any(|still| still == name) {
             return Err(ActError::Busy {
                 what: node.display().to_string(),

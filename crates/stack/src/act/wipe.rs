@@ -7,6 +7,7 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
 use std::path::Path;
+use std::time::Duration;
 
 /// blkid's status when it finds nothing.
 const NOTHING_FOUND: i32 = 2;
@@ -14,6 +15,24 @@ const NOTHING_FOUND: i32 = 2;
 /// Makes a device free again: one over our own file whatever is on it, any other only while it carries the UUID that we
 /// chose. `None` for the UUID: only our own files' devices.
 pub(super) fn wipe(
+    undoing: &Undoing<'_>,
+    device: &DeviceRef,
+    uuid: Option<&str>,
+) -> Result<Undone, ActError> {
+    wipe_within(PATIENCE, undoing, device, uuid)
+}
+
+/// The same without waiting for others to let go.
+pub(super) fn wipe_once(
+    undoing: &Undoing<'_>,
+    device: &DeviceRef,
+    uuid: Option<&str>,
+) -> Result<Undone, ActError> {
+    wipe_within(Duration::ZERO, undoing, device, uuid)
+}
+
+fn wipe_within(
+    patience: Duration,
     undoing: &Undoing<'_>,
     device: &DeviceRef,
     uuid: Option<&str>,
@@ -38,7 +57,7 @@ pub(super) fn wipe(
         )));
     }
     let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(&path);
-    until_ok(PATIENCE, || machine.runner.run(&erase).map(|_| ()))
+    until_ok(patience, || machine.runner.run(&erase).map(|_| ()))
         .map_err(ActError::tool(format!("remove the signature on {}", path.display())))?;
     match signature(machine, &path)? {
         None => Ok(Undone::Done),

@@ -3,3 +3,5 @@
 pub(crate) mod btrfs;
 pub(crate) mod command;
 pub(crate) mod filesystem;
+pub(crate) mod lvm;
+pub(crate) mod md;

@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on panics")]
 
 mod bench;
+mod faults;
+mod managed;
 mod scenario;
 
 pub(crate) use bench::{Bench, Hook, chain, name};
+pub(crate) use faults::{Fault, Matrix};
+pub(crate) use managed::{cached, lvm, managed, md, on_ssd, ssd, striped};
 pub(crate) use scenario::{Scenario, emulated, knobs, scenarios, simple, works};

@@ -19,6 +19,8 @@ const MIB: u64 = 1 << 20;
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) volumes: Vec<Volume>,
+    /// Beside the main ones.
+    pub(crate) beside: Vec<Volume>,
     pub(crate) layers: Vec<Layer>,
 }
 
@@ -33,6 +35,10 @@ pub(crate) fn simple(kind: FsKind) -> Layer {
 
 fn btrfs(data: BtrfsProfile, metadata: Option<BtrfsProfile>, compress: Option<Compress>) -> Layer {
     Layer::Btrfs(Btrfs { data, metadata, compress, mkfs_options: Vec::new(), mount_options: Vec::new() })
+}
+
+pub(crate) fn btrfs_raid0() -> Layer {
+    btrfs(BtrfsProfile::Raid0, None, None)
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -79,7 +85,7 @@ pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
         ..Limits::default()
     };
     let zstd = Compress { algorithm: "zstd".to_owned(), level: Some(3), force: true };
-    let of = |name, volumes, layers| Scenario { name, volumes, layers };
+    let of = |name, volumes, layers| Scenario { name, volumes, beside: Vec::new(), layers };
     let raid1 = Some(BtrfsProfile::Raid1);
     vec![
         of("raw", emulated(1, 16, free), vec![]),
@@ -121,7 +127,7 @@ impl Scenario {
         Stack {
             name: self.name.to_owned(),
             volumes: self.volumes.clone(),
-            beside: Vec::new(),
+            beside: self.beside.clone(),
             layers: self.layers.clone(),
         }
     }
@@ -142,7 +148,8 @@ impl Scenario {
         let machine = bench.machine(&state_dir, hooks);
         let mut journal = Journal::open(&machine, &bench.run)?;
         let cancel = AtomicBool::new(false);
-        let volumes = Volumes::provide(&machine, &mut journal, &self.volumes, &mut |_, _| {}, &cancel)?;
+        let all: Vec<Volume> = self.stack().all_volumes().cloned().collect();
+        let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &cancel)?;
         let built = build(&machine, &mut journal, &volumes, &self.stack())?;
         work(&built)?;
         built.undo(&machine, &mut journal)?;

@@ -2,6 +2,8 @@
 
 use super::geometry::{Geometry, Reads};
 use super::load::Load;
+use record::lvm::LvmLayout;
+use record::md::Md;
 use record::stack::{Btrfs, BtrfsProfile, Layer, Stack};
 use record::volume::{Volume, VolumeKind};
 
@@ -19,7 +21,7 @@ pub(crate) struct Stacking {
 }
 
 impl Stacking {
-    /// `None` where there is no model: several layers, volumes beside the main ones, the user's own programs, compression, blocks that the file system can't pass on.
+    /// `None` where there is no model: layers that are not known to compose, volumes beside the main ones, the user's own programs, compression, blocks that the file system can't pass on.
     pub(crate) fn of(stack: &Stack, load: &Load) -> Option<Self> {
         if !stack.beside.is_empty() {
             return None;
@@ -31,7 +33,8 @@ impl Stacking {
             ([], 1) => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Filesystem(_)], 1) if in_blocks => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Btrfs(b)], 1..) if in_blocks && !compresses(b) => of_btrfs(b.data, &stack.volumes, load),
-            _ => None,
+            ([below @ .., Layer::Filesystem(_)], _) if in_blocks => of_devices(below, volumes),
+            (below, _) => of_devices(below, volumes),
         }
     }
 
@@ -42,6 +45,32 @@ impl Stacking {
             Reads::Spread => "what is in flight of a sequential stream lies on fewer volumes than there are",
         })
     }
+}
+
+/// Arrays and logical volumes. One on top of the other has the geometry of the lower one where the upper one adds none.
+fn of_devices(layers: &[&Layer], volumes: u32) -> Option<Stacking> {
+    match layers {
+        [Layer::Lvm(lvm)] if lvm.cache.is_none() => of_lvm(lvm.layout, volumes),
+        [Layer::Md(md)] => Some(of_md(md, volumes)),
+        [Layer::Md(md), Layer::Lvm(lvm)] if lvm.cache.is_none() && lvm.layout.devices() == 1 => {
+            Some(of_md(md, volumes))
+        }
+        _ => None,
+    }
+}
+
+fn of_lvm(layout: LvmLayout, members: u32) -> Option<Stacking> {
+    let chunk_bytes = layout.stripe_bytes().filter(|_| layout.devices() > 1);
+    let geometry = Geometry { members, chunk_bytes, copies: layout.copies(), reads: Reads::Spread };
+    // linear over several, or groups of stripes one behind the other
+    let doubt = (layout.devices() < members).then_some("on which volumes the data lies isn't known");
+    (layout.devices() <= members).then_some(Stacking { geometry, doubt })
+}
+
+fn of_md(md: &Md, members: u32) -> Stacking {
+    let chunk_bytes = md.chunk_bytes.filter(|_| members > 1);
+    let geometry = Geometry { members, chunk_bytes, copies: md.copies(members), reads: Reads::Spread };
+    Stacking { geometry, doubt: None }
 }
 
 fn compresses(btrfs: &Btrfs) -> bool {

@@ -1,0 +1,99 @@
+//! What layers leave of the room below them, as far as that is known beforehand: at most so much.
+
+use record::lvm::{Lvm, LvmLayout};
+use record::md::{Md, MdLevel};
+use record::stack::{Btrfs, BtrfsProfile, Layer};
+
+const MIB: u64 = 1 << 20;
+/// LVM hands out extents of this size, unless it is told another.
+const EXTENT: u64 = 4 * MIB;
+
+/// What one layer leaves of devices of these sizes; `None` where only the machine knows.
+pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
+    let sum = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
+    match layer {
+        Layer::Command(_) => None,
+        Layer::Knobs(_) => Some(sum),
+        Layer::Lvm(lvm) => Some(of_lvm(lvm, sizes)),
+        Layer::Md(md) => Some(of_md(md, sizes)),
+        // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.
+        Layer::Filesystem(_) => Some(sum - sum / 50),
+        Layer::Btrfs(btrfs) => Some(of_btrfs(btrfs, sum)),
+    }
+}
+
+/// Compressible data takes less, but how much less nobody knows beforehand.
+fn of_btrfs(btrfs: &Btrfs, sum: u64) -> u64 {
+    let raw = match btrfs.data {
+        BtrfsProfile::Single | BtrfsProfile::Raid0 => sum,
+        BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => sum / 2,
+    };
+    raw - raw / 20
+}
+
+/// A label and the group's metadata take the first MiB of every device; mirrors keep one extent of their own on each.
+pub(crate) fn of_lvm(lvm: &Lvm, sizes: &[u64]) -> u64 {
+    let extents = |size: &u64| size.saturating_sub(MIB) / EXTENT;
+    let least = |group: &[u64]| group.iter().map(extents).min().unwrap_or(0);
+    let whole = match lvm.layout {
+        LvmLayout::Linear => sizes.iter().map(extents).sum(),
+        LvmLayout::Striped { stripes, .. } => {
+            let wide = usize::try_from(stripes.max(1)).unwrap_or(1);
+            sizes.chunks(wide).map(|group| least(group) * u64::from(stripes)).sum()
+        }
+        LvmLayout::Raid1 { .. } => least(sizes).saturating_sub(1),
+        LvmLayout::Raid10 { stripes, .. } => least(sizes).saturating_sub(1) * u64::from(stripes),
+    };
+    let all = EXTENT.saturating_mul(whole);
+    lvm.size_bytes.map_or(all, |asked| asked.min(all))
+}
+
+/// Superblocks and what is kept free for a later reshape take a MiB of every member at least.
+pub(crate) fn of_md(md: &Md, sizes: &[u64]) -> u64 {
+    let chunk = md.chunk_bytes.unwrap_or(1).max(1);
+    let usable = |size: &u64| size.saturating_sub(MIB) / chunk * chunk;
+    let least = sizes.iter().map(usable).min().unwrap_or(0);
+    let members = u64::try_from(sizes.len()).unwrap_or(u64::MAX);
+    match md.level {
+        MdLevel::Raid0 => sizes.iter().map(usable).sum(),
+        MdLevel::Raid1 => least,
+        MdLevel::Raid10 => {
+            let copies = md.layout.map_or(2, |layout| u64::from(layout.copies));
+            least.saturating_mul(members) / copies.max(1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MIB, of_lvm, of_md};
+    use record::lvm::{Lvm, LvmLayout, Resync};
+    use record::md::{Md, MdLevel};
+
+    #[test]
+    fn extents_are_whole_and_alike() {
+        let of = |layout, size_bytes, mib: &[u64]| {
+            let sizes: Vec<u64> = mib.iter().map(|size| size * MIB).collect();
+            of_lvm(&Lvm { layout, size_bytes, tag: None, cache: None }, &sizes) / MIB
+        };
+        let striped = |stripes| LvmLayout::Striped { stripes, stripe_bytes: 16 << 10 };
+        assert_eq!(of(LvmLayout::Linear, None, &[32, 20]), 28 + 16);
+        assert_eq!(of(striped(2), None, &[32, 20]), 32, "as much of each as the least has");
+        assert_eq!(of(striped(2), None, &[32, 32, 20, 20]), 56 + 32);
+        assert_eq!(of(LvmLayout::Raid1 { copies: 2, resync: Resync::Skip }, None, &[32, 32]), 24);
+        let raid10 = LvmLayout::Raid10 { stripes: 2, stripe_bytes: 4096, resync: Resync::Skip };
+        assert_eq!(of(raid10, None, &[32; 4]), 48);
+        assert_eq!(of(LvmLayout::Linear, Some(8 * MIB), &[32]), 8);
+        assert_eq!(of(LvmLayout::Linear, None, &[0]), 0);
+    }
+
+    #[test]
+    fn members_give_whole_chunks() {
+        let of = |level, members: usize| {
+            let chunk_bytes = (level != MdLevel::Raid1).then_some(512 << 10);
+            let md = Md { level, chunk_bytes, layout: None, bitmap: false, resync: None };
+            of_md(&md, &vec![33 * MIB; members]) / MIB
+        };
+        assert_eq!([of(MdLevel::Raid0, 3), of(MdLevel::Raid1, 3), of(MdLevel::Raid10, 4)], [96, 32, 64]);
+    }
+}

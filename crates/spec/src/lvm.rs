@@ -1,0 +1,265 @@
+//! The lvm layer: how a logical volume lies on its devices, and what it is cached by.
+
+use crate::diagnostic::printable;
+use crate::fields::Fields;
+use crate::layer::{Below, Frame, Given};
+use crate::problems::Problems;
+use crate::scope::Scope;
+use crate::tree::Node;
+use crate::value;
+use crate::vocabulary::volume_manager::{
+    CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, RAIDS, RESYNCS, WRITECACHE,
+};
+use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmCache, LvmLayout, Resync};
+use record::quantity::Bytes;
+use record::volume::{Volume, VolumeKind};
+
+const STRIPE_BYTES: u64 = 64 << 10;
+const CACHE_CHUNK: u64 = 32 << 10;
+/// The smallest volume that a cache and its metadata fit on.
+const LEAST_CACHE: u64 = 32 << 20;
+
+pub(crate) fn read(
+    frame: &Frame<'_>,
+    fields: &Fields<'_>,
+    given: &Given,
+    below: &mut Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Lvm> {
+    if below.made_by("lvm") {
+        problems
+            .add(frame.key_span, "`lvm` stands on a logical volume, whose group is its own")
+            .help("say in one `lvm` layer what both shall be");
+        return None;
+    }
+    let devices = match given {
+        Given::Devices(count) => Some(*count),
+        Given::Unknown | Given::Directory { .. } => None,
+    };
+    let layout = layout(frame, fields, devices, scope, problems)?;
+    let size_bytes = match fields.get("size") {
+        Some(node) => Some(value::size(node, scope, problems)?),
+        None => None,
+    };
+    if let (Some(_), Some(key)) = (fields.get("cache"), fields.key("writecache"))
+        && fields.get("writecache").is_some()
+    {
+        problems
+            .add(key.span, "`cache` and `writecache` are both given")
+            .help("a volume has one: a cache in mode `writeback` keeps writes, too");
+        return None;
+    }
+    let tag = tag(fields.get("tag"), scope, problems)?;
+    let cache = match (fields.get("cache"), fields.get("writecache")) {
+        (Some(node), _) => Some(cache(node, below, scope, problems)?),
+        (None, Some(node)) => Some(writecache(node, below, scope, problems)?),
+        (None, None) => None,
+    };
+    Some(Lvm { layout, size_bytes, tag, cache })
+}
+
+/// `devices`: how many are below; `None` where that is not known, and was told.
+fn layout(
+    frame: &Frame<'_>,
+    fields: &Fields<'_>,
+    devices: Option<usize>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<LvmLayout> {
+    let raid = match fields.get("raid") {
+        Some(node) => Some(value::choice(node, RAIDS, scope, problems)?),
+        None => None,
+    };
+    let stripes = match fields.get("stripes") {
+        Some(node) => Some(value::integer(node, 1..=128, scope, problems)?),
+        None => None,
+    };
+    let stripe_bytes = match fields.get("stripe_size") {
+        Some(node) => Some(stripe_size(node, scope, problems)?),
+        None => None,
+    };
+    let resync = resync(fields, scope, problems)?;
+    if let (None, Some(_), Some(key)) = (raid, resync, fields.key("resync")) {
+        problems
+            .add(key.span, "`resync` without `raid`: there are no mirrors to be made equal")
+            .help("remove it, or write `raid: raid1`");
+        return None;
+    }
+    let resync = resync.unwrap_or(Resync::Skip);
+    let chunked = stripes.is_some() || raid == Some("raid10");
+    if let (Some(_), false, Some(key)) = (stripe_bytes, chunked, fields.key("stripe_size")) {
+        problems.add(key.span, "`stripe_size` without stripes").help("write `stripes`, or remove it");
+        return None;
+    }
+    let stripe_bytes = stripe_bytes.unwrap_or(STRIPE_BYTES);
+    let span = frame.on().map_or(frame.key_span, |node| node.span);
+    let mut refuse = |what: String, help: &str| {
+        problems.add(span, format!("{what}{}", scope.levels())).help(help);
+        None
+    };
+    let count = devices.map(|count| u64::try_from(count).unwrap_or(u64::MAX));
+    match (raid, stripes) {
+        (Some("raid1"), Some(_)) => {
+            refuse("raid1 has no stripes".to_owned(), "write `raid: raid10` for mirrors that are striped")
+        }
+        (Some("raid1"), None) => match count {
+            Some(count @ ..2) => {
+                refuse(format!("raid1 needs 2 devices, but has {count}"), "select more volumes in `on`")
+            }
+            _ => Some(LvmLayout::Raid1 { copies: whole(count.unwrap_or(2)), resync }),
+        },
+        (Some(_), stripes) => {
+            let pairs = count.unwrap_or(stripes.unwrap_or(2) * 2) / 2;
+            if count.is_some_and(|count| count < 4 || count % 2 == 1) {
+                let what = format!(
+                    "raid10 needs an even number of 4 devices or more, but has {}",
+                    count.unwrap_or(0)
+                );
+                return refuse(what, "select volumes in `on` accordingly, e.g. `vol[0..4]`");
+            }
+            if stripes.is_some_and(|stripes| stripes != pairs) {
+                let what = format!("raid10 over {} devices has {pairs} stripes of pairs", count.unwrap_or(0));
+                return refuse(what, "remove `stripes`");
+            }
+            Some(LvmLayout::Raid10 { stripes: whole(pairs), stripe_bytes, resync })
+        }
+        (None, Some(stripes)) => match count {
+            Some(count) if count < stripes => refuse(
+                format!("{stripes} stripes need {stripes} devices, but there {}", number(count)),
+                "select more volumes in `on`, e.g. `vol[..n]` with `stripes: n`",
+            ),
+            Some(count) if count % stripes != 0 => refuse(
+                format!("{stripes} stripes leave some of {count} devices unused"),
+                "select a multiple of `stripes`",
+            ),
+            _ => Some(LvmLayout::Striped { stripes: whole(stripes), stripe_bytes }),
+        },
+        (None, None) => Some(LvmLayout::Linear),
+    }
+}
+
+fn number(count: u64) -> String {
+    if count == 1 { "is 1".to_owned() } else { format!("are {count}") }
+}
+
+fn whole(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn resync(
+    fields: &Fields<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Option<Resync>> {
+    let Some(node) = fields.get("resync") else { return Some(None) };
+    let word = value::choice(node, RESYNCS, scope, problems)?;
+    Some(Some(if word == "wait" { Resync::Wait } else { Resync::Skip }))
+}
+
+fn stripe_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    let bytes = value::size(node, scope, problems)?;
+    if bytes.is_power_of_two() && ((4 << 10)..=(4 << 20)).contains(&bytes) {
+        return Some(bytes);
+    }
+    problems
+        .add(node.span, format!("a stripe size of {}{}", Bytes(bytes), scope.levels()))
+        .expected("a power of two from 4k to 4m");
+    None
+}
+
+/// What LVM takes for a tag, and no dash in front, which would be an option.
+fn tag(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Option<String>> {
+    const EXPECTED: &str = "a tag: letters, digits, `_`, `.`, `+`, `-`";
+    let Some(node) = node else { return Some(None) };
+    let text = value::text(node, EXPECTED, scope, problems)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
+    if !text.is_empty() && text.len() <= 64 && !text.starts_with('-') && text.chars().all(plain) {
+        return Some(Some(text));
+    }
+    problems.add(node.span, format!("`{}` is no tag", printable(&text, 40))).expected(EXPECTED);
+    None
+}
+
+fn cache(
+    node: &Node,
+    below: &mut Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<LvmCache> {
+    let fields = Fields::open(node, &CACHE, problems)?;
+    let choose = |name: &str, words: &[&'static str], problems: &mut Problems<'_>| match fields.get(name) {
+        Some(node) => value::choice(node, words, scope, problems).map(Some),
+        None => Some(None),
+    };
+    let kind = match choose("kind", CACHE_KINDS, problems)? {
+        Some("cachepool") => CacheKind::Cachepool,
+        _ => CacheKind::Cachevol,
+    };
+    let mode = match choose("mode", CACHE_MODES, problems)? {
+        Some("writeback") => CacheMode::Writeback,
+        _ => CacheMode::Writethrough,
+    };
+    let policy = choose("policy", CACHE_POLICIES, problems)?.map(str::to_owned);
+    let chunk_bytes = match fields.get("chunk_size") {
+        Some(node) => {
+            let bytes = value::size(node, scope, problems)?;
+            if bytes % CACHE_CHUNK != 0 || bytes > 1 << 30 {
+                problems
+                    .add(node.span, format!("a cache's chunk of {}{}", Bytes(bytes), scope.levels()))
+                    .expected("a multiple of 32k, at most 1g");
+                return None;
+            }
+            Some(bytes)
+        }
+        None => None,
+    };
+    let tag = tag(fields.get("tag"), scope, problems)?;
+    let volumes = beside(fields.get("on")?, below, scope, problems)?;
+    Some(LvmCache { volumes, tag, form: CacheForm::Cache { kind, mode, chunk_bytes, policy } })
+}
+
+fn writecache(
+    node: &Node,
+    below: &mut Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<LvmCache> {
+    let fields = Fields::open(node, &WRITECACHE, problems)?;
+    let tag = tag(fields.get("tag"), scope, problems)?;
+    let volumes = beside(fields.get("on")?, below, scope, problems)?;
+    Some(LvmCache { volumes, tag, form: CacheForm::Writecache })
+}
+
+/// The names of the volumes that a cache lies on.
+fn beside(
+    node: &Node,
+    below: &mut Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<String>> {
+    let volumes = below.select_beside(node, scope, problems)?;
+    for volume in &volumes {
+        if let VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } = volume.kind
+            && size_bytes < LEAST_CACHE
+        {
+            problems
+                .add(node.span, format!("a cache does not fit on `{}` of {}", volume.name, Bytes(size_bytes)))
+                .expected(format!("volumes of at least {}", Bytes(LEAST_CACHE)));
+            return None;
+        }
+    }
+    let limited =
+        |v: &&Volume| matches!(v.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited());
+    if let Some(volume) = below.volumes.iter().chain(&volumes).find(limited) {
+        problems.note(
+            node.span,
+            format!(
+                "the limits of `{}` hold for what the load itself asks; what the cache copies between its devices \
+                 (promotion, write-back) is the kernel's own doing and escapes them",
+                volume.name
+            ),
+        );
+    }
+    Some(volumes.into_iter().map(|volume| volume.name).collect())
+}

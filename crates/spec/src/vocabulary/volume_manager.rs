@@ -1,0 +1,114 @@
+//! Keys of the `lvm` and `md` layers.
+
+use super::{Shape, Table, key, needed};
+
+/// A logical volume.
+pub(crate) static LVM: Table = Table {
+    what: "`lvm`",
+    keys: &[
+        key("on", Shape::Texts, "The volumes; only in the first layer"),
+        key("stripes", Shape::Integer, "Devices that data is striped over; linear if not said, or 1"),
+        key(
+            "stripe_size",
+            Shape::Size,
+            "Bytes on one device before the next is used, 4k to 4m; 64k if not said",
+        ),
+        key("raid", Shape::Choice(RAIDS), "Mirrors: raid1 over all devices, raid10 striped over pairs"),
+        key(
+            "resync",
+            Shape::Choice(RESYNCS),
+            "Initial copying of mirrors: wait for it, or skip it; skip if not said",
+        ),
+        key("size", Shape::Size, "Size of the logical volume; all there is if not said"),
+        key("tag", Shape::Text, "Tag of these devices, by which the volume is placed on them"),
+        key("cache", Shape::Map(&CACHE), "dm-cache on volumes of its own"),
+        key("writecache", Shape::Map(&WRITECACHE), "dm-writecache on volumes of its own"),
+    ],
+    instead: &[
+        ("chunk", "write `stripe_size`"),
+        ("chunk_size", "write `stripe_size`; a cache's stands in `cache`"),
+        ("stripesize", "write `stripe_size`"),
+        ("type", "write `stripes`, or `raid: raid1` or `raid: raid10`"),
+        ("mirrors", "write `raid: raid1`: every device holds a copy"),
+        ("mirror", "write `raid: raid1`"),
+        ("level", "write `raid`"),
+        ("tags", "write `tag`"),
+        ("ssd", "write `cache: { on: ... }`"),
+        ("cachepool", "write `cache: { on: ..., kind: cachepool }`"),
+        ("cachevol", "write `cache: { on: ..., kind: cachevol }`"),
+    ],
+};
+
+/// dm-cache.
+pub(crate) static CACHE: Table = Table {
+    what: "`cache`",
+    keys: &[
+        needed("on", Shape::Texts, "The volumes it lies on, beside those of `on`"),
+        key(
+            "kind",
+            Shape::Choice(CACHE_KINDS),
+            "Whether metadata lies apart (cachepool) or with the data (cachevol); cachevol if not said",
+        ),
+        key("mode", Shape::Choice(CACHE_MODES), "When writes reach the origin; writethrough if not said"),
+        key(
+            "chunk_size",
+            Shape::Size,
+            "Bytes promoted at a time, a multiple of 32k up to 1g; LVM decides if not said",
+        ),
+        key("policy", Shape::Choice(CACHE_POLICIES), "Which blocks it keeps; smq if not said"),
+        key("tag", Shape::Text, "Tag of these volumes, by which the cache is placed on them"),
+    ],
+    instead: &[
+        ("chunk", "write `chunk_size`"),
+        ("cachemode", "write `mode`"),
+        ("type", "write `kind`"),
+        ("tags", "write `tag`"),
+        ("size", "the cache takes all of its volumes: give these the size"),
+    ],
+};
+
+/// dm-writecache.
+pub(crate) static WRITECACHE: Table = Table {
+    what: "`writecache`",
+    keys: &[
+        needed("on", Shape::Texts, "The volumes it lies on, beside those of `on`"),
+        key("tag", Shape::Text, "Tag of these volumes, by which the cache is placed on them"),
+    ],
+    instead: &[("mode", "a writecache always writes later"), ("tags", "write `tag`")],
+};
+
+/// An md array.
+pub(crate) static MD: Table = Table {
+    what: "`md`",
+    keys: &[
+        key("on", Shape::Texts, "The volumes; only in the first layer"),
+        needed("level", Shape::Choice(RAID_LEVELS), "raid0, raid1 or raid10"),
+        key("chunk", Shape::Size, "Bytes on one member before the next is used, 4k to 1g; 512k if not said"),
+        key(
+            "layout",
+            Shape::Choice(MD_LAYOUTS),
+            "Where the copies of raid10 lie: near, far, offset; n2 if not said",
+        ),
+        key("bitmap", Shape::Switch, "Whether writes in progress are noted on the members; 0 if not said"),
+        key(
+            "resync",
+            Shape::Choice(RESYNCS),
+            "Initial resync of mirrors: wait for it, or skip it; skip if not said",
+        ),
+    ],
+    instead: &[
+        ("raid", "write `level`"),
+        ("stripe_size", "write `chunk`"),
+        ("chunk_size", "write `chunk`"),
+        ("stripes", "an array has one stripe per member: select the members in `on`"),
+        ("metadata", "it is 1.2"),
+    ],
+};
+
+pub(crate) static RAIDS: &[&str] = &["raid1", "raid10"];
+pub(crate) static RAID_LEVELS: &[&str] = &["raid0", "raid1", "raid10"];
+pub(crate) static RESYNCS: &[&str] = &["wait", "skip"];
+pub(crate) static CACHE_KINDS: &[&str] = &["cachepool", "cachevol"];
+pub(crate) static CACHE_MODES: &[&str] = &["writethrough", "writeback"];
+pub(crate) static CACHE_POLICIES: &[&str] = &["smq", "mq"];
+pub(crate) static MD_LAYOUTS: &[&str] = &["n2", "f2", "o2"];

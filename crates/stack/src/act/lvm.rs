@@ -1,0 +1,124 @@
+//! LVM: physical volumes, their group, and what is changed in it.
+
+use super::device_ref::DeviceRef;
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::mapper;
+use super::wipe;
+use crate::error::ActError;
+use crate::layer::lvm;
+use host::{Invocation, Tool};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+
+/// Makes physical volumes under UUIDs of our choice, and a group of them under a name that carries our prefix. The undo
+/// removes the group's devices, then every label that carries one of these UUIDs; with these, the group is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeGroup {
+    /// Its name.
+    pub group: String,
+    /// Its physical volumes.
+    pub pvs: Vec<Pv>,
+}
+
+/// A physical volume to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pv {
+    /// On what.
+    pub device: DeviceRef,
+    /// Our UUID, as LVM spells it.
+    pub uuid: String,
+    /// Its tag.
+    pub tag: Option<String>,
+}
+
+/// Runs one of LVM's commands on a group of ours. The undo removes all of the group's devices; its metadata goes with the group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeGroup {
+    /// The group's name.
+    pub group: String,
+    /// Its devices: all that the command may see.
+    pub devices: Vec<DeviceRef>,
+    /// Which command.
+    pub command: LvmCommand,
+    /// Its arguments, behind the settings that all get.
+    pub args: Vec<String>,
+}
+
+/// Commands of LVM that we use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LvmCommand {
+    Pvcreate,
+    Pvchange,
+    Vgcreate,
+    Lvcreate,
+    Lvconvert,
+    Lvextend,
+}
+
+impl LvmCommand {
+    /// As it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pvcreate => "pvcreate",
+            Self::Pvchange => "pvchange",
+            Self::Vgcreate => "vgcreate",
+            Self::Lvcreate => "lvcreate",
+            Self::Lvconvert => "lvconvert",
+            Self::Lvextend => "lvextend",
+        }
+    }
+}
+
+impl fmt::Display for MakeGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let devices: Vec<String> = self.pvs.iter().map(|pv| pv.device.path.display().to_string()).collect();
+        write!(f, "make the volume group {} on {}", self.group, devices.join(" "))
+    }
+}
+
+impl fmt::Display for ChangeGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in the volume group {}", self.command.name(), self.group)
+    }
+}
+
+impl Reversible for MakeGroup {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        let devices: Vec<&Path> = self.pvs.iter().map(|pv| pv.device.path.as_path()).collect();
+        for step in lvm::group_steps(&self.group, &self.pvs) {
+            doing.check_cancel()?;
+            doing.run("make the volume group", &invocation(step.command, &step.args, &devices))?;
+        }
+        Ok(())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let removed = mapper::remove_group(undoing.machine, &self.group)?;
+        let labels = self.pvs.iter().map(|pv| wipe::wipe(undoing, &pv.device, Some(&pv.uuid)));
+        wipe::join(std::iter::once(Ok(removed)).chain(labels))
+    }
+}
+
+impl Reversible for ChangeGroup {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        let devices: Vec<&Path> = self.devices.iter().map(|device| device.path.as_path()).collect();
+        doing.run(&self.to_string(), &invocation(self.command, &self.args, &devices)).map(|_| ())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        mapper::remove_group(undoing.machine, &self.group)
+    }
+}
+
+fn invocation(command: LvmCommand, args: &[String], devices: &[&Path]) -> Invocation {
+    let list: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
+    Invocation::new(Tool::Lvm)
+        .env("LVM_SUPPRESS_FD_WARNINGS", "1")
+        .args([command.name(), "--yes", "--quiet", "--config"])
+        .arg(lvm::settings(devices))
+        .args(["--devices", &list.join(",")])
+        .args(args)
+}

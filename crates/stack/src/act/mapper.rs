@@ -1,0 +1,146 @@
+//! Device-mapper devices of a volume group, whatever state it was left in.
+
+use super::kind::Undone;
+use super::retry::until_closed;
+use crate::error::ActError;
+use crate::holders;
+use crate::layer::lvm::escaped;
+use crate::machine::Machine;
+use host::{Invocation, Tool};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the UUID of every device that LVM makes begins with.
+const LVMS: &str = "LVM-";
+
+/// A device of the group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mapped {
+    /// The kernel's name, e.g. `dm-3`.
+    kernel: String,
+    /// Device-mapper's, e.g. `diskproof--run--3-data`.
+    name: String,
+}
+
+/// Removes all devices of a group of ours, those on top first. It doesn't ask LVM: a command that was killed may have left
+/// devices that no metadata knows. What a cache holds of an origin is not written back, since the origin goes, too.
+pub(super) fn remove_group(machine: &Machine<'_>, group: &str) -> Result<Undone, ActError> {
+    if group.strip_prefix(machine.prefix).is_none_or(str::is_empty) {
+        return Err(ActError::NotOurs {
+            what: format!("volume group {group}"),
+            saw: "it is not named like ours".to_owned(),
+        });
+    }
+    let mut undone = Undone::Nothing;
+    if let Some(top) = of_group(&machine.roots.sys, group).first() {
+        let node = machine.roots.dev.join(&top.kernel);
+        until_closed(&node, || remove_all(machine, group))?;
+        undone = Undone::Done;
+    }
+    tidy(machine, group)?;
+    Ok(undone)
+}
+
+fn remove_all(machine: &Machine<'_>, group: &str) -> Result<(), ActError> {
+    let devices = of_group(&machine.roots.sys, group);
+    let Some(top) = devices.first() else { return Ok(()) };
+    let remove = Invocation::new(Tool::Dmsetup)
+        .args(["remove", "--noudevsync", "--noudevrules"])
+        .args(devices.iter().map(|device| &device.name));
+    let Err(failure) = machine.runner.run(&remove) else { return Ok(()) };
+    let node = machine.roots.dev.join("mapper").join(&top.name);
+    let mut holders = holders::of(&machine.roots.proc, &node);
+    holders.extend(holders::of(&machine.roots.proc, &machine.roots.dev.join(&top.kernel)));
+    if holders.is_empty() {
+        return Err(ActError::tool(format!("remove the devices of volume group {group}"))(failure));
+    }
+    Err(ActError::Busy { what: node.display().to_string(), holders })
+}
+
+/// The devices of a group, those on top first.
+fn of_group(sys: &Path, group: &str) -> Vec<Mapped> {
+    let Ok(entries) = std::fs::read_dir(sys.join("block")) else { return Vec::new() };
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default().trim_end().to_owned();
+    let mut found: Vec<Mapped> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let kernel = entry.file_name().into_string().ok().filter(|name| name.starts_with("dm-"))?;
+            let name = read(&entry.path().join("dm/name"));
+            let ours = is_of_group(&name, group) && read(&entry.path().join("dm/uuid")).starts_with(LVMS);
+            ours.then_some(Mapped { kernel, name })
+        })
+        .collect();
+    // several lie at the same height: by name, so that every look gives the same order
+    found.sort_by_key(|device| (height(sys, &device.kernel), device.name.clone()));
+    found.reverse();
+    found
+}
+
+/// How many devices lie below at most.
+fn height(sys: &Path, kernel: &str) -> usize {
+    let Ok(below) = std::fs::read_dir(sys.join("block").join(kernel).join("slaves")) else { return 0 };
+    let heights = below.flatten().map(|entry| 1 + height(sys, &entry.file_name().to_string_lossy()));
+    heights.max().unwrap_or(0)
+}
+
+/// Whether a device-mapper name is one of the group's: a single dash parts group and volume, and in names it is doubled.
+fn is_of_group(name: &str, group: &str) -> bool {
+    let volume = name.strip_prefix(&escaped(group)).and_then(|rest| rest.strip_prefix('-'));
+    volume.is_some_and(|volume| !volume.is_empty() && !volume.starts_with('-'))
+}
+
+/// What LVM itself makes where udev doesn't: nodes in `/dev/mapper`, and links to them in `/dev/<group>`.
+fn tidy(machine: &Machine<'_>, group: &str) -> Result<(), ActError> {
+    let links = machine.roots.dev.join(group);
+    for link in inside(&links).filter(|path| path.is_symlink()) {
+        gone(std::fs::remove_file(&link), &link)?;
+    }
+    gone(std::fs::remove_dir(&links), &links)?;
+    let of_group = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_of_group(name, group))
+    };
+    for node in inside(&machine.roots.dev.join("mapper")).filter(of_group) {
+        gone(std::fs::remove_file(&node), &node)?;
+    }
+    Ok(())
+}
+
+fn inside(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn gone(result: io::Result<()>, path: &Path) -> Result<(), ActError> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ActError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_group;
+    use std::path::Path;
+
+    fn device(sys: &Path, kernel: &str, name: &str, uuid: &str, below: &[&str]) {
+        let dir = sys.join("block").join(kernel);
+        std::fs::create_dir_all(dir.join("dm")).unwrap();
+        std::fs::write(dir.join("dm/name"), format!("{name}\n")).unwrap();
+        std::fs::write(dir.join("dm/uuid"), format!("{uuid}\n")).unwrap();
+        below.iter().for_each(|name| std::fs::create_dir_all(dir.join("slaves").join(name)).unwrap());
+    }
+
+    #[test]
+    fn only_the_groups_own_devices_are_found_top_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = dir.path();
+        device(sys, "dm-0", "diskproof--r--1-data_rimage_0", "LVM-a", &["loop1000"]);
+        device(sys, "dm-1", "diskproof--r--1-data", "LVM-b", &["dm-0", "dm-5"]);
+        device(sys, "dm-2", "diskproof--r--12-data", "LVM-c", &[]);
+        device(sys, "dm-3", "diskproof--r--1--x-data", "LVM-d", &[]);
+        device(sys, "dm-4", "diskproof--r--1-crypt", "CRYPT-e", &[]);
+        device(sys, "dm-5", "diskproof--r--1-data_corig", "LVM-f", &["dm-0"]);
+        device(sys, "dm-6", "vg-root", "LVM-g", &[]);
+        let kernel: Vec<String> = of_group(sys, "diskproof-r-1").into_iter().map(|d| d.kernel).collect();
+        assert_eq!(kernel, ["dm-1", "dm-5", "dm-0"]);
+    }
+}

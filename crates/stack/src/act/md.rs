@@ -1,0 +1,154 @@
+//! md arrays.
+
+use super::device_ref::{DeviceRef, Standing, devno_of};
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::retry::until_closed;
+use super::wipe;
+use crate::error::ActError;
+use crate::holders;
+use crate::layer::md;
+use crate::machine::Machine;
+use host::{Invocation, Tool};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// First number we take: far from those that mdadm gives out by itself, from 127 down, and from those in mdadm.conf, from 0 up.
+const FIRST_NUMBER: u32 = 200;
+
+/// Makes an array under a UUID of our choice. The undo stops whatever array of that UUID these members are in, under whatever
+/// name somebody may have assembled it meanwhile, and removes the superblocks that carry it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeArray {
+    /// Its number: `/dev/md<number>`.
+    pub number: u32,
+    /// Our UUID, as libblkid spells it; `args` holds it too.
+    pub uuid: String,
+    /// Its members.
+    pub members: Vec<DeviceRef>,
+    /// All arguments of mdadm.
+    pub args: Vec<String>,
+}
+
+impl fmt::Display for MakeArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members: Vec<String> =
+            self.members.iter().map(|member| member.path.display().to_string()).collect();
+        write!(f, "make the array md{} on {}", self.number, members.join(" "))
+    }
+}
+
+impl Reversible for MakeArray {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        let create = Invocation::new(Tool::Mdadm).args(&self.args);
+        doing.run("make the array", &create).map(|_| ())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let mut undone = Undone::Nothing;
+        // again and again: udev may assemble it anew between our stopping it and our removing its superblocks
+        until_closed(&self.node(undoing.machine), || {
+            let mut left = None;
+            for array in self.arrays(undoing) {
+                match self.title(undoing, &array) {
+                    None => {
+                        stop(undoing.machine, &array)?;
+                        undone = Undone::Done;
+                    }
+                    Some(why) => left = Some(Undone::Left(why)),
+                }
+            }
+            let superblocks =
+                self.members.iter().map(|member| wipe::wipe_once(undoing, member, Some(&self.uuid)));
+            undone = match left {
+                Some(left) => left,
+                None => wipe::join(std::iter::once(Ok(undone.clone())).chain(superblocks))?,
+            };
+            Ok(())
+        })?;
+        Ok(undone)
+    }
+}
+
+impl MakeArray {
+    /// The array's node.
+    pub(crate) fn node(&self, machine: &Machine<'_>) -> PathBuf {
+        machine.roots.dev.join(format!("md{}", self.number))
+    }
+
+    /// Kernel names of the arrays that hold any of our members.
+    fn arrays(&self, undoing: &Undoing<'_>) -> BTreeSet<String> {
+        let held = |member: &DeviceRef| match member.standing(undoing) {
+            Standing::Ours(path) => linked(undoing, &path, "holders"),
+            Standing::Gone | Standing::Foreign(_) => Vec::new(),
+        };
+        let all = self.members.iter().flat_map(held);
+        all.filter(|name| name.strip_prefix("md").is_some_and(is_number)).collect()
+    }
+
+    /// Why an array is not ours to stop, if it isn't: it must rest on nothing but our members, and carry our UUID. One that a
+    /// killed mdadm left behind half made has none yet; that is known by the number we chose.
+    fn title(&self, undoing: &Undoing<'_>, array: &str) -> Option<String> {
+        let node = undoing.machine.roots.dev.join(array);
+        let ours: BTreeSet<(u32, u32)> = self
+            .members
+            .iter()
+            .filter_map(|member| match member.standing(undoing) {
+                Standing::Ours(path) => devno_of(&path),
+                Standing::Gone | Standing::Foreign(_) => None,
+            })
+            .collect();
+        let dev = &undoing.machine.roots.dev;
+        let members = linked(undoing, &node, "slaves");
+        let foreign =
+            members.iter().find(|name| devno_of(&dev.join(name)).is_none_or(|no| !ours.contains(&no)));
+        if let Some(foreign) = foreign {
+            return Some(format!("{array} holds {foreign}, too, which is not ours"));
+        }
+        let ask = Invocation::new(Tool::Mdadm).args(["--detail", "--export"]).arg(&node);
+        let said = undoing.machine.runner.run(&ask).map(|output| output.stdout).unwrap_or_default();
+        match md::uuid_of(&said) {
+            Some(uuid) if uuid == self.uuid => None,
+            None if !undoing.rebooted && array == format!("md{}", self.number) => None,
+            Some(uuid) => Some(format!("{array} is another array, of UUID {uuid}")),
+            None => Some(format!("{array} does not tell its UUID")),
+        }
+    }
+}
+
+fn stop(machine: &Machine<'_>, array: &str) -> Result<(), ActError> {
+    let node = machine.roots.dev.join(array);
+    let stop = Invocation::new(Tool::Mdadm).args(["--stop", "--quiet"]).arg(&node);
+    let Err(failure) = machine.runner.run(&stop) else { return Ok(()) };
+    let holders = holders::of(&machine.roots.proc, &node);
+    if holders.is_empty() {
+        return Err(ActError::tool(format!("stop {}", node.display()))(failure));
+    }
+    Err(ActError::Busy { what: node.display().to_string(), holders })
+}
+
+/// Names that sysfs links a device with: its `holders` or `slaves`.
+fn linked(undoing: &Undoing<'_>, node: &Path, how: &str) -> Vec<String> {
+    let Some((major, minor)) = devno_of(node) else { return Vec::new() };
+    let dir = undoing.machine.roots.sys.join(format!("dev/block/{major}:{minor}")).join(how);
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The lowest number from [`FIRST_NUMBER`] on that no array has.
+pub(crate) fn free_number(machine: &Machine<'_>) -> u32 {
+    (FIRST_NUMBER..)
+        .find(|number| !machine.roots.sys.join(format!("block/md{number}")).exists())
+        .unwrap_or(FIRST_NUMBER)
+}
+
+/// Whether the members hold the same, as far as the kernel knows; `None` while it doesn't say.
+pub(crate) fn in_sync(machine: &Machine<'_>, number: u32) -> Option<bool> {
+    let file = machine.roots.sys.join(format!("block/md{number}/md/resync_start"));
+    Some(std::fs::read_to_string(file).ok()?.trim() == "none")
+}

@@ -1,0 +1,109 @@
+//! Logical volumes and arrays, on whatever is below.
+
+use super::{Builder, Stop, Top, Under};
+use crate::act::Act;
+use crate::act::device_ref::DeviceRef;
+use crate::act::lvm::{ChangeGroup, MakeGroup, Pv};
+use crate::act::md::{MakeArray, free_number, in_sync};
+use crate::error::ActError;
+use crate::layer::{lvm, md};
+use crate::names;
+use crate::volumes::Failed;
+use host::{Invocation, Tool};
+use record::lvm::{Lvm, LvmLayout, Resync};
+use record::md::Md;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Between two looks at how far the mirrors are.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Builder<'_> {
+    /// A logical volume in a group of its own.
+    pub(super) fn lvm(&mut self, layer: &Lvm, top: &Top) -> Result<Top, Stop> {
+        let group = names::unique(self.machine, self.journal.run(), self.journal.next_step());
+        let beside = match &layer.cache {
+            Some(cache) => self.beside(&cache.volumes)?,
+            None => Vec::new(),
+        };
+        let mut pvs = Vec::new();
+        let cache_tag = layer.cache.as_ref().and_then(|cache| cache.tag.as_deref());
+        let main = top.devices.iter().map(|device| (device, layer.tag.as_deref()));
+        for (device, tag) in main.chain(beside.iter().map(|device| (device, cache_tag))) {
+            let uuid = lvm::uuid(&self.new_uuid()?);
+            pvs.push(Pv { device: device.clone(), uuid, tag: tag.map(str::to_owned) });
+        }
+        self.hand_over();
+        let devices: Vec<DeviceRef> = pvs.iter().map(|pv| pv.device.clone()).collect();
+        self.perform(&Act::MakeGroup(MakeGroup { group: group.clone(), pvs }))?;
+        for step in lvm::volume_steps(layer, &group, &paths(&top.devices), &paths(&beside)) {
+            let (group, devices) = (group.clone(), devices.clone());
+            let lvm::Step { command, args } = step;
+            self.perform(&Act::ChangeGroup(ChangeGroup { group, devices, command, args }))?;
+        }
+        let name = lvm::mapper_name(&group, lvm::DATA);
+        if let LvmLayout::Raid1 { resync: Resync::Wait, .. }
+        | LvmLayout::Raid10 { resync: Resync::Wait, .. } = layer.layout
+        {
+            let raid =
+                if layer.cache.is_some() { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
+            self.wait("wait for the mirrors to be equal", |builder| builder.mirror_is_equal(&raid))?;
+        }
+        self.made_device(self.machine.roots.dev.join("mapper").join(name), false)
+    }
+
+    /// An md array.
+    pub(super) fn md(&mut self, layer: &Md, top: &Top) -> Result<Top, Stop> {
+        let uuid = self.new_uuid()?;
+        let number = free_number(self.machine);
+        let mut array = MakeArray { number, uuid, members: top.devices.clone(), args: Vec::new() };
+        let node = array.node(self.machine);
+        let name = md::name(self.machine.prefix, &array.uuid);
+        array.args = md::create_args(layer, &node, &array.uuid, &name, &paths(&top.devices));
+        self.hand_over();
+        self.perform(&Act::MakeArray(array))?;
+        if layer.resync == Some(Resync::Wait) {
+            self.wait("wait for the resync", |builder| Ok(in_sync(builder.machine, number) == Some(true)))?;
+        }
+        self.made_device(node, false)
+    }
+
+    /// Volumes beside the main ones, by their names.
+    fn beside(&self, names: &[String]) -> Result<Vec<DeviceRef>, Stop> {
+        let Under::Devices { beside, .. } = self.under else { return Ok(Vec::new()) };
+        let find = |name: &String| {
+            beside.get(name).cloned().ok_or_else(|| {
+                Stop::Unbuildable(format!("volume {name} is not among those beside the main ones"))
+            })
+        };
+        names.iter().map(find).collect()
+    }
+
+    fn wait(&self, step: &str, done: impl Fn(&Self) -> Result<bool, ActError>) -> Result<(), Stop> {
+        loop {
+            if done(self).map_err(Failed::at(step))? {
+                return Ok(());
+            }
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(Failed::at(step)(ActError::Cancelled).into());
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn mirror_is_equal(&self, name: &str) -> Result<bool, ActError> {
+        let ask = Invocation::new(Tool::Dmsetup).args(["status", name]);
+        let said = self.machine.runner.run(&ask).map_err(ActError::tool("ask how equal the mirrors are"))?;
+        let (done, of) = lvm::synced(&said.stdout).ok_or_else(|| ActError::Unverified {
+            what: format!("status of {name}"),
+            expected: "that of a raid target".to_owned(),
+            saw: said.stdout.trim_end().to_owned(),
+        })?;
+        Ok(done == of)
+    }
+}
+
+fn paths(devices: &[DeviceRef]) -> Vec<&Path> {
+    devices.iter().map(|device| device.path.as_path()).collect()
+}

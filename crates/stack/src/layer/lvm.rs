@@ -1,0 +1,200 @@
+//! LVM: what is told to its commands.
+
+use crate::act::lvm::{LvmCommand, Pv};
+use record::lvm::{CacheForm, CacheKind, Lvm, LvmCache, LvmLayout, Resync};
+use std::path::Path;
+
+/// Name of the logical volume.
+pub(crate) const DATA: &str = "data";
+/// Name of what it is cached by.
+pub(crate) const CACHE: &str = "cache";
+
+/// What LVM renames the volume below a cache to.
+pub(crate) const ORIGIN: &str = "data_corig";
+
+/// One step of building: a command, its arguments behind what all of them get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) command: LvmCommand,
+    pub(crate) args: Vec<String>,
+}
+
+impl Step {
+    fn new<S: Into<String>>(command: LvmCommand, args: impl IntoIterator<Item = S>) -> Self {
+        Self { command, args: args.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// Settings that hold for our commands alone. They see only the devices they are given, whatever the machine's own settings
+/// say; they leave no backups, hints or devices file behind; nobody else acts on what they make: no monitoring daemon, and of
+/// udev neither rules nor waiting, so that a machine without udevd is as good as one with it.
+pub(crate) fn settings(devices: &[&Path]) -> String {
+    let ours: String = devices.iter().map(|device| format!("\"a|^{}$|\",", plain(device))).collect();
+    format!(
+        "devices {{ use_devicesfile=0 filter=[{ours}\"r|.*|\"] global_filter=[{ours}\"r|.*|\"] scan_lvs=0 hints=\"none\" \
+         multipath_component_detection=0 allow_mixed_block_sizes=1 obtain_device_list_from_udev=0 \
+         external_device_info_source=\"none\" }} \
+         activation {{ monitoring=0 udev_sync=0 udev_rules=0 verify_udev_operations=0 auto_set_activation_skip=0 \
+         activation_mode=\"complete\" }} \
+         backup {{ backup=0 archive=0 }} global {{ notify_dbus=0 event_activation=0 use_lvmlockd=0 system_id_source=\"none\" }}"
+    )
+}
+
+/// A path as it stands in LVM's pattern: what isn't a letter, a digit, `/`, `_` or `-` matches any character.
+fn plain(device: &Path) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || "/_-".contains(c) { c } else { '.' };
+    device.to_string_lossy().chars().map(kept).collect()
+}
+
+/// The device-mapper name of a logical volume.
+pub(crate) fn mapper_name(group: &str, volume: &str) -> String {
+    format!("{}-{}", escaped(group), escaped(volume))
+}
+
+/// In device-mapper names a single dash parts group and volume.
+pub(crate) fn escaped(name: &str) -> String {
+    name.replace('-', "--")
+}
+
+/// A UUID as LVM spells it, from one as the kernel does.
+pub(crate) fn uuid(kernels: &str) -> String {
+    let digits: Vec<char> = kernels.chars().filter(char::is_ascii_hexdigit).collect();
+    let mut rest = digits.as_slice();
+    let groups = [6, 4, 4, 4, 4, 4, 6].map(|length| {
+        let (group, behind) = rest.split_at(length.min(rest.len()));
+        rest = behind;
+        group.iter().collect::<String>()
+    });
+    groups.join("-")
+}
+
+/// What makes physical volumes and their group.
+pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
+    let path = |pv: &Pv| pv.device.path.display().to_string();
+    let mut steps: Vec<Step> = pvs
+        .iter()
+        .map(|pv| {
+            let args = ["--uuid", &pv.uuid, "--norestorefile", &path(pv)].map(str::to_owned);
+            Step::new(LvmCommand::Pvcreate, args)
+        })
+        .collect();
+    let create = ["--setautoactivation", "n", group].map(str::to_owned);
+    steps.push(Step::new(LvmCommand::Vgcreate, create.into_iter().chain(pvs.iter().map(path))));
+    let mut tags: Vec<&str> = pvs.iter().filter_map(|pv| pv.tag.as_deref()).collect();
+    tags.dedup();
+    for tag in tags {
+        let tagged = pvs.iter().filter(|pv| pv.tag.as_deref() == Some(tag)).map(path);
+        let args = ["--addtag", tag].map(str::to_owned).into_iter().chain(tagged);
+        steps.push(Step::new(LvmCommand::Pvchange, args));
+    }
+    steps
+}
+
+/// What makes the logical volume, and what attaches its cache.
+pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[&Path]) -> Vec<Step> {
+    let mut args = [["--name", DATA], ["--zero", "y"], ["--wipesignatures", "y"]].concat();
+    let layout: Vec<String> = match lvm.layout {
+        LvmLayout::Linear => Vec::new(),
+        LvmLayout::Striped { stripes, stripe_bytes } => striped(stripes, stripe_bytes),
+        LvmLayout::Raid1 { copies, resync } => {
+            let mirrors = copies.saturating_sub(1).to_string();
+            mirrored("raid1", &mirrors, resync)
+        }
+        LvmLayout::Raid10 { stripes, stripe_bytes, resync } => {
+            [mirrored("raid10", "1", resync), striped(stripes, stripe_bytes)].concat()
+        }
+    };
+    args.extend(layout.iter().map(String::as_str));
+    let size = lvm.size_bytes.map(|bytes| format!("{bytes}b"));
+    match &size {
+        Some(size) => args.extend(["--size", size]),
+        None => args.extend(["--extents", "100%PVS"]),
+    }
+    args.push(group);
+    let places = places(lvm.tag.as_deref(), devices);
+    args.extend(places.iter().map(String::as_str));
+    let mut steps = vec![Step::new(LvmCommand::Lvcreate, args)];
+    if let Some(cache) = &lvm.cache {
+        steps.extend(attach_steps(cache, group, beside));
+    }
+    steps
+}
+
+/// What makes a cache and attaches it.
+pub(crate) fn attach_steps(cache: &LvmCache, group: &str, beside: &[&Path]) -> Vec<Step> {
+    let origin = format!("{group}/{DATA}");
+    let mut make = vec!["--name", CACHE];
+    let mut convert = Vec::new();
+    let chunk = match &cache.form {
+        CacheForm::Cache { chunk_bytes, .. } => chunk_bytes.map(|bytes| format!("{}k", bytes / 1024)),
+        CacheForm::Writecache => None,
+    };
+    match &cache.form {
+        CacheForm::Cache { kind, mode, policy, .. } => {
+            let flag = match kind {
+                CacheKind::Cachepool => {
+                    make.extend(["--type", "cache-pool", "--poolmetadataspare", "n"]);
+                    "--cachepool"
+                }
+                CacheKind::Cachevol => "--cachevol",
+            };
+            convert.extend(["--type", "cache", flag, CACHE, "--cachemode", mode.name()]);
+            if let Some(chunk) = &chunk {
+                match kind {
+                    CacheKind::Cachepool => make.extend(["--chunksize", chunk]),
+                    CacheKind::Cachevol => convert.extend(["--chunksize", chunk]),
+                }
+            }
+            if let Some(policy) = policy {
+                convert.extend(["--cachepolicy", policy]);
+            }
+        }
+        CacheForm::Writecache => {
+            // lvconvert wants it inactive; what is not active can't be wiped, and lvconvert does that
+            make.extend(["--activate", "n", "--zero", "n", "--wipesignatures", "n"]);
+            convert.extend(["--type", "writecache", "--cachevol", CACHE]);
+        }
+    }
+    make.extend(["--extents", "100%PVS", group]);
+    let places = places(cache.tag.as_deref(), beside);
+    make.extend(places.iter().map(String::as_str));
+    convert.push(&origin);
+    vec![Step::new(LvmCommand::Lvcreate, make), Step::new(LvmCommand::Lvconvert, convert)]
+}
+
+fn striped(stripes: u32, stripe_bytes: u64) -> Vec<String> {
+    // lvcreate warns of a chunk without stripes
+    if stripes < 2 {
+        return Vec::new();
+    }
+    ["--stripes", &stripes.to_string(), "--stripesize", &format!("{}k", stripe_bytes / 1024)]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn mirrored(kind: &str, mirrors: &str, resync: Resync) -> Vec<String> {
+    let mut args = ["--type", kind, "--mirrors", mirrors].map(str::to_owned).to_vec();
+    if resync == Resync::Skip {
+        args.push("--nosync".to_owned());
+    }
+    args
+}
+
+fn places(tag: Option<&str>, devices: &[&Path]) -> Vec<String> {
+    match tag {
+        Some(tag) => vec![format!("@{tag}")],
+        None => devices.iter().map(|device| device.display().to_string()).collect(),
+    }
+}
+
+/// How much of a mirror's initial copying is done, in the line that `dmsetup status` shows of it (Documentation/admin-guide/
+/// device-mapper/dm-raid.rst): `0 65536 raid raid1 2 AA 65536/65536 idle 0 0 -`.
+pub(crate) fn synced(status: &str) -> Option<(u64, u64)> {
+    let words: Vec<&str> = status.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "raid")?;
+    let (done, of) = words.get(at + 4)?.split_once('/')?;
+    Some((done.parse().ok()?, of.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! LVM and md, in a kernel that has them: built, loaded, taken down; at every moment a step fails or the process is killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
+mod support;
+
+use diskproof_stack::{NoHooks, undo_run};
+use std::time::Instant;
+use support::{Bench, Fault, Hook, Matrix, chain, managed};
+use testkit::{exclusive, is_root};
+
+/// What the loop tier has injected faults around already is left out: the lab is slow.
+const MANAGED: Matrix = Matrix {
+    scenarios: |_| managed().into_iter().filter(|scenario| FAULTS_IN.contains(&scenario.name)).collect(),
+    child: "lab_child_that_dies",
+    acts: &["make_group", "change_group", "make_array"],
+};
+/// Between them, these perform every act in every way.
+const FAULTS_IN: [&str; 3] = ["lvm-linear", "raw-cachevol", "md-lvm"];
+/// What the matrix must at least hold.
+const FEWEST_FAULTS: usize = 40;
+
+#[test]
+fn lab_any_step_may_fail() {
+    MANAGED.run(Fault::Fail, FEWEST_FAULTS);
+}
+
+#[test]
+fn lab_any_moment_may_be_the_last() {
+    MANAGED.run(Fault::Kill, FEWEST_FAULTS);
+}
+
+#[test]
+fn lab_any_instant_may_be_the_last() {
+    MANAGED.kill_at_instants(&["raw-cachevol", "md-lvm"], 6);
+}
+
+/// Not a test by itself: the process that is killed. Does nothing when run with the others.
+#[test]
+fn lab_child_that_dies() {
+    MANAGED.die_if_told();
+}
+
+/// Each once, without faults: which of them can't be built is told together.
+#[test]
+fn lab_every_stack_stands_and_falls() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("stands");
+    let before = bench.state();
+    let mut wrong = Vec::new();
+    for scenario in managed() {
+        let began = Instant::now();
+        if let Err(error) = scenario.whole(&bench, &Hook::count()) {
+            wrong.push(format!("{}: {}", scenario.name, chain(&*error)));
+            let state_dir = bench.state_dir();
+            if let Err(error) = undo_run(&bench.machine(&state_dir, &NoHooks), &bench.run) {
+                wrong.push(format!("{}, undone: {}", scenario.name, chain(&error)));
+                break;
+            }
+        }
+        let left = before.diff(&bench.state());
+        if !left.is_empty() {
+            wrong.push(format!("{} left\n{left}", scenario.name));
+        }
+        eprintln!("{}: {:.1} s", scenario.name, began.elapsed().as_secs_f64());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

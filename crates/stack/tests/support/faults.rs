@@ -1,0 +1,143 @@
+//! Every layer, every moment: a step fails there, or the process is killed there.
+
+use super::{Bench, Hook, Scenario, chain, name};
+use diskproof_stack::{NoHooks, Point, UndoError, UndoReport, leftovers, undo_run};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use testkit::{MachineState, exclusive, is_root};
+
+/// Tells the child which scenario to run, where to die, and in which directory.
+const FAULT: &str = "DISKPROOF_TEST_FAULT";
+/// The longest that a program of ours may outlive us here.
+const ORPHANS_LIVE: Duration = Duration::from_secs(20);
+
+/// A set of scenarios, and the test that is run again as the process that is killed.
+pub(crate) struct Matrix {
+    pub(crate) scenarios: fn(&Bench) -> Vec<Scenario>,
+    pub(crate) child: &'static str,
+    /// Faults are injected around these acts; none named: around all.
+    pub(crate) acts: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Fault {
+    Fail,
+    Kill,
+}
+
+impl Matrix {
+    /// Faults at every point of every scenario, one after the other; afterwards the machine must be what it was. `fewest`: what it must
+    /// at least hold.
+    pub(crate) fn run(&self, fault: Fault, fewest: usize) {
+        if !is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let _alone = exclusive();
+        let bench = Bench::new("faults");
+        let before = bench.state();
+        let mut faults = 0;
+        for scenario in (self.scenarios)(&bench) {
+            let began = Instant::now();
+            let hook = Hook::count();
+            let result = scenario.whole(&bench, &hook);
+            result.unwrap_or_else(|error| panic!("{}: {}", scenario.name, chain(&*error)));
+            assert_eq!(before.diff(&bench.state()), "", "{} without a fault", scenario.name);
+            let points = hook.seen();
+            let around = |point: &Point| self.acts.is_empty() || self.acts.contains(&point.act);
+            let chosen: Vec<(usize, &Point)> =
+                points.iter().enumerate().filter(|(_, point)| around(point)).collect();
+            for &(at, point) in &chosen {
+                match fault {
+                    Fault::Fail => fail(&bench, &scenario, at),
+                    Fault::Kill => self.kill(&bench, &scenario, at),
+                }
+                undo_twice(&bench, &before, &scenario, point);
+            }
+            eprintln!("{}: {} faults in {:.1} s", scenario.name, chosen.len(), began.elapsed().as_secs_f64());
+            faults += chosen.len();
+        }
+        let how = if fault == Fault::Fail { "failed steps" } else { "killed processes" };
+        eprintln!("{faults} {how}, 0 leaks");
+        assert!(faults >= fewest, "only {faults} faults were injected");
+    }
+
+    /// Between the points, too, spread evenly over the length: while programs run as children, which then outlive us for a moment.
+    pub(crate) fn kill_at_instants(&self, of: &[&str], instants: u32) {
+        if !is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let _alone = exclusive();
+        let bench = Bench::new("faults");
+        let before = bench.state();
+        for scenario in (self.scenarios)(&bench).iter().filter(|s| of.contains(&s.name)) {
+            let began = Instant::now();
+            scenario.whole(&bench, &Hook::count()).unwrap();
+            let whole = began.elapsed();
+            for instant in 0..instants {
+                let mut child = self.child(&bench, scenario, usize::MAX).spawn().unwrap();
+                std::thread::sleep(whole * (2 * instant + 1) / (2 * instants));
+                child.kill().unwrap();
+                child.wait().unwrap();
+                let end = Instant::now() + ORPHANS_LIVE;
+                while undo(&bench).is_err() && Instant::now() < end {}
+                let what = format!("{} at instant {instant} of {instants}", scenario.name);
+                undo(&bench).unwrap_or_else(|error| panic!("{what}: {}", chain(&error)));
+                assert_eq!(before.diff(&bench.state()), "", "{what}");
+            }
+        }
+        eprintln!("{} processes killed at any instant, 0 leaks", of.len() * instants as usize);
+    }
+
+    /// What the process does that is killed; nothing when its test is run with the others.
+    pub(crate) fn die_if_told(&self) {
+        let Ok(told) = std::env::var(FAULT) else { return };
+        let mut told = told.splitn(3, ':');
+        let mut next = || told.next().unwrap();
+        let (scenario, at, dir) = (next(), next().parse().unwrap(), PathBuf::from(next()));
+        let bench = Bench::at(dir, "faults");
+        let all = (self.scenarios)(&bench);
+        let scenario = all.iter().find(|s| s.name == scenario).unwrap();
+        let result = scenario.whole(&bench, &Hook::kill(at));
+        panic!("it should be dead: {result:?}");
+    }
+
+    fn kill(&self, bench: &Bench, scenario: &Scenario, at: usize) {
+        let status = self.child(bench, scenario, at).status().unwrap();
+        assert_eq!(status.signal(), Some(9), "{} at {at}: {status}", scenario.name);
+    }
+
+    /// This very program, as the process that is killed: at that point, or, when there is none of that number, by us.
+    fn child(&self, bench: &Bench, scenario: &Scenario, at: usize) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", self.child, "--nocapture"]);
+        command.env(FAULT, format!("{}:{at}:{}", scenario.name, bench.dir.display()));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+fn fail(bench: &Bench, scenario: &Scenario, at: usize) {
+    let result = scenario.whole(bench, &Hook::fail(at));
+    let error = result.expect_err("the failure that was injected must show");
+    assert!(chain(&*error).contains("a test asked for"), "{}: {}", scenario.name, chain(&*error));
+}
+
+fn undo(bench: &Bench) -> Result<UndoReport, UndoError> {
+    let state_dir = bench.state_dir();
+    undo_run(&bench.machine(&state_dir, &NoHooks), &bench.run)
+}
+
+fn undo_twice(bench: &Bench, before: &MachineState, scenario: &Scenario, point: &Point) {
+    let state_dir = bench.state_dir();
+    let machine = bench.machine(&state_dir, &NoHooks);
+    let what = || format!("{}, {}", scenario.name, name(point));
+    for _ in 0..2 {
+        undo(bench).unwrap_or_else(|error| panic!("{}: {}", what(), chain(&error)));
+        assert_eq!(before.diff(&bench.state()), "", "{}", what());
+    }
+    assert!(leftovers(&machine).unwrap().is_empty(), "{}", what());
+}
