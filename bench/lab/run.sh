@@ -1,7 +1,7 @@
 #!/bin/bash
 # How long from nothing to the first command in a restored guest: bar 6 s, on a machine with nothing else to do.
 #
-#   bench/lab/run.sh [TIMES]      10 times; as root, with the release build (make build) and the image (diskproof lab build)
+#   bench/lab/run.sh [TIMES]      10 times; as root, with the release build (make build; DISKPROOF=PATH for another) and the image
 #
 # Each time: `lab up` of a guest that is not there, `lab ssh -- true`, `lab down`. Prints a Markdown table.
 set -euo pipefail
@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/lib.sh"
 is_root || die "the image's folder is root's"
 times=${1:-10}
-diskproof=$("$root_dir/scripts/build.sh" --path)
+diskproof=${DISKPROOF:-$("$root_dir/scripts/build.sh" --path)}
 [ -x "$diskproof" ] || die "$diskproof is not there: run make build"
 name=diskproof-bench-lab
 trap '"$diskproof" lab down --name $name' EXIT

@@ -238,6 +238,21 @@ impl Limits {
     }
 }
 
+impl Limits {
+    /// The most requests per second that they let through at any time; `None`: they don't limit requests, in one direction at least.
+    #[must_use]
+    pub fn most_iops(&self) -> Option<u64> {
+        let Rates { total, read, write } = self.iops;
+        let steady = match (total, read, write) {
+            (1.., _, _) => total,
+            (0, 1.., 1..) => read.saturating_add(write),
+            _ => return None,
+        };
+        let directions = if total > 0 { 1 } else { 2 };
+        Some(self.burst.map_or(steady, |burst| steady.max(burst.iops.saturating_mul(directions))))
+    }
+}
+
 impl FromStr for Limits {
     type Err = SpecError;
 
@@ -397,6 +412,15 @@ mod tests {
         assert!(matches!(wrong("iops=100,burst_iops=80,burst_seconds=3"), SpecError::Clash(_)));
         assert!(matches!(wrong("iops=100,burst_iops=400"), SpecError::Clash(_)));
         assert_eq!(wrong("size=1g"), SpecError::Fixed("size".to_owned()));
+    }
+
+    #[test]
+    fn the_most_that_limits_let_through() {
+        let most = |text: &str| text.parse::<Limits>().unwrap().most_iops();
+        assert_eq!(most("iops=80"), Some(80));
+        assert_eq!(most("read_iops=80,write_iops=20"), Some(100));
+        assert_eq!(most("iops=100,burst_iops=400,burst_seconds=30"), Some(400));
+        assert_eq!((most("read_iops=80"), most("bps=1m"), most("")), (None, None, None));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 pub mod agreement;
 pub mod comparison;
 pub mod counter;
+pub mod emulated;
 pub mod environment;
 pub mod event;
 pub mod extents;

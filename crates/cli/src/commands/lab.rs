@@ -75,8 +75,19 @@ fn up(lab: &Lab, shape: Shape, disks: &[DiskSpec], settings: &Settings) -> Resul
 
 /// What is there now.
 fn told(lab: &Lab) -> Result<Exit, Failure> {
-    output::answer(&describe(&lab.status().map_err(failure)?))?;
+    let status = lab.status().map_err(failure)?;
+    output::answer(&describe(&status))?;
+    warn(&status);
     Ok(Exit::Fine)
+}
+
+/// Says which disks could do more than an emulated disk's figures may claim.
+fn warn(status: &Status) {
+    let disks: Vec<(&str, Option<u64>)> =
+        status.disks.iter().map(|disk| (disk.spec.name.as_str(), disk.spec.limits.most_iops())).collect();
+    for beyond in record::emulated::LAB.beyond(&disks) {
+        output::aside(&format!("note: {beyond}"));
+    }
 }
 
 fn status(name: Option<&str>, json: bool, settings: &Settings) -> Result<Exit, Failure> {
@@ -142,6 +153,7 @@ fn ssh(lab: &Lab, command: &[String]) -> Result<Exit, Failure> {
 fn limit(lab: &Lab, disk: &str, limits: &Limits) -> Result<Exit, Failure> {
     lab.set_limits(disk, limits).map_err(failure)?;
     output::answer(&format!("{disk}: {limits}"))?;
+    warn(&lab.status().map_err(failure)?);
     Ok(Exit::Fine)
 }
 
