@@ -139,11 +139,12 @@ Examples:
     Show(Show),
     /// List all runs
     List(JsonOnly),
-    /// Write a run's answer for programs
+    /// Write a run's answer for programs, or as Markdown
     #[command(after_help = "\
 Examples:
   diskproof export latest --json | jq '.cells[].metrics.iops'
-  diskproof export 20261121-2014 --csv -o result.csv")]
+  diskproof export 20261121-2014 --csv -o result.csv
+  diskproof export latest --markdown -o answer.md")]
     Export(Export),
     /// Set cells side by side: of one run, or the same cells of two runs
     #[command(after_help = "\
@@ -423,11 +424,14 @@ pub(crate) struct Export {
     /// The run: its name, how it begins, or `latest`
     pub(crate) run: String,
     /// One JSON document, format diskproof.run/1.2 (docs/formats.md)
-    #[arg(long, conflicts_with = "csv", required_unless_present = "csv")]
+    #[arg(long, conflicts_with_all = ["csv", "markdown"], required_unless_present_any = ["csv", "markdown"])]
     pub(crate) json: bool,
     /// One row per cell and metric
-    #[arg(long)]
+    #[arg(long, conflicts_with = "markdown")]
     pub(crate) csv: bool,
+    /// The whole answer as Markdown, for an issue or a wiki
+    #[arg(long)]
+    pub(crate) markdown: bool,
     /// Where to write it; default: standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -506,6 +510,9 @@ pub(crate) struct Judge {
     /// All runs that are kept
     #[arg(long)]
     pub(crate) all: bool,
+    /// One JSON document, format diskproof.judge/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -21,13 +21,7 @@ pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
     out.push('\n');
     for group in groups {
         let finding = worst(&group);
-        let (label, tone) = match (finding.claim, finding.severity) {
-            (Claim::TrialsFailed, Severity::Void) => ("NOT MEASURED", Tone::Bad),
-            (Claim::WrongContent, _) => (WRONG_CONTENT, Tone::Bad),
-            (_, Severity::Void) => (NOT_STORAGE, Tone::Bad),
-            (_, Severity::Caveat) => ("caveat", Tone::Warn),
-            (_, Severity::Note) => ("note", Tone::Faint),
-        };
+        let (label, tone) = label(finding);
         let head = format!("  {}: {}", paint.text(tone, label), title(finding));
         out.push_str(&head);
         out.push('\n');
@@ -43,6 +37,41 @@ pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
         out.push_str(&fill("    > ", &finding.remedy, width));
     }
     out
+}
+
+/// One caveat, for other pages than the terminal's.
+#[derive(Debug)]
+pub(crate) struct Caveat {
+    pub(crate) label: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) text: String,
+    pub(crate) cells: String,
+    pub(crate) remedy: String,
+}
+
+/// The same caveats, in the same order.
+pub(crate) fn in_words(index: &Index<'_>) -> Vec<Caveat> {
+    let caveat = |group: Vec<&Finding>| {
+        let finding = worst(&group);
+        Caveat {
+            label: label(finding).0,
+            title: title(finding),
+            text: finding.text.clone(),
+            cells: names(index, &group),
+            remedy: finding.remedy.clone(),
+        }
+    };
+    groups(&index.view.findings).into_iter().map(caveat).collect()
+}
+
+fn label(finding: &Finding) -> (&'static str, Tone) {
+    match (finding.claim, finding.severity) {
+        (Claim::TrialsFailed, Severity::Void) => ("NOT MEASURED", Tone::Bad),
+        (Claim::WrongContent, _) => (WRONG_CONTENT, Tone::Bad),
+        (_, Severity::Void) => (NOT_STORAGE, Tone::Bad),
+        (_, Severity::Caveat) => ("caveat", Tone::Warn),
+        (_, Severity::Note) => ("note", Tone::Faint),
+    }
 }
 
 /// Findings that are said in one breath: same claim, same severity, same remedy but for its figures. Missed expectations

@@ -1,4 +1,4 @@
-//! Judged runs to text: a table for people, JSON and CSV for programs. Reports say what was judged; they can't judge.
+//! Judged runs to text: a table for people, Markdown for where they write, JSON and CSV for programs. Reports say what was judged; they can't judge.
 
 mod agreement;
 mod caveats;
@@ -8,6 +8,7 @@ mod footer;
 mod index;
 mod json;
 mod leaves;
+mod markdown;
 mod number;
 mod paint;
 mod plan;
@@ -23,5 +24,6 @@ pub use agreement::agreement;
 pub use comparison::comparison;
 pub use csv::csv;
 pub use json::{comparison_json, comparison_schema, json, schema};
+pub use markdown::markdown;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
 pub use terminal::terminal;

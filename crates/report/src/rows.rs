@@ -100,15 +100,21 @@ fn line<'a>(
         device: moved.device(),
         rest: moved.rest(),
         expected: expectation.map(|e| (e.status, number::expected(e.expected, &metric.unit))),
-        model: model.map(|m| model_words(m, &metric.unit)),
+        model: model.map(|m| model_words(m, gets_what_it_asks(cell), &metric.unit)),
     }
 }
 
-/// `model 240 (1.00x)`; `≤` where it is the most there can be.
-fn model_words(model: &ModelView, unit: &str) -> String {
-    let most = if model.at_least < model.expected && model.expected >= model.at_most { "≤ " } else { "" };
+/// `model 240 (1.00x)`; `≤` where it is the most there can be. A rate that is asked for and that the volumes exceed is no bound but what is expected.
+fn model_words(model: &ModelView, asked_rate: bool, unit: &str) -> String {
+    let bound = model.at_least < model.expected && model.expected >= model.at_most;
+    let most = if bound && !asked_rate { "≤ " } else { "" };
     let ratio = model.ratio.map(|r| format!(" ({:.2}x)", r.ratio)).unwrap_or_default();
     format!("model {most}{}{ratio}", number::expected(model.expected, unit))
+}
+
+/// Whether nothing but the rate that was asked for held the cell back.
+fn gets_what_it_asks(cell: &CellView) -> bool {
+    cell.limited_by.as_ref().is_some_and(|limit| limit.by == LimitKind::AskedRate)
 }
 
 /// What a direction moved.

@@ -144,7 +144,7 @@ fn render(body: &Body<'_>, columns: Columns, width: Option<usize>, colour: bool)
 }
 
 /// Cells of one workload stand together, in the order of the file, since stacks are what is compared.
-fn by_workload(view: &RunView) -> Vec<&CellView> {
+pub(crate) fn by_workload(view: &RunView) -> Vec<&CellView> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in &view.cells {
         let next = places.len();

@@ -133,7 +133,7 @@ mod tests {
     use super::terminal;
     use crate::testing;
     use record::finding::{Claim, Severity};
-    use record::judged::{Checked, ModelSource, ModelView, RatioView, Reached, RunView};
+    use record::judged::{Checked, LimitKind, ModelSource, ModelView, RatioView, Reached, RunView};
     use record::workload::Rw;
 
     fn page(view: &RunView, width: usize) -> String {
@@ -231,6 +231,12 @@ mod tests {
         let row = text.lines().find(|l| l.contains("both")).unwrap();
         assert!(row.contains("model 237 (1.02x)"), "{text}");
         assert!(text.contains("model ≤ 240 (0.42x)"), "{text}");
+        let mut rate = testing::cell("r", "raid1", "randread", Rw::Randread, 4096);
+        testing::side(&mut rate, "read", (240.0, Some(1.0)), 400.0);
+        rate.model = Some(model(240.0, 0.0, 1.0));
+        rate.limited_by = testing::limit(LimitKind::AskedRate, true);
+        let text = page(&testing::run("models", "?", vec![rate]), 100);
+        assert!(text.contains("model 240 (1.00x)"), "what is asked for is no bound: {text}");
     }
 
     #[test]

@@ -46,6 +46,19 @@ pub(crate) fn read(
     })
 }
 
+/// The least that each device must have: what mkfs.btrfs (6.2, nodes of 16 KiB) asks for by the profiles of metadata and data, and some room for data.
+pub(crate) fn least_bytes(btrfs: &Btrfs, given: &Given) -> u64 {
+    const MIB: u64 = 1 << 20;
+    let several = matches!(given, Given::Devices(count) if *count > 1);
+    let metadata = btrfs.metadata.unwrap_or(if several { BtrfsProfile::Raid1 } else { BtrfsProfile::Dup });
+    let more = |profile: BtrfsProfile, dup: u64, raid: u64| match profile {
+        BtrfsProfile::Single => 0,
+        BtrfsProfile::Dup => dup * MIB,
+        BtrfsProfile::Raid0 | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => raid * MIB,
+    };
+    (45 * MIB + more(metadata, 64, 24) + more(btrfs.data, 120, 56)).max(114 * MIB)
+}
+
 fn profile(
     node: &Node,
     devices: usize,

@@ -214,10 +214,10 @@ pub(crate) fn read(
         }
         "btrfs" => {
             let fields = fields(frame, &BTRFS, problems)?;
-            let layer = Layer::Btrfs(crate::btrfs::read(&fields, given, scope, problems)?);
-            check_room(frame, below, 114 << 20, scope, problems)?;
+            let btrfs = crate::btrfs::read(&fields, given, scope, problems)?;
+            check_room(frame, below, crate::btrfs::least_bytes(&btrfs, given), scope, problems)?;
             *given = Given::Directory { made_by: "btrfs" };
-            layer
+            Layer::Btrfs(btrfs)
         }
         "command" => {
             let fields = fields(frame, &COMMAND, problems)?;

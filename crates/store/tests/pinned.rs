@@ -5,13 +5,17 @@
 mod sample;
 
 use diskproof_store::{STORE_FORMAT, Store};
+use record::counter::{CpuQuota, NetCounters};
 use record::event::Stopped;
-use record::plan::Plan;
+use record::extents::Residency;
+use record::plan::{Derived, Formula, Goal, Measure, Plan, Prices, Until};
 use record::trial::{
-    EngineOutput, FaultKind, GeneratorCost, Outcome, Totals, TrialRecord, Verified, VerifyFault,
+    EngineOutput, FaultKind, GeneratorCost, Outcome, Series, Totals, TrialRecord, Verified, VerifyFault,
 };
 use record::version::FormatVersion;
-use sample::{environment, plan, run_id, trial};
+use record::volume::Limits;
+use sample::{cell_id, environment, plan, run_id, trial};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +32,8 @@ fn failed() -> TrialRecord {
 
 /// The samples as a writer of that record format wrote them.
 fn planned(format: FormatVersion) -> Plan {
-    Plan { format, ..plan(2, 1) }
+    let minor_2 = format >= FormatVersion { major: 1, minor: 2 };
+    Plan { format, ..if minor_2 { plan_with_all_of_1_2() } else { plan(2, 1) } }
 }
 
 fn written(format: FormatVersion, trial: TrialRecord) -> TrialRecord {
@@ -63,6 +68,66 @@ fn with_all_of_1_1() -> TrialRecord {
     trial
 }
 
+/// What plans of 1.2 may hold and those of 1.1 can't.
+fn plan_with_all_of_1_2() -> Plan {
+    let plain = plan(2, 1);
+    let formula = Formula { factor: 1.0 / 3.0, over: Some("iops".to_owned()), under: None };
+    Plan {
+        measure: Measure {
+            max_trial_seconds: Some(60.0),
+            until: Some(Until { goal: Goal::Told(0.02), of: Some("read_lat_p99".to_owned()) }),
+            max_written_bytes: Some(u64::MAX),
+            max_cost: Some(0.1 + 0.2),
+            trim: Some(0.1),
+            ..plain.measure
+        },
+        prices: Prices {
+            currency: Some("EUR".to_owned()),
+            per_hour: BTreeMap::from([("vol[0]".to_owned(), 1.0 / 7.0)]),
+        },
+        derived: vec![Derived {
+            name: "per_third".to_owned(),
+            expression: "iops / 3".to_owned(),
+            cells: BTreeMap::from([(cell_id(0), formula)]),
+        }],
+        ..plain
+    }
+}
+
+/// What trials of 1.2 may hold and those of 1.1 can't.
+fn with_all_of_1_2() -> TrialRecord {
+    let mut trial = with_all_of_1_1();
+    let engine = trial.engine.take().unwrap();
+    let series = Series {
+        start_ns: u64::MAX - 1,
+        step_ns: 100_000_000,
+        read_ios: vec![3, 0, u64::MAX],
+        write_ios: Vec::new(),
+        trim_ios: vec![1],
+        bytes: vec![1 << 50],
+    };
+    trial.engine = Some(EngineOutput { series: Some(series), ..engine });
+    let resident = |cached_bytes| Residency {
+        path: "/v/a \"b\".img".into(),
+        size_bytes: 1 << 40,
+        cached_bytes,
+        dirty_bytes: None,
+    };
+    trial.backing_before = vec![resident(0)];
+    trial.backing_after = vec![resident(4096)];
+    let last = trial.evidence.samples.last_mut().unwrap();
+    let limits = Limits { read_iops: Some(80), ..Limits::default() };
+    last.throttles = Some(BTreeMap::from([("7:0".to_owned(), limits)]));
+    last.cpu_quota =
+        Some(CpuQuota { cpus: 0.02, throttled_periods: 3, periods: 20, throttled_ns: 1_000_000_001 });
+    last.network = BTreeMap::from([(
+        "eth0".to_owned(),
+        NetCounters { received_bytes: 1 << 60, sent_bytes: 0, speed_mbps: None },
+    )]);
+    last.journal_commits = BTreeMap::from([("loop0".to_owned(), 7)]);
+    trial
+}
+
 #[test]
 #[ignore = "makes the file to pin when the format of the store or of records has changed"]
 fn make_the_file_of_this_format() {
@@ -70,8 +135,8 @@ fn make_the_file_of_this_format() {
     assert!(!path.exists(), "{} is pinned", path.display());
     let store = Store::open(&path).unwrap();
     let run = run_id("20261121-201455-3f9a");
-    store.create_run(&run, &plan(2, 1), &environment("6.1")).unwrap();
-    store.append_trial(&run, &with_all_of_1_1()).unwrap();
+    store.create_run(&run, &plan_with_all_of_1_2(), &environment("6.1")).unwrap();
+    store.append_trial(&run, &with_all_of_1_2()).unwrap();
     store.append_trial(&run, &failed()).unwrap();
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
 }
@@ -102,4 +167,9 @@ fn a_file_of_records_of_1_0_reads_as_it_was_written_and_can_be_gone_on_with() {
 #[test]
 fn a_file_of_records_of_1_1_reads_as_it_was_written_and_can_be_gone_on_with() {
     reads("1.0-record-1.1", FormatVersion { major: 1, minor: 1 }, with_all_of_1_1());
+}
+
+#[test]
+fn a_file_of_records_of_1_2_reads_as_it_was_written_and_can_be_gone_on_with() {
+    reads("1.1-record-1.2", FormatVersion { major: 1, minor: 2 }, with_all_of_1_2());
 }

@@ -1,4 +1,4 @@
-//! `diskproof export RUN --json|--csv`.
+//! `diskproof export RUN --json|--csv|--markdown`.
 
 use super::judged;
 use super::show::{find, open_existing};
@@ -11,7 +11,13 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
     let view = judged::view(&store, &run)?;
-    let text = if args.json { report::json(&view) } else { report::csv(&view) };
+    let text = if args.json {
+        report::json(&view)
+    } else if args.csv {
+        report::csv(&view)
+    } else {
+        report::markdown(&view)
+    };
     match &args.output {
         None => output::answer(&text)?,
         Some(path) => std::fs::write(path, text)

@@ -24,32 +24,70 @@ pub(crate) fn judge(args: &Judge, settings: &Settings) -> Result<Exit, Failure> 
     } else {
         args.run.iter().map(|name| find(&store, name)).collect::<Result<_, _>>()?
     };
+    let mut all = Vec::new();
     for run in &runs {
-        output::answer(&one(&store, run)?)?;
+        let judged = one(&store, run)?;
+        if args.json {
+            all.push(judged);
+        } else {
+            output::answer(&judged.text())?;
+        }
+    }
+    if args.json {
+        let document = Document { format: FORMAT, runs: all };
+        let text = serde_json::to_string_pretty(&document).map_err(Failure::ours)?;
+        output::answer(&(text + "\n"))?;
     }
     Ok(Exit::Fine)
 }
 
-fn one(store: &Store, run: &RunId) -> Result<String, Failure> {
+/// Format of the JSON document; docs/formats.md.
+const FORMAT: &str = "diskproof.judge/1.0";
+
+#[derive(Debug, Serialize)]
+struct Document {
+    format: &'static str,
+    runs: Vec<Judged>,
+}
+
+/// What became of one run.
+#[derive(Debug, Serialize)]
+struct Judged {
+    run: RunId,
+    judged_by: String,
+    /// Who had judged it before; null: nobody, or no judgement was kept.
+    before: Option<String>,
+    /// What is said otherwise than before; null: there is nothing to hold it against, or it can't be read.
+    changes: Option<Vec<String>>,
+}
+
+fn one(store: &Store, run: &RunId) -> Result<Judged, Failure> {
     let kept = store.kept_judgement(run).map_err(judged::unreadable)?;
     let view = judged::anew(store, run)?;
-    let by = &view.judged_by;
-    let Some((judge, text)) = kept else {
-        return Ok(format!("run {run}: judged by {by}; no judgement was kept\n"));
-    };
-    let Ok(before) = serde_json::from_str::<RunView>(&text) else {
-        return Ok(format!("run {run}: judged by {by}; what {judge} had said of it can't be read\n"));
-    };
-    let changes = changes(&before, &view);
-    let mut said = if changes.is_empty() {
-        format!("run {run}: judged by {by}; nothing changed against {judge}\n")
-    } else {
-        format!("run {run}: judged by {by}; against {judge}:\n")
-    };
-    for change in changes {
-        let _ = writeln!(said, "  {change}");
+    let (before, text) = kept.map(|(judge, text)| (judge.to_string(), text)).unzip();
+    let old = text.and_then(|text| serde_json::from_str::<RunView>(&text).ok());
+    let changes = old.map(|old| changes(&old, &view));
+    Ok(Judged { run: run.clone(), judged_by: view.judged_by.clone(), before, changes })
+}
+
+impl Judged {
+    fn text(&self) -> String {
+        let begin = format!("run {}: judged by {}", self.run, self.judged_by);
+        match (&self.before, &self.changes) {
+            (None, _) => format!("{begin}; no judgement was kept\n"),
+            (Some(judge), None) => format!("{begin}; what {judge} had said of it can't be read\n"),
+            (Some(judge), Some(changes)) if changes.is_empty() => {
+                format!("{begin}; nothing changed against {judge}\n")
+            }
+            (Some(judge), Some(changes)) => {
+                let mut said = format!("{begin}; against {judge}:\n");
+                for change in changes {
+                    let _ = writeln!(said, "  {change}");
+                }
+                said
+            }
+        }
     }
-    Ok(said)
 }
 
 /// What the new judgement says otherwise, one line each.
