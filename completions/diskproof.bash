@@ -785,7 +785,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__export)
-            opts="-o -q -h --json --csv --output --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-o -q -h --json --csv --markdown --output --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1073,7 +1073,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__judge)
-            opts="-q -h --all --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --all --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

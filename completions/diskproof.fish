@@ -42,7 +42,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Go on with a run that was interrupted, or whose budget was spent: only the missing trials are done'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the answer of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s answer for programs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s answer for programs, or as Markdown'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Set cells side by side: of one run, or the same cells of two runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Is a run worse than its baseline? For CI: exit code 1 on a regression, 0 on none, 5 if nobody can tell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs anew with this judge, and tell what changed'
@@ -172,6 +172,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-confi
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.2 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'The whole answer as Markdown, for an issue or a wiki'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
@@ -213,6 +214,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l sudo -d 'a
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'All runs that are kept'
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l json -d 'One JSON document, format diskproof.judge/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F

@@ -179,3 +179,21 @@ fn judging_anew_tells_what_changed() {
     assert_eq!(home.code(&["judge", "--all", "base"]), 2);
     assert_eq!(home.code(&["judge", "nothing"]), 2);
 }
+
+#[test]
+fn judging_again_and_the_answer_in_markdown() {
+    let home = home();
+    let first: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["judge", "base", "same", "--json"]).out).unwrap();
+    assert_eq!(first["format"], "diskproof.judge/1.0");
+    let runs = first["runs"].as_array().unwrap();
+    assert_eq!((runs[0]["run"].as_str(), runs[1]["run"].as_str()), (Some("base"), Some("same")));
+    assert!(runs[0]["before"].is_null() && runs[0]["changes"].is_null(), "nothing was kept: {first}");
+    let again: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["judge", "base", "--json"]).out).unwrap();
+    let one = &again["runs"][0];
+    assert!(one["before"].is_string() && one["changes"].as_array().is_some_and(Vec::is_empty), "{again}");
+    let page = home.diskproof(&["export", "base", "--markdown"]);
+    assert!(page.code == 0 && page.out.contains("## Measured | workload | stack |"), "{}", page.out);
+    assert_eq!(home.code(&["export", "base", "--markdown", "--csv"]), 2);
+}
