@@ -1,6 +1,6 @@
 //! What the loop tests share.
 #![allow(dead_code, unused_imports, reason = "each test binary uses its part of it")]
-#![allow(clippy::unwrap_used, reason = "a test that can't go on panics")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
 mod bench;
 mod faults;
