@@ -126,14 +126,16 @@ pub enum SpecError {
     Fixed(String),
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "size",
     "iops",
     "read_iops",
     "write_iops",
+    "total_iops",
     "bps",
     "read_bps",
     "write_bps",
+    "total_bps",
     "burst_iops",
     "burst_seconds",
     "bus",
@@ -226,7 +228,7 @@ impl Limits {
         let base = self.iops.total.max(self.iops.read).max(self.iops.write);
         if base == 0 {
             return Err(SpecError::Clash(
-                "a burst needs a limit to go beyond: iops, read_iops or write_iops",
+                "a burst needs a limit to go beyond: iops, read_iops, write_iops or total_iops",
             ));
         }
         if burst.seconds == 0 || burst.iops <= base {
@@ -275,12 +277,14 @@ impl FromStr for Limits {
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rates = [
-            ("iops", self.iops.total),
-            ("read_iops", self.iops.read),
-            ("write_iops", self.iops.write),
-            ("bps", self.bps.total),
-            ("read_bps", self.bps.read),
-            ("write_bps", self.bps.write),
+            ("iops", self.iops.each()),
+            ("read_iops", self.iops.one(self.iops.read)),
+            ("write_iops", self.iops.one(self.iops.write)),
+            ("total_iops", self.iops.total),
+            ("bps", self.bps.each()),
+            ("read_bps", self.bps.one(self.bps.read)),
+            ("write_bps", self.bps.one(self.bps.write)),
+            ("total_bps", self.bps.total),
             ("burst_iops", self.burst.map_or(0, |b| b.iops)),
             ("burst_seconds", self.burst.map_or(0, |b| b.seconds)),
         ];
@@ -295,6 +299,16 @@ impl fmt::Display for Limits {
 }
 
 impl Rates {
+    /// The rate of both directions, each by itself, where they are alike.
+    fn each(self) -> u64 {
+        if self.read == self.write { self.read } else { 0 }
+    }
+
+    /// A direction's rate where they aren't.
+    fn one(self, rate: u64) -> u64 {
+        if self.read == self.write { 0 } else { rate }
+    }
+
     fn clashes(self) -> bool {
         self.total > 0 && (self.read > 0 || self.write > 0)
     }
@@ -312,18 +326,25 @@ fn pairs(text: &str) -> Result<Vec<(&str, &str)>, SpecError> {
 }
 
 fn limit(limits: &mut Limits, burst: &mut Burst, key: &str, value: &str) -> Result<(), SpecError> {
-    let place = match key {
-        "iops" => &mut limits.iops.total,
-        "read_iops" => &mut limits.iops.read,
-        "write_iops" => &mut limits.iops.write,
-        "bps" => &mut limits.bps.total,
-        "read_bps" => &mut limits.bps.read,
-        "write_bps" => &mut limits.bps.write,
-        "burst_iops" => &mut burst.iops,
-        "burst_seconds" => &mut burst.seconds,
+    let value = if key.ends_with("bps") { size(key, value)? } else { number(key, value)? };
+    let places: Vec<&mut u64> = match key {
+        "iops" => vec![&mut limits.iops.read, &mut limits.iops.write],
+        "read_iops" => vec![&mut limits.iops.read],
+        "write_iops" => vec![&mut limits.iops.write],
+        "total_iops" => vec![&mut limits.iops.total],
+        "bps" => vec![&mut limits.bps.read, &mut limits.bps.write],
+        "read_bps" => vec![&mut limits.bps.read],
+        "write_bps" => vec![&mut limits.bps.write],
+        "total_bps" => vec![&mut limits.bps.total],
+        "burst_iops" => vec![&mut burst.iops],
+        "burst_seconds" => vec![&mut burst.seconds],
         _ => return Err(SpecError::Key { key: key.to_owned() }),
     };
-    *place = if key.ends_with("bps") { size(key, value)? } else { number(key, value)? };
+    for place in places {
+        if std::mem::replace(place, value) > 0 {
+            return Err(SpecError::Clash("a limit is given twice; `iops` and `bps` are those of either direction"));
+        }
+    }
     Ok(())
 }
 
@@ -408,6 +429,7 @@ mod tests {
     fn limits_that_nobody_can_keep_are_refused() {
         let wrong = |text: &str| text.parse::<Limits>().unwrap_err();
         assert!(matches!(wrong("iops=80,read_iops=40"), SpecError::Clash(_)));
+        assert!(matches!(wrong("iops=80,total_iops=80"), SpecError::Clash(_)));
         assert!(matches!(wrong("burst_iops=80"), SpecError::Clash(_)));
         assert!(matches!(wrong("iops=100,burst_iops=80,burst_seconds=3"), SpecError::Clash(_)));
         assert!(matches!(wrong("iops=100,burst_iops=400"), SpecError::Clash(_)));
@@ -425,8 +447,12 @@ mod tests {
 
     #[test]
     fn limits_are_written_as_they_are_read() {
-        for text in ["iops=80", "read_iops=80,write_bps=1048576", "iops=100,burst_iops=400,burst_seconds=30"]
-        {
+        for text in [
+            "iops=80",
+            "total_iops=80,bps=4096",
+            "read_iops=80,write_bps=1048576",
+            "iops=100,burst_iops=400,burst_seconds=30",
+        ] {
             assert_eq!(text.parse::<Limits>().unwrap().to_string(), text);
         }
         assert_eq!("".parse::<Limits>().unwrap().to_string(), "no limits");

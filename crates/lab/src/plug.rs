@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn bursts_belong_to_the_limit_that_is_set() {
-        let limits = "iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
+        let limits = "total_iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
         let asked = throttle("gp", Bus::VirtioBlk, &limits);
         assert_eq!(
             (&asked["id"], &asked["iops"]),
