@@ -47,7 +47,7 @@ $(cat "$build_log")"
     fi
     cat "$build_log"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-    RUST_TEST_THREADS=1 run cargo test --locked --package diskproof-lab --tests -- boots_
+    RUST_TEST_THREADS=1 run cargo test --locked --package diskproof-lab --package diskproof --tests -- boots_
     local crates
     crates=$(grep -lE '^ *fn lab_' crates/*/tests/*.rs 2>/dev/null | cut -d/ -f2 | sort -u | paste -sd,)
     [ -n "$crates" ] || return 0
@@ -74,7 +74,7 @@ fi
 if wants loop && [ -z "$note" ]; then
     say "== tests with root and loop devices, one at a time"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-    RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-fast --tests -- loop_ --skip lab_ --skip real_
+    RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-fast --tests -- loop_ --skip lab_ --skip boots_ --skip real_
 fi
 if wants lab && [ -n "$builder" ]; then run_lab; fi
 

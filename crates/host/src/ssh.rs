@@ -112,6 +112,12 @@ impl Ssh {
         Self { args: options, name: destination.to_owned() }
     }
 
+    /// The way that an argument vector of `ssh` names, up to and with its destination.
+    #[must_use]
+    pub fn through(argv: Vec<OsString>, name: &str) -> Self {
+        Self { args: argv.into_iter().skip(1).collect(), name: name.to_owned() }
+    }
+
     /// The argument vector, `ssh` included, that runs a program there. Its words reach the program as they are: they are quoted for
     /// the shell through which sshd runs everything.
     #[must_use]

@@ -342,7 +342,9 @@ fn limit(limits: &mut Limits, burst: &mut Burst, key: &str, value: &str) -> Resu
     };
     for place in places {
         if std::mem::replace(place, value) > 0 {
-            return Err(SpecError::Clash("a limit is given twice; `iops` and `bps` are those of either direction"));
+            return Err(SpecError::Clash(
+                "a limit is given twice; `iops` and `bps` are those of either direction",
+            ));
         }
     }
     Ok(())

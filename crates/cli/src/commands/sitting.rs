@@ -53,12 +53,12 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
 /// As of [`sit`].
 pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
     let settings = sitting.settings;
-    let nodes = reach::nodes(sitting.plan, settings)?;
+    let reached = reach::nodes(sitting.plan, settings)?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
     let mut keeper = Keeper { store: &store, sitting, is_ours: false, environment: None };
-    let outcome = carry_out(sitting, nodes, &wish, &mut keeper);
+    let outcome = carry_out(sitting, reached.nodes.clone(), &wish, &mut keeper);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {

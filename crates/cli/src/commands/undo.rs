@@ -49,8 +49,10 @@ fn plan_elsewhere(run: &RunId, settings: &Settings) -> Option<Plan> {
 fn undo_everywhere(run: &RunId, plan: &Plan, settings: &Settings) -> Result<Exit, Failure> {
     let mut clean = true;
     for target in targets_of(plan) {
-        let there =
-            reach::node(plan, target, settings).and_then(|node| undo_on(&node.argv, Some(run.clone())));
+        let there = reach::node_there(plan, target, settings).and_then(|node| match node {
+            Some(node) => undo_on(&node.argv, Some(run.clone())),
+            None => Ok(true),
+        });
         match there {
             Ok(done) => clean &= done,
             Err(failure) => {

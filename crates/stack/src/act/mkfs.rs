@@ -1,5 +1,6 @@
 //! Making a file system.
 
+use super::btrfs_copies;
 use super::device_ref::{DeviceRef, Standing};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
@@ -69,14 +70,27 @@ impl Reversible for Mkfs {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        if self.fs == MadeFs::Btrfs && !undoing.rebooted {
-            self.forget(undoing);
+        if self.fs == MadeFs::Btrfs {
+            if !undoing.rebooted {
+                self.forget(undoing);
+            }
+            self.clear_copies(undoing)?;
         }
         wipe::join(self.devices.iter().map(|device| wipe::wipe(undoing, device, Some(&self.uuid))))
     }
 }
 
 impl Mkfs {
+    /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
+    fn clear_copies(&self, undoing: &Undoing<'_>) -> Result<(), ActError> {
+        for device in &self.devices {
+            if let Standing::Ours(path) = device.standing(undoing) {
+                btrfs_copies::clear(&path, &self.uuid)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
     /// verified, and a device it never knew is no failure.
     fn forget(&self, undoing: &Undoing<'_>) {

@@ -1,6 +1,7 @@
 //! Acts that change a machine, each with its undo beside it.
 
 pub(crate) mod backing_file;
+mod btrfs_copies;
 pub(crate) mod cgroup;
 pub(crate) mod command;
 pub(crate) mod device_ref;
