@@ -30,7 +30,8 @@ unshare util-linux
 mkswap util-linux
 strip binutils
 ssh openssh-client
-/usr/sbin/sshd openssh-server"
+/usr/sbin/sshd openssh-server
+zfs-fuse zfs-fuse"
 
 # Packages of the given needs that are not there, each once.
 missing() {

@@ -9,6 +9,7 @@ use crate::lend::LentDir;
 use crate::loops;
 use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
+use host::Runner;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,42 @@ impl Ground {
             }
         }
         Ok(Self { place, devices: paths(devices) })
+    }
+
+    /// A directory at which the dataset of a ZFS pool is mounted whose devices, those of its log and cache too, are these and no
+    /// others.
+    ///
+    /// # Errors
+    /// Something else is mounted there; the pool's devices can't be told, or are others.
+    pub fn directory_on_pool(
+        devices: &[&Claimed],
+        pool: &str,
+        mount: &Path,
+        roots: &Roots,
+        runner: &dyn Runner,
+    ) -> Result<Self, GroundError> {
+        let look = |source| GroundError::Look { path: mount.to_path_buf(), source };
+        let elsewhere = |on| GroundError::Elsewhere { path: mount.to_path_buf(), on };
+        let (entry, mounts) = mounted_at(roots, mount)?;
+        if !matches!(entry.kind.as_str(), "zfs" | "fuse.zfs") || entry.source != Path::new(pool) {
+            return Err(elsewhere(format!("{} {}", entry.kind, entry.source.display())));
+        }
+        let members = crate::pool::devices_of(runner, pool).map_err(|e| look(io::Error::other(e)))?;
+        let mut tops = Vec::new();
+        for member in &members {
+            tops.push(roots.block_at(&roots.relocate(member)).map_err(look)?);
+        }
+        if tops.is_empty() {
+            return Err(elsewhere(format!("pool {pool}, which names no devices")));
+        }
+        only_on(devices, mount, roots, &tops, &mounts)?;
+        let beneath = below(roots, &tops, &mounts, &BTreeSet::new()).map_err(look)?;
+        match devices.iter().find(|device| !beneath.contains(&device.number())) {
+            Some(unused) => {
+                Err(elsewhere(format!("pool {pool}, which leaves {} out", unused.path().display())))
+            }
+            None => Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: paths(devices) }),
+        }
     }
 
     /// A lent directory.

@@ -60,11 +60,17 @@ pub enum Tool {
     Unshare,
     /// Removes signatures.
     Wipefs,
+    /// Datasets of ZFS.
+    Zfs,
+    /// ZFS as a process, where the kernel has none. Not among those that are asked for a version: it has no such option.
+    ZfsFuse,
+    /// Pools of ZFS.
+    Zpool,
 }
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::AptGet,
         Self::Blkid,
         Self::Btrfs,
@@ -92,6 +98,8 @@ impl Tool {
         Self::Umount,
         Self::Unshare,
         Self::Wipefs,
+        Self::Zfs,
+        Self::Zpool,
     ];
 
     /// The file's name.
@@ -125,6 +133,9 @@ impl Tool {
             Self::Umount => "umount",
             Self::Unshare => "unshare",
             Self::Wipefs => "wipefs",
+            Self::Zfs => "zfs",
+            Self::ZfsFuse => "zfs-fuse",
+            Self::Zpool => "zpool",
         }
     }
 
@@ -149,6 +160,8 @@ impl Tool {
             Self::Scp | Self::Ssh | Self::SshKeygen => "openssh-client",
             Self::Sudo => "sudo",
             Self::Udevadm => "udev",
+            Self::Zfs | Self::Zpool => "zfsutils-linux",
+            Self::ZfsFuse => "zfs-fuse",
         }
     }
 

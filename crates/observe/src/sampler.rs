@@ -23,11 +23,19 @@ pub struct Config {
     pub subjects: Subjects,
     /// The engine's first process, if it already runs; else [`Sampler::engine_pid`].
     pub engine_pid: Option<u32>,
+    /// Processes that serve the ground on the engine's behalf: they are no strangers on it.
+    pub servers: Vec<u32>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { roots: Roots::default(), hz: 10.0, subjects: Subjects::default(), engine_pid: None }
+        Self {
+            roots: Roots::default(),
+            hz: 10.0,
+            subjects: Subjects::default(),
+            engine_pid: None,
+            servers: Vec::new(),
+        }
     }
 }
 
@@ -87,6 +95,7 @@ impl Sampler {
         let shared = Arc::new(Shared::default());
         let before = others::census(&config.roots);
         let mut collector = Collector::new(&config.roots, &config.subjects);
+        shared.orders().engines.extend(&config.servers);
         if let Some(pid) = config.engine_pid {
             collector.engine(pid);
             shared.orders().engines.insert(pid);

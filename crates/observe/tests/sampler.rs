@@ -27,6 +27,7 @@ fn config(root: &Path, devices: &[&str]) -> Config {
         hz: 0.001,
         subjects: Subjects { devices, cgroup: Some(root.join("cgroup")), ..Subjects::default() },
         engine_pid: None,
+        servers: Vec::new(),
     }
 }
 

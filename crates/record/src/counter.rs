@@ -1,6 +1,7 @@
 //! Raw counters, as the kernel gives them. Rates are derived later, by whoever judges.
 
 use crate::volume::Limits;
+use crate::zfs::ArcCounters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,6 +44,9 @@ pub struct Sample {
     /// file system is there too, under its own device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub journal_commits: BTreeMap<String, u64>,
+    /// ZFS's cache in memory; of grounds that are on ZFS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arc: Option<ArcCounters>,
 }
 
 /// cpu.stat of a cgroup with a quota (v1 or v2): the one of the engine's ancestors that held it back most.

@@ -123,4 +123,7 @@ pub struct Served {
     pub other: f64,
     /// Nobody can tell.
     pub unknown: f64,
+    /// A cache that is neither the page cache nor the device's own: ZFS's ARC, a caching layer.
+    #[serde(default)]
+    pub other_cache: f64,
 }

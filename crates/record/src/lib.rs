@@ -27,3 +27,4 @@ pub mod trial;
 pub mod version;
 pub mod volume;
 pub mod workload;
+pub mod zfs;

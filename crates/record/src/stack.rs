@@ -4,6 +4,7 @@ use crate::knobs::Knobs;
 use crate::lvm::Lvm;
 use crate::md::Md;
 use crate::volume::Volume;
+use crate::zfs::Zfs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,8 @@ pub enum Layer {
     Lvm(Lvm),
     /// An md array.
     Md(Md),
+    /// A ZFS pool and a dataset in it.
+    Zfs(Zfs),
 }
 
 /// Which simple file system.

@@ -7,6 +7,7 @@ use crate::knobs::Setting;
 use crate::latency::LatencyHistogram;
 use crate::topology::Topology;
 use crate::version::FormatVersion;
+use crate::zfs::PoolRecord;
 use serde::{Deserialize, Serialize};
 
 /// Everything one trial left behind: raw counters and raw engine output, nothing judged.
@@ -46,6 +47,9 @@ pub struct TrialRecord {
     /// The same just after.
     #[serde(default)]
     pub backing_after: Vec<Residency>,
+    /// The ZFS pool under the ground, if it is one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolRecord>,
     /// What the engine did and said; `None` if it never ran.
     pub engine: Option<EngineOutput>,
     /// Kernel counters around it.

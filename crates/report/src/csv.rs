@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TAIL: [&str; 31] = [
+const TAIL: [&str; 32] = [
     "metric",
     "estimate",
     "low",
@@ -40,6 +40,7 @@ const TAIL: [&str; 31] = [
     "trimmed_high",
     "model_expected",
     "measured_over_model",
+    "other_cache_share",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
@@ -122,6 +123,7 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
     columns.extend([
         optional(model.map(|m| m.expected)),
         optional(model.and_then(|m| m.ratio).map(|r| r.ratio)),
+        share(|s| s.other_cache),
     ]);
     columns
 }

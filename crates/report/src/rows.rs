@@ -152,6 +152,7 @@ fn rest(served: &Served) -> String {
     let mut parts = [
         (served.hole, "hole"),
         (served.page_cache, "page cache"),
+        (served.other_cache, "other cache"),
         (served.other, "compression"),
         (served.unknown, "unknown"),
     ];

@@ -14,6 +14,7 @@ use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
 use record::workload::CacheStart;
+use record::zfs::PoolRecord;
 use stack::{Built, Journal, Machine, Volumes};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -73,6 +74,7 @@ fn blank(request: &TrialRequest) -> TrialRecord {
         steps: Vec::new(),
         built: Vec::new(),
         settings: Vec::new(),
+        pool: None,
         topology: Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),
@@ -122,9 +124,11 @@ fn measure(
             cgroup,
             exclusive: exclusive(built, &request.cell.stack),
             network: observe::networked(&roots, &record.topology),
+            arc: built.pool.is_some(),
         },
         roots,
         engine_pid: None,
+        servers: built.pool.iter().filter_map(|pool| pool.process(machine)).collect(),
     };
     std::fs::create_dir_all(&bench.scratch)
         .map_err(|e| format!("can't make {}: {e}", bench.scratch.display()))?;
@@ -141,7 +145,9 @@ fn measure(
         scratch: &bench.scratch,
     };
     let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
-    steps.time("settle", || settle(machine, &files, request.cell.workload.cache))?;
+    let cache = request.cell.workload.cache;
+    steps.time("settle", || settle(machine, built, &files, cache))?;
+    let pool_before = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
     record.files_before = extents(&files);
     record.cache_before = residency(&files);
     let backing = backing_files(&record.topology);
@@ -155,6 +161,16 @@ fn measure(
     record.evidence = sampler.stop();
     record.backing_after = residency(&backing);
     record.cache_after = residency(&files);
+    if let Some(pool) = &built.pool {
+        // what files take is known once it is on the devices
+        pool.settle(machine, false).map_err(|e| chain(&e))?;
+        record.pool = Some(PoolRecord {
+            implementation: pool.implementation.clone(),
+            guid: pool.guid.clone(),
+            before: pool_before,
+            after: pool.state(machine),
+        });
+    }
     record.files_after = extents(&files);
     match output {
         Ok(output) => record.engine = Some(output),
@@ -174,7 +190,7 @@ fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
         return None;
     }
     // What the user's own programs built may be served by a process that has the devices open: that one belongs there.
-    let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_)));
+    let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_) | Layer::Zfs(_)));
     let mut held = if served { Vec::new() } else { devices.to_vec() };
     if let Place::Block(path) = built.ground.place() {
         held.push(path.clone());
@@ -212,11 +228,15 @@ fn backing_files(topology: &Topology) -> Vec<PathBuf> {
 }
 
 /// Brings the page cache to the state the workload asks for.
-fn settle(machine: &Machine<'_>, files: &[PathBuf], cache: CacheStart) -> Result<(), String> {
+fn settle(machine: &Machine<'_>, built: &Built, files: &[PathBuf], cache: CacheStart) -> Result<(), String> {
     match cache {
-        CacheStart::Keep => Ok(()),
-        CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e)),
-        CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e)),
+        CacheStart::Keep => {}
+        CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?,
+        CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e))?,
+    }
+    match &built.pool {
+        Some(pool) => pool.settle(machine, cache == CacheStart::Cold).map_err(|e| chain(&e)),
+        None => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 use record::lvm::{Lvm, LvmLayout};
 use record::md::{Md, MdLevel};
 use record::stack::{Btrfs, BtrfsProfile, Layer};
+use record::zfs::Zfs;
 
 const MIB: u64 = 1 << 20;
 /// LVM hands out extents of this size, unless it is told another.
@@ -19,6 +20,7 @@ pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
         // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.
         Layer::Filesystem(_) => Some(sum - sum / 50),
         Layer::Btrfs(btrfs) => Some(of_btrfs(btrfs, sum)),
+        Layer::Zfs(zfs) => Some(of_zfs(zfs, sizes.len(), sum)),
     }
 }
 
@@ -29,6 +31,15 @@ fn of_btrfs(btrfs: &Btrfs, sum: u64) -> u64 {
         BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => sum / 2,
     };
     raw - raw / 20
+}
+
+/// Labels and a slop space of a 32nd stay empty; compressible data takes less, but how much less nobody knows.
+fn of_zfs(zfs: &Zfs, devices: usize, sum: u64) -> u64 {
+    let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX).max(1);
+    let width = zfs.width.and_then(|width| usize::try_from(width).ok()).unwrap_or(devices);
+    let data = sum / wide(width) * wide(width.saturating_sub(zfs.vdev.parity()));
+    let raw = data / wide(zfs.copies(devices));
+    raw - raw / 16
 }
 
 /// A label and the group's metadata take the first MiB of every device; mirrors keep one extent of their own on each.

@@ -270,6 +270,9 @@ fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
                 let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
                 tools.extend(programs.cloned());
             }
+            Layer::Zfs(_) => {
+                tools.extend(["zpool", "zfs", "wipefs"].map(str::to_owned));
+            }
             Layer::Knobs(_) => {}
         }
     }

@@ -8,7 +8,7 @@ use crate::scope::Scope;
 use crate::tree::{Key, Node, Value};
 use crate::value;
 use crate::vocabulary::volume_manager::{LVM, MD};
-use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, RAW, STRIPE, Table};
+use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, RAW, STRIPE, Table, ZFS};
 use crate::volume::Entry;
 use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
@@ -141,7 +141,7 @@ pub(crate) fn frames<'n>(
 }
 
 fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
-    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
+    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, zfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
     let (typed, span, inner) = match &node.value {
         Value::Text(name) => (name, node.span, node),
         Value::Map(entries) => match entries.as_slice() {
@@ -246,6 +246,13 @@ pub(crate) fn read(
             check_room(frame, below, 8 << 20, scope, problems)?;
             *given = Given::Devices(1);
             below.make("md", &layer);
+            layer
+        }
+        "zfs" => {
+            let fields = fields(frame, &ZFS, problems)?;
+            let layer = Layer::Zfs(crate::zfs::read(frame, &fields, given, below, scope, problems)?);
+            check_room(frame, below, 64 << 20, scope, problems)?;
+            *given = Given::Directory { made_by: "zfs" };
             layer
         }
         "knobs" => {

@@ -56,6 +56,7 @@ mod value;
 mod vocabulary;
 mod volume;
 mod workload;
+mod zfs;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use forecast::{Forecast, forecast};

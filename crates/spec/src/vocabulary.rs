@@ -4,10 +4,12 @@
 mod knobs;
 pub(crate) mod volume_manager;
 mod workload;
+mod zfs;
 
 pub(crate) use knobs::KNOBS;
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{CACHES, ENGINES, IOENGINES, LAYOUTS, RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD};
+pub(crate) use zfs::{DEVICES, VDEVS, ZFS};
 
 /// One key of a map.
 #[derive(Debug)]
@@ -299,7 +301,7 @@ pub(crate) static STACK: Table = Table {
 };
 
 /// Names of layers.
-pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "command", "knobs"];
+pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "zfs", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {
@@ -316,6 +318,7 @@ pub(crate) static LAYER: Table = Table {
         key("btrfs", Shape::Either(&[Shape::Map(&BTRFS), Shape::Empty]), "btrfs over one or more devices"),
         key("lvm", Shape::Either(&[Shape::Map(&LVM), Shape::Empty]), "A logical volume, cached or not"),
         key("md", Shape::Map(&MD), "An md array"),
+        key("zfs", Shape::Either(&[Shape::Map(&ZFS), Shape::Empty]), "A ZFS pool and a dataset in it"),
         key("command", Shape::Map(&COMMAND), "Your own programs"),
         key("knobs", Shape::Map(&KNOBS), "Settings of the kernel while the stack stands, put back after it"),
     ],
@@ -324,7 +327,8 @@ pub(crate) static LAYER: Table = Table {
         ("lvmcache", "write `lvm: { cache: { on: ... } }`"),
         ("mdadm", "write `md`"),
         ("raid", "write `md: { level: ... }` or `lvm: { raid: ... }`"),
-        ("zfs", "not built in yet; use `command` with zpool"),
+        ("zpool", "write `zfs`"),
+        ("openzfs", "write `zfs`"),
         ("ext2", "not built in; use `command` with mkfs.ext2 and mount"),
         ("sysctl", "write `knobs: { dirty_ratio: 10 }`"),
         ("scheduler", "write `knobs: { scheduler: none }`"),

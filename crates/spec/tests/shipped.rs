@@ -69,3 +69,13 @@ fn compression_trap_crosses_layout_pattern_and_direct() {
     );
     assert_eq!(notes, Vec::<String>::new());
 }
+
+#[test]
+fn compressing_file_system_has_a_pool_with_a_log_beside_it() {
+    let Loaded { plan, notes, .. } = loaded("compressing-file-system.yaml");
+    let names: Vec<&str> = plan.cells.iter().map(|cell| cell.workload.name.as_str()).collect();
+    assert_eq!(names, ["read-hole", "read-written", "randread-hole", "randread-written"]);
+    let stack = &plan.cells[0].stack;
+    assert_eq!((stack.volumes.len(), stack.beside.len(), stack.name.as_str()), (2, 1, "zfs-gzip-1"));
+    assert_eq!(notes, Vec::<String>::new());
+}

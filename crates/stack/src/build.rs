@@ -1,6 +1,7 @@
 //! Building a stack on provided volumes, and taking it down.
 
 mod managed;
+mod zfs;
 
 use crate::act::command::CommandUp;
 use crate::act::device_ref::{DeviceRef, Title, devno_of};
@@ -14,10 +15,12 @@ use crate::knobs;
 use crate::layer::{btrfs, command, filesystem};
 use crate::machine::Machine;
 use crate::names;
+use crate::pool::Pool;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
 use record::knobs::{Knobs, Setting};
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
+use record::volume::{Volume, VolumeKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -31,6 +34,8 @@ pub struct Built {
     pub argv: Vec<Vec<String>>,
     /// Settings of the kernel that were changed, in order.
     pub settings: Vec<Setting>,
+    /// The ZFS pool among its layers, if there is one.
+    pub pool: Option<Pool>,
     mark: Mark,
 }
 
@@ -71,15 +76,24 @@ pub fn build_unless(
     let unbuildable = |what: String| StackError::Unbuildable { stack: stack.name.clone(), what };
     let under = under(volumes, stack).map_err(unbuildable)?;
     let mark = journal.mark();
-    let mut builder =
-        Builder { machine, journal, under: &under, argv: Vec::new(), settings: Vec::new(), cancel };
+    let limited = volumes.throttle().filter(|_| stack.all_volumes().any(is_limited));
+    let mut builder = Builder {
+        machine,
+        journal,
+        under: &under,
+        limited: limited.map(|throttle| throttle.cgroup_procs),
+        argv: Vec::new(),
+        settings: Vec::new(),
+        pool: None,
+        cancel,
+    };
     let ground = match &under {
         Under::Directory(path) => builder.directory(path, volumes, stack),
         Under::Devices { .. } => builder.stack(&stack.layers),
     };
-    let Builder { argv, settings, .. } = builder;
+    let Builder { argv, settings, pool, .. } = builder;
     match ground {
-        Ok(ground) => Ok(Built { ground, argv, settings, mark }),
+        Ok(ground) => Ok(Built { ground, argv, settings, pool, mark }),
         Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
         Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
             Ok(_) => Err(unbuildable(what)),
@@ -90,6 +104,10 @@ pub fn build_unless(
             }
         },
     }
+}
+
+fn is_limited(volume: &Volume) -> bool {
+    matches!(volume.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited())
 }
 
 /// What a stack stands on.
@@ -166,9 +184,12 @@ struct Builder<'a> {
     machine: &'a Machine<'a>,
     journal: &'a mut Journal,
     under: &'a Under<'a>,
+    /// Of a cgroup whose limits the volumes depend on.
+    limited: Option<PathBuf>,
     argv: Vec<Vec<String>>,
     settings: Vec<Setting>,
     cancel: &'a AtomicBool,
+    pool: Option<Pool>,
 }
 
 impl<'a> Builder<'a> {
@@ -239,6 +260,7 @@ impl<'a> Builder<'a> {
                 Layer::Filesystem(fs) => self.filesystem(fs, top)?,
                 Layer::Btrfs(fs) => self.btrfs(fs, top)?,
                 Layer::Command(layer) => self.command(layer, &top)?,
+                Layer::Zfs(layer) => self.zfs(layer, top)?,
                 Layer::Knobs(_) => top,
                 Layer::Lvm(layer) => self.lvm(layer, &top)?,
                 Layer::Md(layer) => self.md(layer, &top)?,
@@ -351,6 +373,10 @@ impl<'a> Builder<'a> {
             return Ok(Ground::block(only));
         }
         let ground = match (&top.mount, top.by_command) {
+            (Some(mount), false) if self.pool.as_ref().is_some_and(|pool| pool.mount == *mount) => {
+                let name = self.pool.as_ref().map_or("", |pool| pool.name.as_str());
+                Ground::directory_on_pool(self.claimed(), name, mount, roots, self.machine.runner)
+            }
             (Some(mount), false) => Ground::directory_on(self.claimed(), mount, roots),
             (Some(mount), true) => Ground::resting_on(self.claimed(), Place::Directory(mount.clone()), roots),
             (None, _) => match top.devices.as_slice() {

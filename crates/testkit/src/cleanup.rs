@@ -15,7 +15,7 @@ pub fn cleanup() {
     }
     for _ in 0..8 {
         let progress =
-            unmount() | unmap() | detach() | remove_cgroups(Path::new("/sys/fs/cgroup"), 0) | remove_files();
+            pools() | unmount() | unmap() | detach() | remove_cgroups(Path::new("/sys/fs/cgroup"), 0) | remove_files();
         if !progress {
             return;
         }
@@ -25,6 +25,36 @@ pub fn cleanup() {
 /// Whether a path has a component that begins with our prefix.
 pub(crate) fn is_ours(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().to_string_lossy().starts_with(PREFIX))
+}
+
+/// Pools of ours, and the processes of ours that serve some.
+fn pools() -> bool {
+    let daemons: Vec<PathBuf> = zfs_fuse().collect();
+    let mut progress = false;
+    if !daemons.is_empty() || Path::new("/sys/module/zfs").exists() {
+        let listed = tool::run("zpool", &["list", "-H", "-o", "name"]).unwrap_or_default();
+        for pool in listed.lines().filter(|name| name.starts_with(PREFIX)) {
+            progress |= tool::run("zpool", &["destroy", "-f", pool]).is_ok();
+        }
+    }
+    for daemon in daemons {
+        if std::fs::read(daemon.join("cmdline"))
+            .is_ok_and(|text| String::from_utf8_lossy(&text).contains(PREFIX))
+        {
+            let pid = daemon.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            progress |= tool::run("kill", &["-9", &pid]).is_ok();
+        }
+    }
+    progress
+}
+
+fn zfs_fuse() -> impl Iterator<Item = PathBuf> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    processes.filter(|path| {
+        let comm = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
+        let alive = std::fs::read(path.join("cmdline")).is_ok_and(|text| !text.is_empty());
+        comm.trim_end() == "zfs-fuse" && alive
+    })
 }
 
 fn unmount() -> bool {

@@ -4,6 +4,7 @@
 //! devices counted is theirs; what is missing on them is explained only as far as extents, compression and the page
 //! cache's residency can explain it; the rest is `unknown`. A counter that is missing explains nothing.
 
+use crate::arc::{self, Arc};
 use crate::facts::{Facts, Files, is_memory_fs};
 use crate::host_cache::{HostCache, Kept};
 use crate::strangers;
@@ -75,6 +76,7 @@ pub(crate) fn mix(a: Served, weight_a: f64, b: Served, weight_b: f64) -> Served 
         hole: mean(a.hole, b.hole),
         other: mean(a.other, b.other),
         unknown: mean(a.unknown, b.unknown),
+        other_cache: mean(a.other_cache, b.other_cache),
     }
 }
 
@@ -112,6 +114,9 @@ fn reads(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.read);
+    if let Some(served) = zfs_reads(facts, slack) {
+        return served;
+    }
     let Some(device) = read_share(facts) else {
         let all_empty = facts.before.is_some_and(|f| f.size > 0.0 && f.empty_share() >= 1.0);
         let stays_empty = facts.write.asked == 0.0;
@@ -144,6 +149,38 @@ fn reads(facts: &Facts<'_>) -> Served {
     settle(served, missing, slack)
 }
 
+/// Reads of a ground on OpenZFS: which blocks were read from the devices its cache tells, whatever else was read along with
+/// them. `None` where it doesn't tell.
+fn zfs_reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
+    if facts.fs() != Some("zfs") {
+        return None;
+    }
+    let files = facts.before?;
+    let kept = Arc::of(facts)?.share();
+    let hole = Reach::of_holes(facts, &files).likely.min(1.0);
+    // Nothing was asked of the cache: all were holes, or nobody knows.
+    let Some(kept) = kept else {
+        return (hole >= 1.0 - slack).then(|| Served { hole: 1.0, ..Served::default() });
+    };
+    let stored = 1.0 - hole;
+    let fetched = stored * (1.0 - kept);
+    let device = fetched / expansion(facts).unwrap_or(1.0);
+    let mut served =
+        Served { device, hole, other: fetched - device, other_cache: stored - fetched, ..Served::default() };
+    // The devices must have delivered at least that.
+    let counted = facts.read.device.map_or(0.0, |bytes| bytes / facts.read.asked);
+    let missing = served.device - counted;
+    if missing > slack {
+        (served.device, served.unknown) = (counted, missing);
+    }
+    for share in [&mut served.hole, &mut served.other_cache, &mut served.other] {
+        if *share <= slack && served.device > 0.5 {
+            served.device += std::mem::take(share);
+        }
+    }
+    Some(served)
+}
+
 fn writes(facts: &Facts<'_>) -> Served {
     if facts.fs().is_some_and(is_memory_fs) {
         return Served { page_cache: 1.0, ..Served::default() };
@@ -161,7 +198,11 @@ fn writes(facts: &Facts<'_>) -> Served {
     if let Some(ratio) = facts.after.and_then(|f| f.expansion()) {
         take(&mut missing, device * (ratio - 1.0), &mut served.other);
         let cacheable = facts.after.is_some_and(|files| may_be_cached(facts, &files));
-        if cacheable && kept_in_memory(facts) {
+        if facts.fs() == Some("zfs") {
+            if arc::on_their_way(facts).is_some_and(|bytes| bytes > 0.0) {
+                take(&mut missing, 1.0, &mut served.other_cache);
+            }
+        } else if cacheable && kept_in_memory(facts) {
             take(&mut missing, 1.0, &mut served.page_cache);
         }
     }
@@ -177,7 +218,13 @@ fn take(missing: &mut f64, most: f64, class: &mut f64) {
 
 /// What is left is unknown, unless it lies within the tolerance: then it belongs to the largest known class.
 fn settle(mut served: Served, missing: f64, slack: f64) -> Served {
-    let classes = [&mut served.device, &mut served.page_cache, &mut served.hole, &mut served.other];
+    let classes = [
+        &mut served.device,
+        &mut served.page_cache,
+        &mut served.other_cache,
+        &mut served.hole,
+        &mut served.other,
+    ];
     if missing <= slack
         && let Some(largest) = classes.into_iter().max_by(|a, b| a.total_cmp(b))
         && *largest > 0.0

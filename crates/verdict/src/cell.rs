@@ -113,6 +113,7 @@ fn mean(shares: impl Iterator<Item = Option<Served>>) -> Option<Served> {
         sum.hole += s.hole;
         sum.other += s.other;
         sum.unknown += s.unknown;
+        sum.other_cache += s.other_cache;
         n += 1.0;
     }
     (n > 0.0).then(|| Served {
@@ -121,6 +122,7 @@ fn mean(shares: impl Iterator<Item = Option<Served>>) -> Option<Served> {
         hole: sum.hole / n,
         other: sum.other / n,
         unknown: sum.unknown / n,
+        other_cache: sum.other_cache / n,
     })
 }
 

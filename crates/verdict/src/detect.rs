@@ -64,9 +64,10 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 20] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 21] = [
         source::holes,
         source::page_cache,
+        source::arc,
         source::compressed,
         source::not_durable,
         source::unknown,

@@ -268,6 +268,7 @@ pub(crate) fn copies(cell: &Cell) -> f64 {
             BtrfsProfile::Single | BtrfsProfile::Raid0 => 1.0,
             BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => 2.0,
         },
+        Some(Layer::Zfs(zfs)) => f64::from(crate::cell::number(zfs.copies(cell.stack.volumes.len()))),
         _ => 1.0,
     }
 }

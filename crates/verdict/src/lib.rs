@@ -7,6 +7,7 @@ pub mod attribute;
 
 mod agreement;
 mod answer;
+mod arc;
 mod bins;
 mod cell;
 mod compare;

@@ -139,6 +139,7 @@ impl Truth {
         let fs = match &layer {
             Layer::Btrfs(_) => "btrfs".to_owned(),
             Layer::Filesystem(f) => f.kind.name().to_owned(),
+            Layer::Zfs(_) => "zfs".to_owned(),
             Layer::Command(_) | Layer::Knobs(_) | Layer::Lvm(_) | Layer::Md(_) => "ext4".to_owned(),
         };
         let cell = Cell {
@@ -343,6 +344,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
         steps: vec![],
         built: vec![],
         settings: Vec::new(),
+        pool: None,
         topology: Topology {
             nodes: (0..devices).map(loop_node).collect(),
             fs_type: Some(fs.to_owned()),

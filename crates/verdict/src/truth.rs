@@ -1,5 +1,6 @@
 //! Trials whose truth is made by construction: clean ones must raise no alarm, each trap must be named.
 
+mod arc;
 mod clean;
 mod cpu;
 mod generator;
@@ -47,6 +48,7 @@ pub(super) fn assert_served(served: Served, wanted: Served) {
         (served.hole, wanted.hole),
         (served.other, wanted.other),
         (served.unknown, wanted.unknown),
+        (served.other_cache, wanted.other_cache),
     ];
     assert!(pairs.iter().all(|(a, w)| close(*a, *w)), "{served:?}, not {wanted:?}");
 }

@@ -6,13 +6,17 @@ use record::extents::FileExtents;
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// `statfs.f_type` of tmpfs and of btrfs (linux/magic.h).
+/// `statfs.f_type` of tmpfs, btrfs and FUSE (linux/magic.h), and of OpenZFS (its include/sys/zfs_vfsops_os.h).
 const TMPFS: u64 = 0x0102_1994;
 const BTRFS: u64 = 0x9123_683E;
+const FUSE: u64 = 0x6573_5546;
+const ZFS: u64 = 0x2FC1_2FC1;
+/// What ZFS allocates for a file without data: its indirect block at most.
+const ZFS_NOTHING: u64 = 16 << 10;
 
 /// What a file's bytes are can't be told.
 #[derive(Debug, Error)]
@@ -38,6 +42,11 @@ pub fn of_file(path: &Path) -> Result<FileExtents, ExtentsError> {
     }
     let kind = rustix::fs::fstatfs(&file).map(|s| s.f_type.cast_unsigned()).map_err(|e| failed(e.into()))?;
     let size_bytes = about.len();
+    if kind == ZFS || (kind == FUSE && is_zfs_fuse(path)) {
+        let known = (kind == ZFS).then(|| seek_data(&file, size_bytes)).transpose().map_err(failed)?;
+        let allocated = about.blocks().saturating_mul(512);
+        return Ok(FileExtents { path: path.to_path_buf(), ..on_zfs(known, size_bytes, allocated) });
+    }
     let extents = match fiemap::extents(&file) {
         Ok(extents) => extents,
         // tmpfs has no extents, but knows its holes. Where neither is known, guessing would be a lie.
@@ -50,6 +59,27 @@ pub fn of_file(path: &Path) -> Result<FileExtents, ExtentsError> {
     sum.path = path.to_path_buf();
     sum.disk_bytes = if kind == BTRFS { btrfs::disk_bytes(&file).ok() } else { None };
     Ok(sum)
+}
+
+/// ZFS tells no extents, but what a file's data takes, and OpenZFS its holes. What takes less than it is, is compressed.
+/// `data`: where there is some; `None`: it isn't told.
+fn on_zfs(data: Option<Vec<Extent>>, size_bytes: u64, allocated: u64) -> FileExtents {
+    let data = match data {
+        Some(data) => data,
+        None if allocated <= ZFS_NOTHING && size_bytes > 64 * ZFS_NOTHING => Vec::new(),
+        None => vec![Extent { start: 0, length: size_bytes, class: Class::Written }],
+    };
+    let mut sum = summed(&data, size_bytes);
+    if allocated < sum.written_bytes - sum.written_bytes / 50 {
+        (sum.encoded_bytes, sum.written_bytes) = (sum.written_bytes, 0);
+    }
+    FileExtents { disk_bytes: Some(allocated), ..sum }
+}
+
+fn is_zfs_fuse(path: &Path) -> bool {
+    let Ok(real) = path.canonicalize() else { return false };
+    let mounts = crate::mountinfo::own(&crate::roots::Roots::default()).unwrap_or_default();
+    crate::family::mount_of(&mounts, &real).is_some_and(|mount| mount.kind == "fuse.zfs")
 }
 
 fn summed(extents: &[Extent], size_bytes: u64) -> FileExtents {
@@ -97,7 +127,7 @@ fn seek_data(file: &File, size_bytes: u64) -> io::Result<Vec<Extent>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_file, summed};
+    use super::{of_file, on_zfs, summed};
     use crate::extents::fiemap::{Class, Extent};
     use std::io::{Seek as _, SeekFrom, Write as _};
     use std::path::Path;
@@ -128,6 +158,21 @@ mod tests {
         let sum = summed(&all, 10000);
         assert_eq!((sum.written_bytes, sum.unwritten_bytes, sum.hole_bytes, sum.extents), (10000, 0, 0, 2));
         assert_eq!(summed(&[], 0).hole_bytes, 0);
+    }
+
+    #[test]
+    fn zfs_tells_holes_and_what_is_stored() {
+        const MIB: u64 = 1 << 20;
+        let half = vec![extent(0, 8 * MIB, Class::Written)];
+        let plain = on_zfs(Some(half.clone()), 16 * MIB, 8 * MIB + 4096);
+        assert_eq!((plain.written_bytes, plain.hole_bytes, plain.encoded_bytes), (8 * MIB, 8 * MIB, 0));
+        let packed = on_zfs(Some(half), 16 * MIB, 3 * MIB);
+        assert_eq!((packed.written_bytes, packed.hole_bytes, packed.encoded_bytes), (0, 8 * MIB, 8 * MIB));
+        assert_eq!(packed.disk_bytes, Some(3 * MIB));
+        // zfs-fuse tells no holes: a file that takes nothing is one
+        assert_eq!(on_zfs(None, 16 * MIB, 512).hole_bytes, 16 * MIB);
+        assert_eq!(on_zfs(None, 16 * MIB, 4 * MIB).encoded_bytes, 16 * MIB);
+        assert_eq!(on_zfs(None, 8192, 512).hole_bytes, 0, "too small to tell");
     }
 
     #[test]

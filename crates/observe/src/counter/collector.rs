@@ -7,7 +7,7 @@ use crate::counter::network::NetworkReader;
 use crate::counter::quota::QuotaReader;
 use crate::counter::throttle::ThrottleReader;
 use crate::counter::tree::ProcessTree;
-use crate::counter::{cpu, keyed, pressure};
+use crate::counter::{arc, cpu, keyed, pressure};
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
 use crate::roots::Roots;
@@ -29,6 +29,8 @@ pub struct Subjects {
     pub exclusive: Option<Exclusive>,
     /// Whether the ground is served over a network ([`crate::networked`]): only then interfaces are watched.
     pub network: bool,
+    /// Whether the ground is on ZFS: only then its cache is watched, which is one for the whole machine.
+    pub arc: bool,
 }
 
 /// Reads samples from files it keeps open. One instance, one thread.
@@ -39,6 +41,7 @@ pub struct Collector {
     stat: Option<KernelFile>,
     meminfo: Option<KernelFile>,
     vmstat: Option<KernelFile>,
+    arcstats: Option<KernelFile>,
     pressure: Vec<(&'static str, KernelFile)>,
     cgroup: Option<CgroupReader>,
     journals: Vec<JournalReader>,
@@ -68,6 +71,7 @@ impl Collector {
         let stat = open("stat", Shape::OneRecord);
         let meminfo = open("meminfo", Shape::OneRecord);
         let vmstat = open("vmstat", Shape::Records);
+        let arcstats = if subjects.arc { open("spl/kstat/zfs/arcstats", Shape::Records) } else { None };
         let pressure = ["cpu", "io", "memory"]
             .into_iter()
             .filter_map(|resource| Some((resource, open(&format!("pressure/{resource}"), Shape::OneRecord)?)))
@@ -88,6 +92,7 @@ impl Collector {
             stat,
             meminfo,
             vmstat,
+            arcstats,
             pressure,
             cgroup,
             journals,
@@ -146,6 +151,7 @@ impl Collector {
         }
         sample.memory = text(&self.meminfo, buffer, problems, keyed::memory);
         sample.vm = text(&self.vmstat, buffer, problems, keyed::vm);
+        sample.arc = text(&self.arcstats, buffer, problems, arc::parse);
         for (resource, file) in &self.pressure {
             let read = file
                 .read(buffer)

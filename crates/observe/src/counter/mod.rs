@@ -1,5 +1,6 @@
 //! One reader per kind of kernel file.
 
+pub(crate) mod arc;
 pub(crate) mod block;
 pub(crate) mod cgroup;
 pub(crate) mod collector;

@@ -8,6 +8,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// File systems that don't tell what they lie on: ZFS, and what is served back from this machine.
+const SILENT: [&str; 4] = ["zfs", "fuse.zfs", "nfs", "nfs4"];
+
 /// What lies under a ground.
 ///
 /// `ground_devices` are device files (`/dev/loop3`, a by-id link); `mount` is the ground's directory, or any path below
@@ -25,6 +28,11 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
     let mut direct = Vec::new();
     if let Some(path) = mount {
         direct = under_mount(roots, &mounts, path, &mut found);
+        let silent = found.fs_type.as_deref().is_some_and(|fs| SILENT.contains(&fs));
+        if silent && !ground_devices.is_empty() {
+            // the mount doesn't say, but whoever built it knows
+            found.unknown.clear();
+        }
     }
     walk(roots, &mounts, direct, &mut found);
     let mut more = Vec::new();

@@ -145,6 +145,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
         ],
         built: Vec::new(),
         settings: Vec::new(),
+        pool: None,
         topology: Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

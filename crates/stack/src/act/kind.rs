@@ -1,5 +1,6 @@
 //! The closed list of acts.
 
+use super::arc::SetArcMax;
 use super::backing_file::WriteBackingFile;
 use super::cgroup::{EnableController, MakeCgroup, SetThrottle};
 use super::command::CommandUp;
@@ -10,6 +11,8 @@ use super::lvm::{ChangeGroup, MakeGroup};
 use super::md::MakeArray;
 use super::mkfs::Mkfs;
 use super::mount::Mount;
+use super::pool::CreatePool;
+use super::zfs_fuse::StartZfsFuse;
 use crate::error::ActError;
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -116,6 +119,12 @@ acts! {
     ChangeGroup = "change_group",
     /// Makes an md array.
     MakeArray = "make_array",
+    /// Limits ZFS's cache in memory.
+    SetArcMax = "set_arc_max",
+    /// Starts zfs-fuse.
+    StartZfsFuse = "start_zfs_fuse",
+    /// Makes a ZFS pool.
+    CreatePool = "create_pool",
     /// Runs the user's programs.
     CommandUp = "command_up",
 }

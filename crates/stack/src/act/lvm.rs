@@ -97,7 +97,7 @@ impl Reversible for MakeGroup {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let removed = mapper::remove_group(undoing.machine, &self.group)?;
-        let labels = self.pvs.iter().map(|pv| wipe::wipe(undoing, &pv.device, Some(&pv.uuid)));
+        let labels = self.pvs.iter().map(|pv| wipe::wipe(undoing, &pv.device, wipe::Written::Uuid(&pv.uuid)));
         wipe::join(std::iter::once(Ok(removed)).chain(labels))
     }
 }

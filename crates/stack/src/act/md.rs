@@ -60,7 +60,7 @@ impl Reversible for MakeArray {
                 }
             }
             let superblocks =
-                self.members.iter().map(|member| wipe::wipe_once(undoing, member, Some(&self.uuid)));
+                self.members.iter().map(|member| wipe::wipe_once(undoing, member, wipe::Written::Uuid(&self.uuid)));
             undone = match left {
                 Some(left) => left,
                 None => wipe::join(std::iter::once(Ok(undone.clone())).chain(superblocks))?,

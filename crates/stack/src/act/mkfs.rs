@@ -76,7 +76,9 @@ impl Reversible for Mkfs {
             }
             self.clear_copies(undoing)?;
         }
-        wipe::join(self.devices.iter().map(|device| wipe::wipe(undoing, device, Some(&self.uuid))))
+        wipe::join(
+            self.devices.iter().map(|device| wipe::wipe(undoing, device, wipe::Written::Uuid(&self.uuid))),
+        )
     }
 }
 

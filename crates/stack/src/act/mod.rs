@@ -1,5 +1,6 @@
 //! Acts that change a machine, each with its undo beside it.
 
+pub(crate) mod arc;
 pub(crate) mod backing_file;
 mod btrfs_copies;
 pub(crate) mod cgroup;
@@ -14,8 +15,10 @@ mod mapper;
 pub(crate) mod md;
 pub(crate) mod mkfs;
 pub(crate) mod mount;
+pub(crate) mod pool;
 mod retry;
 mod wipe;
+pub(crate) mod zfs_fuse;
 
 pub use kind::Act;
 pub(crate) use kind::{Doing, Undoing, Undone};

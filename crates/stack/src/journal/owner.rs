@@ -82,7 +82,11 @@ pub(crate) fn set_by_another(machine: &Machine<'_>, own: &RunId, file: &Path) ->
         // what can't be read is told by whoever undoes it
         let content = parse(&String::from_utf8_lossy(&text), &path, run, machine.prefix);
         let open = content.map(|content| content.open).unwrap_or_default();
-        open.iter().any(|entry| matches!(&entry.act, Act::SetKnob(knob) if knob.path == *file))
+        open.iter().any(|entry| match &entry.act {
+            Act::SetKnob(knob) => knob.path == *file,
+            Act::SetArcMax(arc) => arc.path == *file,
+            _ => false,
+        })
     };
     runs.filter(|run| run != own).find(sets)
 }

@@ -5,3 +5,4 @@ pub(crate) mod command;
 pub(crate) mod filesystem;
 pub(crate) mod lvm;
 pub(crate) mod md;
+pub(crate) mod zfs;

@@ -10,4 +10,4 @@ mod scenario;
 pub(crate) use bench::{Bench, Hook, chain, name};
 pub(crate) use faults::{Fault, Matrix};
 pub(crate) use managed::{cached, lvm, managed, md, on_ssd, ssd, striped};
-pub(crate) use scenario::{Scenario, emulated, knobs, scenarios, simple, works};
+pub(crate) use scenario::{Scenario, emulated, has_zfs, knobs, scenarios, simple, works, zfs};

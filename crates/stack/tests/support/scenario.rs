@@ -8,6 +8,7 @@ use record::stack::{
     Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Stack,
 };
 use record::volume::{Limits, Volume, VolumeKind};
+use record::zfs::{Vdev, Zfs};
 use std::error::Error;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -67,6 +68,27 @@ fn device_by_hand() -> Layer {
         down: vec![words("blockdev --setra 256 {device}")],
         provides: Provides::Device("{device}".to_owned()),
     })
+}
+
+/// A pool, its cache on the volume `ssd` if it is said to have one.
+pub(crate) fn zfs(vdev: Vdev, cache: bool, properties: &[(&str, &str)]) -> Layer {
+    let properties =
+        properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let cache = if cache { vec!["ssd".to_owned()] } else { Vec::new() };
+    Layer::Zfs(Zfs {
+        vdev,
+        width: None,
+        log: Vec::new(),
+        cache,
+        ashift: Some(12),
+        properties,
+        arc_max_bytes: None,
+    })
+}
+
+/// Whether ZFS can be built here.
+pub(crate) fn has_zfs() -> bool {
+    Path::new("/sys/module/zfs").exists() || host::resolve(host::Tool::ZfsFuse).is_ok()
 }
 
 /// Settings of the kernel: a scheduler, which changes what other settings are; one of two settings that say the same.

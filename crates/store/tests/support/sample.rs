@@ -95,6 +95,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
         ],
         built: vec![vec!["mkfs.xfs".to_owned(), "-f".to_owned()]],
         settings: Vec::new(),
+        pool: None,
         topology: record::topology::Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

@@ -26,8 +26,12 @@ pub(super) fn warming(rounds: &[Round]) -> Option<Warming> {
         grew("backing_cached_share", "the share of the backing files in the host's page cache", |r| {
             r.backing
         });
+    let arc =
+        grew("other_cache_share", "the share of the bytes that ZFS's cache in memory (ARC) served", |r| {
+            r.other_cache
+        });
     let growth = |w: &Warming| w.last - w.first;
-    [page_cache, host_cache].into_iter().flatten().max_by(|a, b| growth(a).total_cmp(&growth(b)))
+    [page_cache, host_cache, arc].into_iter().flatten().max_by(|a, b| growth(a).total_cmp(&growth(b)))
 }
 
 impl Warming {
@@ -49,6 +53,9 @@ pub(super) fn remedy(cell: &CellRounds, warming: Option<&Warming>) -> String {
         }
         (Some(w), CacheStart::Keep | CacheStart::Warm) if w.counter == "backing_cached_share" => {
             "Give the volume a backing that isn't cached (loop devices with direct I/O)."
+        }
+        (Some(w), CacheStart::Keep) if w.counter == "other_cache_share" => {
+            "cache: keep is set; cache: cold begins every trial with an empty ARC."
         }
         _ => {
             "Find what one round leaves to the next: a cache that fills, space that is used up, credits that are spent."

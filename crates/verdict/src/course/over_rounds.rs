@@ -36,6 +36,8 @@ pub(super) struct Round {
     pub(super) value: f64,
     /// Share of the bytes that the page cache served; `None` when nobody can tell.
     pub(super) page_cache: Option<f64>,
+    /// Share of the bytes that another cache above the devices served, e.g. ARC.
+    pub(super) other_cache: Option<f64>,
     /// Share of the files behind loop devices that the page cache held when the trial began.
     pub(super) backing: Option<f64>,
 }
@@ -52,6 +54,7 @@ impl CellRounds {
                 number: facts.trial.id.round,
                 value: sides.into_iter().flatten().map(figure).sum(),
                 page_cache: (shares.both.unknown < 0.5).then_some(shares.both.page_cache),
+                other_cache: (shares.both.unknown < 0.5).then_some(shares.both.other_cache),
                 backing: cached_share(&facts.trial.backing_before),
             }
         };
@@ -63,8 +66,13 @@ impl CellRounds {
     /// Of rounds with these I/Os per second.
     #[cfg(test)]
     pub(super) fn made(id: &str, values: &[f64]) -> Self {
-        let round =
-            |(number, value): (u32, &f64)| Round { number, value: *value, page_cache: None, backing: None };
+        let round = |(number, value): (u32, &f64)| Round {
+            number,
+            value: *value,
+            page_cache: None,
+            other_cache: None,
+            backing: None,
+        };
         let rounds = (0..).zip(values).map(round).collect();
         Self { id: CellId(id.to_owned()), unit: "1/s", cache: CacheStart::Cold, rounds }
     }

@@ -1,6 +1,7 @@
 //! Claims about where bytes came from or went to.
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
+use crate::arc::Arc;
 use crate::attribute::turned_buffered;
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
@@ -115,6 +116,61 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
+/// Reads that ZFS's cache in memory answered.
+pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let share = scene.shares.read?.other_cache;
+    if share < WORTH_SAYING {
+        return None;
+    }
+    let arc = Arc::of(facts)?;
+    let told = |figure: Option<f64>| figure.map_or("an unknown part".to_owned(), bytes);
+    let lists = match (arc.mru_hits, arc.mfu_hits) {
+        (Some(once), Some(often)) => {
+            format!(
+                "; {once:.0} blocks were found among those used once (MRU), {often:.0} among those used more often (MFU)"
+            )
+        }
+        _ => String::new(),
+    };
+    let size = bytes(2.0 * arc.most.unwrap_or(0.0));
+    Some(Detected {
+        claim: Claim::ServedFromOtherCache,
+        severity: by_share(share),
+        strength: share,
+        evidence: evidence([
+            ("arc_read_share", Some(share)),
+            ("arc_blocks_waited_for", Some(arc.demanded)),
+            ("arc_blocks_found", Some(arc.found)),
+            ("arc_blocks_read_from_devices", Some(arc.fetched)),
+            ("arc_mru_hits", arc.mru_hits),
+            ("arc_mfu_hits", arc.mfu_hits),
+            ("arc_mru_ghost_hits", arc.mru_ghost_hits),
+            ("arc_mfu_ghost_hits", arc.mfu_ghost_hits),
+            ("arc_l2_hits", arc.l2_hits),
+            ("arc_bytes", arc.size),
+            ("arc_most_bytes", arc.most),
+            ("data_bytes", Some(facts.data_bytes())),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", facts.read.device),
+        ]),
+        text: format!(
+            "{} of the bytes read came from ZFS's cache in memory (ARC): of {:.0} blocks waited for, {:.0} were read from the \
+             devices in this time{lists}. It held {} of at most {}, the data are {}.",
+            percent(share),
+            arc.demanded,
+            arc.fetched,
+            told(arc.size),
+            told(arc.most),
+            bytes(facts.data_bytes()),
+        ),
+        remedy: format!(
+            "For the devices' own speed use a size of {size} or more (twice the cache), a smaller arc_max, or primarycache: \
+             metadata; direct: 1 goes around ARC only from OpenZFS 2.3 on."
+        ),
+    })
+}
+
 fn cache_remedy(facts: &Facts<'_>, reads: bool) -> String {
     let larger = facts.memory_total().map_or("a size well above memory".to_owned(), |m| {
         format!("a size of {} or more (twice memory)", bytes(2.0 * m))
@@ -212,7 +268,8 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     if facts.fs().is_some_and(is_memory_fs) {
         return None;
     }
-    let share = scene.shares.write?.page_cache - scene.shares.host_write;
+    let written = scene.shares.write?;
+    let share = written.page_cache + written.other_cache - scene.shares.host_write;
     // A flush goes through a loop device to its backing file; without one, what it took may be in the host's memory only.
     let host = HostCache::of(facts);
     let on_host = host.as_ref().map_or(0.0, |h| h.dirty(facts));
@@ -292,6 +349,11 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
         (
             "the file system compresses but does not tell how far".to_owned(),
             "Run as root: btrfs then tells how much a file takes on its devices.".to_owned(),
+        )
+    } else if facts.fs() == Some("fuse.zfs") {
+        (
+            "zfs-fuse keeps a cache of its own in its process, and no counter tells what that served".to_owned(),
+            "Use OpenZFS, whose cache tells (a lab guest has it), or data of several times the cache's size (arc_max).".to_owned(),
         )
     } else if host.as_ref().is_some_and(|h| h.of_reads(facts).unknown >= MATTERS) {
         (

@@ -15,7 +15,7 @@ const ALL: f64 = 0.98;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let shares = figures.scene.shares.both;
-    let memory = shares.hole + shares.page_cache;
+    let memory = shares.hole + shares.page_cache + shares.other_cache;
     let behind = memory_behind(&figures.facts.trial.topology);
     let idle = match figures.busy {
         Some(busy) => busy < RARELY_BUSY,
@@ -34,6 +34,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         evidence: evidence([
             ("hole_share", Some(shares.hole)),
             ("page_cache_share", Some(shares.page_cache)),
+            ("other_cache_share", Some(shares.other_cache)),
         ]),
         against: figures.pick(&["device_share", "busiest_device_busy_share"]),
         text,

@@ -64,6 +64,7 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
         steps: vec![],
         built: vec![],
         settings: Vec::new(),
+        pool: None,
         topology: record::topology::Topology::default(),
         files_before: vec![],
         files_after: vec![],

@@ -1,0 +1,138 @@
+//! Building a ZFS pool: by the kernel's ZFS where there is one, else by zfs-fuse.
+
+use super::{Builder, Stop, Top, Under};
+use crate::act::Act;
+use crate::act::arc::SetArcMax;
+use crate::act::device_ref::DeviceRef;
+use crate::act::pool::CreatePool;
+use crate::act::zfs_fuse::{StartZfsFuse, daemons};
+use crate::journal::set_by_another;
+use crate::layer::zfs;
+use crate::machine::Machine;
+use crate::names;
+use crate::pool::{Pool, Served};
+use crate::volumes::Failed;
+use host::{Invocation, Tool};
+use record::knobs::Setting;
+use record::zfs::Zfs;
+use std::path::Path;
+
+impl Builder<'_> {
+    pub(super) fn zfs(&mut self, layer: &Zfs, top: Top) -> Result<Top, Stop> {
+        let served = self.served(layer)?;
+        let (log, cache) = (self.named(&layer.log)?, self.named(&layer.cache)?);
+        let target = self.mount_point()?;
+        let name = names::unique(self.machine, self.journal.run(), self.journal.next_step());
+        let paths = |devices: &'_ [DeviceRef]| devices.iter().map(|device| device.path.clone()).collect();
+        let (main, logs, caches): (Vec<_>, Vec<_>, Vec<_>) =
+            (paths(&top.devices), paths(&log), paths(&cache));
+        let members = zfs::Members { main: borrowed(&main), log: borrowed(&logs), cache: borrowed(&caches) };
+        let args = zfs::create_args(layer, &members, &name, &target).map_err(Stop::Unbuildable)?;
+        let devices = top.devices.iter().chain(&log).chain(&cache).cloned().collect();
+        self.hand_over();
+        self.perform(&Act::CreatePool(CreatePool {
+            name: name.clone(),
+            devices,
+            args,
+            target: target.clone(),
+        }))?;
+        let all = [main, logs, caches].concat();
+        self.pool = Some(Pool::of(self.machine, name, target.clone(), all, served));
+        Ok(Top { mount: Some(target), ..top })
+    }
+
+    /// Who serves it here: started, if need be, and with the cache that was asked for.
+    fn served(&mut self, layer: &Zfs) -> Result<Served, Stop> {
+        if has_kernel_zfs(self.machine) {
+            if self.limited.is_some() {
+                return Err(Stop::Unbuildable(
+                    "the limits of its emulated volumes would not bind: OpenZFS does I/O in threads of the kernel, which no \
+                     cgroup reaches. Use disks that are limited by themselves, e.g. a lab guest's, or leave the limits out"
+                        .to_owned(),
+                ));
+            }
+            if let Some(bytes) = layer.arc_max_bytes {
+                self.arc_max(bytes)?;
+            }
+            return Ok(Served::Kernel);
+        }
+        if host::resolve(Tool::ZfsFuse).is_err() {
+            return Err(Stop::Unbuildable(
+                "this kernel has no ZFS, and zfs-fuse is not installed (Debian: apt-get install zfs-fuse); or run it where \
+                 OpenZFS is, e.g. in a lab guest"
+                    .to_owned(),
+            ));
+        }
+        if let Some(lack) = zfs::lacking_in_fuse(layer) {
+            return Err(Stop::Unbuildable(lack));
+        }
+        self.by_process(layer)
+    }
+
+    fn by_process(&mut self, layer: &Zfs) -> Result<Served, Stop> {
+        let running = daemons(&self.machine.roots.proc);
+        if let Some((pid, file)) = running.into_iter().next() {
+            let of_ours = file.is_some_and(|file| names::carries_prefix(self.machine, &file));
+            let why = if of_ours {
+                format!(
+                    "zfs-fuse (pid {pid}) serves another run, and a machine has only one; let that end, or undo it"
+                )
+            } else if layer.arc_max_bytes.is_some() || self.limited.is_some() {
+                format!(
+                    "zfs-fuse (pid {pid}) was running before, so neither its cache nor its I/O can be limited; stop it, or \
+                     leave out `arc_max` and the volumes' limits"
+                )
+            } else {
+                return Ok(Served::Process(None));
+            };
+            return Err(Stop::Unbuildable(why));
+        }
+        let step = names::unique(self.machine, self.journal.run(), self.journal.next_step());
+        let start = StartZfsFuse {
+            pid_file: self.machine.mounts_dir().join(format!("{step}.pid")),
+            arc_mib: layer.arc_max_bytes.map(|bytes| bytes >> 20),
+            cgroup_procs: self.limited.clone(),
+        };
+        self.perform(&Act::StartZfsFuse(start.clone()))?;
+        Ok(Served::Process(Some(start)))
+    }
+
+    fn arc_max(&mut self, bytes: u64) -> Result<(), Stop> {
+        let roots = self.machine.roots;
+        let path = roots.sys.join("module/zfs/parameters/zfs_arc_max");
+        let stats = roots.proc.join("spl/kstat/zfs/arcstats");
+        let own = self.journal.run().clone();
+        if let Some(run) = set_by_another(self.machine, &own, &path) {
+            let taken = crate::error::ActError::KnobTaken { path, run };
+            return Err(Failed::at("limit ARC")(taken).into());
+        }
+        let act = SetArcMax::reading(path.clone(), stats, bytes).map_err(Failed::at("limit ARC"))?;
+        let before = act.limit_before.to_string();
+        self.perform(&Act::SetArcMax(act))?;
+        self.settings.push(Setting { path, before, value: bytes.to_string() });
+        Ok(())
+    }
+
+    /// Volumes beside the main ones, by the names that the layer gives.
+    fn named(&self, volumes: &[String]) -> Result<Vec<DeviceRef>, Stop> {
+        let Under::Devices { beside, .. } = self.under else { return Ok(Vec::new()) };
+        let of = |name: &String| {
+            let known = beside.get(name).cloned();
+            known.ok_or_else(|| Stop::Unbuildable(format!("volume {name} is not among those beside")))
+        };
+        volumes.iter().map(of).collect()
+    }
+}
+
+fn borrowed(paths: &[std::path::PathBuf]) -> Vec<&Path> {
+    paths.iter().map(std::path::PathBuf::as_path).collect()
+}
+
+/// Whether the kernel has ZFS, its module loaded if there is one: a module stays, as with every file system that mount loads.
+fn has_kernel_zfs(machine: &Machine<'_>) -> bool {
+    let has = || {
+        let known = std::fs::read_to_string(machine.roots.proc.join("filesystems")).unwrap_or_default();
+        known.lines().any(|line| line.split_whitespace().last() == Some("zfs"))
+    };
+    has() || (machine.runner.run(&Invocation::new(Tool::Modprobe).args(["-q", "zfs"])).is_ok() && has())
+}

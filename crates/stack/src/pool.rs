@@ -1,0 +1,169 @@
+//! A ZFS pool that stands: what it tells, and how it is brought to rest.
+
+use crate::act::zfs_fuse::StartZfsFuse;
+use crate::error::ActError;
+use crate::machine::Machine;
+use host::{Invocation, Tool};
+use record::zfs::PoolState;
+use std::path::PathBuf;
+
+/// A pool of ours.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// Its name, which is its dataset's too.
+    pub name: String,
+    /// Its number.
+    pub guid: String,
+    /// What serves it, with its version.
+    pub implementation: String,
+    pub(crate) mount: PathBuf,
+    devices: Vec<PathBuf>,
+    served: Served,
+}
+
+/// Who serves a pool.
+#[derive(Debug, Clone)]
+pub(crate) enum Served {
+    /// The kernel.
+    Kernel,
+    /// zfs-fuse: one that we started, or somebody else's.
+    Process(Option<StartZfsFuse>),
+}
+
+impl Pool {
+    pub(crate) fn of(
+        machine: &Machine<'_>,
+        name: String,
+        mount: PathBuf,
+        devices: Vec<PathBuf>,
+        served: Served,
+    ) -> Self {
+        let get = |property: &str| {
+            let ask = Invocation::new(Tool::Zpool).args(["get", property, &name]);
+            let text = machine.runner.run(&ask).map(|output| output.stdout).unwrap_or_default();
+            value_of(&text, property).unwrap_or_default()
+        };
+        let implementation = match &served {
+            Served::Kernel => {
+                let version = std::fs::read_to_string(machine.roots.sys.join("module/zfs/version"));
+                format!("OpenZFS {}", version.unwrap_or_default().trim())
+            }
+            Served::Process(started) => {
+                let whose = if started.is_some() { "" } else { ", not started by diskproof" };
+                format!("zfs-fuse, pool version {}{whose}", get("version"))
+            }
+        };
+        let guid = get("guid");
+        Self { name, guid, implementation: implementation.trim().to_owned(), mount, devices, served }
+    }
+
+    /// The process that does its I/O, if it is one that we started.
+    #[must_use]
+    pub fn process(&self, machine: &Machine<'_>) -> Option<u32> {
+        match &self.served {
+            Served::Process(Some(started)) => started.pid(machine),
+            Served::Process(None) | Served::Kernel => None,
+        }
+    }
+
+    /// Writes what is on its way to the devices, so that what files take is known. `cold`: the cache in memory forgets the
+    /// pool, which is exported and imported for that; zfs-fuse can't, and keeps what it has.
+    ///
+    /// # Errors
+    /// A program fails.
+    pub fn settle(&self, machine: &Machine<'_>, cold: bool) -> Result<(), ActError> {
+        let run = |doing: &str, what: Invocation| {
+            machine
+                .runner
+                .run(&what)
+                .map(|_| ())
+                .map_err(ActError::tool(format!("{doing} the pool {}", self.name)))
+        };
+        if let Served::Process(_) = self.served {
+            // setting a property waits for all that came before it
+            let set = Invocation::new(Tool::Zfs).args(["set", "diskproof:settled=yes", &self.name]);
+            return run("settle", set);
+        }
+        run("settle", Invocation::new(Tool::Zpool).args(["sync", &self.name]))?;
+        if !cold {
+            return Ok(());
+        }
+        run("export", Invocation::new(Tool::Zpool).args(["export", &self.name]))?;
+        let mut import = Invocation::new(Tool::Zpool).args(["import", "-o", "cachefile=none"]);
+        for device in &self.devices {
+            import = import.arg("-d").arg(device);
+        }
+        run("import", import.arg(&self.name))
+    }
+
+    /// What its dataset holds.
+    #[must_use]
+    pub fn state(&self, machine: &Machine<'_>) -> PoolState {
+        let ask = Invocation::new(Tool::Zfs).args(["get", "-Hp", "-o", "property,value", "all", &self.name]);
+        state_of(&machine.runner.run(&ask).map(|output| output.stdout).unwrap_or_default())
+    }
+}
+
+/// `NAME PROPERTY VALUE SOURCE`, with or without a head.
+fn value_of(text: &str, property: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        (words.next() == Some(property)).then(|| words.next().map(str::to_owned)).flatten()
+    })
+}
+
+fn state_of(text: &str) -> PoolState {
+    let value = |property: &str| {
+        let mut pairs = text.lines().filter_map(|line| line.split_once('\t'));
+        pairs.find(|(name, _)| *name == property).map(|(_, value)| value.trim())
+    };
+    let bytes = |property: &str| value(property).and_then(|value| value.parse().ok());
+    PoolState {
+        compress_ratio_percent: value("compressratio").and_then(hundredths),
+        referenced_bytes: bytes("referenced"),
+        logical_referenced_bytes: bytes("logicalreferenced"),
+        allocated_bytes: bytes("used"),
+    }
+}
+
+/// `2.58x` or `2.58`.
+fn hundredths(text: &str) -> Option<u64> {
+    let (whole, part) = text.trim_end_matches('x').split_once('.')?;
+    let part = format!("{part:0<2}");
+    Some(whole.parse::<u64>().ok()? * 100 + part.get(..2)?.parse::<u64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hundredths, state_of, value_of};
+    use record::zfs::PoolState;
+
+    #[test]
+    fn ratios_are_read_with_and_without_their_x() {
+        assert_eq!(
+            [hundredths("2.58x"), hundredths("1.00"), hundredths("12.3x")],
+            [Some(258), Some(100), Some(1230)]
+        );
+        assert_eq!(hundredths("-"), None);
+    }
+
+    #[test]
+    fn what_is_not_told_is_none() {
+        let text = "type\tfilesystem\nused\t409600\nreferenced\t114688\ncompressratio\t1.00x\nmounted\tyes\n";
+        let expected = PoolState {
+            compress_ratio_percent: Some(100),
+            referenced_bytes: Some(114_688),
+            logical_referenced_bytes: None,
+            allocated_bytes: Some(409_600),
+        };
+        assert_eq!(state_of(text), expected);
+        assert_eq!(state_of("compressratio\t2.1\nlogicalreferenced\t7\n").logical_referenced_bytes, Some(7));
+    }
+
+    #[test]
+    fn properties_of_pools_are_found_by_name() {
+        let text = "NAME  PROPERTY  VALUE  SOURCE\np-3   guid      2689472782675750417  default\n";
+        assert_eq!(value_of(text, "guid").as_deref(), Some("2689472782675750417"));
+        assert_eq!(value_of(text, "version"), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! ZFS pools on emulated volumes: by the kernel where it has ZFS, else by zfs-fuse.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
+mod support;
+
+use diskproof_stack::{Built, Journal, NoHooks, Volumes, build, undo_run};
+use record::stack::{Layer, Stack};
+use record::volume::{Limits, Volume};
+use record::zfs::Vdev;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use support::{Bench, Hook, Scenario, chain, emulated, has_zfs, works, zfs};
+use testkit::{exclusive, is_root};
+
+macro_rules! need {
+    () => {
+        if !is_root() || !has_zfs() {
+            eprintln!("skipped: needs root, and a kernel with ZFS or zfs-fuse");
+            return;
+        }
+        let _alone = exclusive();
+    };
+}
+
+fn by_process() -> bool {
+    !Path::new("/sys/module/zfs").exists()
+}
+
+fn daemons() -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    // one that has ended, and that nobody has waited for yet, has no arguments
+    let alive = |path: &Path| !read(path.join("cmdline")).is_empty();
+    entries.filter(|e| read(e.path().join("comm")).trim_end() == "zfs-fuse" && alive(&e.path())).count()
+}
+
+fn mount(built: &Built) -> std::path::PathBuf {
+    match built.ground.place() {
+        device::Place::Directory(dir) => dir.clone(),
+        device::Place::Block(dev) => panic!("{}", dev.display()),
+    }
+}
+
+#[test]
+fn loop_pools_of_every_kind_work_and_go() {
+    kinds();
+}
+
+#[test]
+fn lab_pools_of_every_kind_work_and_go() {
+    kinds();
+}
+
+#[test]
+fn loop_a_pool_tells_what_its_files_take() {
+    tells();
+}
+
+#[test]
+fn lab_a_pool_tells_what_its_files_take() {
+    tells();
+}
+
+#[test]
+fn loop_what_zfs_fuse_lacks_is_refused_by_name() {
+    refusals();
+}
+
+#[test]
+fn lab_limits_that_would_not_bind_are_refused() {
+    refusals();
+}
+
+/// The limit in force is not what the parameter says, and is put back all the same.
+#[test]
+fn lab_the_limit_of_arc_is_put_back() {
+    need!();
+    let parameter = Path::new("/sys/module/zfs/parameters/zfs_arc_max");
+    let limit = || {
+        let stats = std::fs::read_to_string("/proc/spl/kstat/zfs/arcstats").unwrap_or_default();
+        let line = stats.lines().find(|line| line.starts_with("c_max ")).map(str::to_owned);
+        (std::fs::read_to_string(parameter).unwrap_or_default(), line)
+    };
+    if by_process() {
+        eprintln!("skipped: needs a kernel with ZFS");
+        return;
+    }
+    let bench = Bench::new("zfs-arc");
+    let before = (bench.state(), limit());
+    let mut layer = zfs(Vdev::Stripe, false, &[]);
+    if let Layer::Zfs(zfs) = &mut layer {
+        zfs.arc_max_bytes = Some(96 << 20);
+    }
+    let volumes = emulated(1, 80, Limits::default());
+    let scenario = Scenario { name: "arc", volumes, beside: Vec::new(), layers: vec![layer] };
+    let result = scenario.with_ground(&bench, &NoHooks, |built| {
+        assert!(limit().1.unwrap().ends_with(" 100663296"), "{:?}", limit());
+        assert_eq!(built.settings[0].value, "100663296");
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{}", chain(&*error)));
+    assert_eq!(before.0.diff(&bench.state()), "");
+    assert_eq!(before.1, limit());
+}
+
+fn kinds() {
+    need!();
+    let bench = Bench::new("zfs-kinds");
+    let before = bench.state();
+    let free = Limits::default();
+    let gzip = [("compression", "gzip-1"), ("recordsize", "16384"), ("atime", "off")];
+    for (name, volumes, layer) in [
+        ("stripe", emulated(2, 80, free), zfs(Vdev::Stripe, true, &gzip)),
+        ("mirror", emulated(2, 80, free), zfs(Vdev::Mirror, false, &[("compression", "lzjb")])),
+        ("raidz", emulated(3, 80, free), zfs(Vdev::Raidz, false, &[])),
+    ] {
+        let cached = matches!(&layer, Layer::Zfs(zfs) if !zfs.cache.is_empty());
+        let ssd = Volume { name: "ssd".to_owned(), kind: volumes[0].kind.clone() };
+        let beside = if cached { vec![ssd] } else { Vec::new() };
+        let scenario = Scenario { name, volumes, beside, layers: vec![layer] };
+        let result = scenario.whole(&bench, &Hook::random());
+        result.unwrap_or_else(|error| panic!("{name}: {}", chain(&*error)));
+        assert_eq!(before.diff(&bench.state()), "", "{name}");
+    }
+    if by_process() {
+        assert_eq!(daemons(), 0, "the process that was started is ended again");
+    }
+}
+
+fn tells() {
+    need!();
+    let bench = Bench::new("zfs-tells");
+    let (state_dir, hooks) = (bench.state_dir(), NoHooks);
+    let machine = bench.machine(&state_dir, &hooks);
+    let mut journal = Journal::open(&machine, &bench.run).unwrap();
+    let cancel = AtomicBool::new(false);
+    let asked = emulated(1, 96, Limits::default());
+    let volumes = Volumes::provide(&machine, &mut journal, &asked, &mut |_, _| {}, &cancel).unwrap();
+    let layer = zfs(Vdev::Stripe, false, &[("compression", "gzip-1")]);
+    let stack = Stack { name: "z".into(), volumes: asked.clone(), beside: vec![], layers: vec![layer] };
+    let built = build(&machine, &mut journal, &volumes, &stack).unwrap();
+    let pool = built.pool.as_ref().unwrap();
+    assert!(pool.guid.len() > 8 && pool.guid.bytes().all(|b| b.is_ascii_digit()), "{pool:?}");
+    assert_eq!(pool.process(&machine).is_some(), by_process(), "{pool:?}");
+    let dir = mount(&built);
+    let text = "all work and no play makes it easy to compress\n".repeat(200_000);
+    std::fs::write(dir.join("text"), &text).unwrap();
+    let mut noise = vec![0; 4_000_000];
+    std::fs::File::open("/dev/urandom").unwrap().read_exact(&mut noise).unwrap();
+    std::fs::write(dir.join("noise"), &noise).unwrap();
+    std::fs::File::create(dir.join("hole")).unwrap().set_len(8 << 20).unwrap();
+    pool.settle(&machine, true).unwrap();
+    let of = |name: &str| device::extents::of_file(&dir.join(name)).unwrap();
+    let (packed, hole) = (of("text"), of("hole"));
+    assert_eq!(packed.encoded_bytes, text.len() as u64, "{packed:?}");
+    assert!(packed.disk_bytes.unwrap() * 10 < packed.size_bytes, "{packed:?}");
+    assert_eq!((hole.hole_bytes, hole.written_bytes), (8 << 20, 0), "{hole:?}");
+    assert!(of("noise").disk_bytes.unwrap() > 1 << 20);
+    let state = pool.state(&machine);
+    assert!(
+        state.compress_ratio_percent.unwrap() > 150 && state.referenced_bytes.unwrap() > 1 << 20,
+        "{state:?}"
+    );
+    assert_eq!(state.logical_referenced_bytes.is_none(), by_process(), "{state:?}");
+    assert_eq!(std::fs::read_to_string(dir.join("text")).unwrap(), text, "also after the cache forgot it");
+    built.undo(&machine, &mut journal).unwrap();
+    drop(volumes);
+    journal.undo_all(&machine).unwrap();
+}
+
+fn refusals() {
+    need!();
+    let bench = Bench::new("zfs-lacks");
+    let before = bench.state();
+    let slow = Limits { read_iops: Some(500), ..Limits::default() };
+    let refused = |limits: Limits, layer: Layer| {
+        let scenario = Scenario { name: "z", volumes: emulated(1, 80, limits), beside: Vec::new(), layers: vec![layer] };
+        scenario.whole(&bench, &Hook::count()).map_err(|error| chain(&*error))
+    };
+    if by_process() {
+        let error =
+            refused(Limits::default(), zfs(Vdev::Stripe, false, &[("compression", "lz4")])).unwrap_err();
+        assert!(error.contains("`compression: lz4` needs OpenZFS") && error.contains("gzip-9"), "{error}");
+    } else {
+        let error = refused(slow, zfs(Vdev::Stripe, false, &[])).unwrap_err();
+        assert!(error.contains("would not bind"), "{error}");
+    }
+    undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run).unwrap();
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
+/// The process that serves the pool is killed: what is left is its mount and its labels.
+#[test]
+fn loop_a_pool_whose_process_was_killed_is_taken_down() {
+    need!();
+    if !by_process() {
+        return;
+    }
+    let bench = Bench::new("zfs-killed");
+    let before = bench.state();
+    let (state_dir, hooks) = (bench.state_dir(), NoHooks);
+    let machine = bench.machine(&state_dir, &hooks);
+    let mut journal = Journal::open(&machine, &bench.run).unwrap();
+    let cancel = AtomicBool::new(false);
+    let asked = emulated(1, 80, Limits::default());
+    let volumes = Volumes::provide(&machine, &mut journal, &asked, &mut |_, _| {}, &cancel).unwrap();
+    let layers = vec![zfs(Vdev::Stripe, false, &[])];
+    let stack = Stack { name: "z".into(), volumes: asked.clone(), beside: vec![], layers };
+    let built = build(&machine, &mut journal, &volumes, &stack).unwrap();
+    works(&built).unwrap();
+    let pid = built.pool.as_ref().unwrap().process(&machine).unwrap();
+    assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    drop((built, volumes, journal));
+    undo_run(&machine, &bench.run).unwrap();
+    undo_run(&machine, &bench.run).unwrap();
+    assert_eq!(before.diff(&bench.state()), "");
+}
