@@ -26,6 +26,9 @@ mmdebstrap mmdebstrap
 ssh openssh-client
 /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
 test_needs="lvm lvm2
+bonnie++ bonnie++
+cpio cpio
+rsync rsync
 unshare util-linux
 mkswap util-linux
 strip binutils

@@ -231,6 +231,9 @@ Examples:
     /// The native engine's worker; performs the task in a file
     #[command(hide = true)]
     EngineNative(EngineNative),
+    /// The corpus engine's worker, started by the node.
+    #[command(hide = true)]
+    EngineCorpus(EngineNative),
     /// Write man pages, completions, schema and command reference below a folder
     #[command(hide = true)]
     Generate(Generate),
@@ -423,7 +426,7 @@ pub(crate) struct JsonOnly {
 pub(crate) struct Export {
     /// The run: its name, how it begins, or `latest`
     pub(crate) run: String,
-    /// One JSON document, format diskproof.run/1.2 (docs/formats.md)
+    /// One JSON document, format diskproof.run/1.3 (docs/formats.md)
     #[arg(long, conflicts_with_all = ["csv", "markdown"], required_unless_present_any = ["csv", "markdown"])]
     pub(crate) json: bool,
     /// One row per cell and metric

@@ -42,6 +42,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::New(new) => commands::new::new(&new),
         Verb::Completions(completions) => commands::completions::completions(&completions),
         Verb::EngineNative(worker) => commands::engine_native::engine_native(&worker.task),
+        Verb::EngineCorpus(worker) => commands::engine_native::engine_corpus(&worker.task),
         Verb::Generate(generate) => commands::generate::generate(&generate.folder),
         Verb::Plan(plan) => commands::plan::plan(&plan, &settings?),
         Verb::Quick(quick) => commands::quick::quick(&quick, &settings?),

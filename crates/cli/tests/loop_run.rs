@@ -248,7 +248,7 @@ fn loop_a_run_measures_answers_and_leaves_nothing() {
     lab.assert_nothing_left();
 
     let view = lab.export();
-    assert_eq!(view["format"], "diskproof.run/1.2");
+    assert_eq!(view["format"], "diskproof.run/1.3");
     assert_eq!(view["stopped"]["reason"], "rounds_done");
     let cells = view["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2);

@@ -2,7 +2,9 @@
 //!
 //! [`Engine`] is the seam; behind it are `fio` and `native`.
 
+pub mod bonnie;
 mod contract;
+pub mod corpus;
 mod data;
 mod errno;
 mod error;

@@ -14,6 +14,12 @@ pub enum Tool {
     Btrfs,
     /// Device-mapper devices.
     Dmsetup,
+    /// File system benchmark.
+    Bonnie,
+    /// Copies files.
+    Cp,
+    /// Copies files.
+    Cpio,
     /// Load generator.
     Fio,
     /// Loop devices.
@@ -50,8 +56,12 @@ pub enum Tool {
     Ssh,
     /// Makes keys.
     SshKeygen,
+    /// Copies files.
+    Rsync,
     /// Root rights for the node.
     Sudo,
+    /// Copies files.
+    Tar,
     /// Waits for device links.
     Udevadm,
     /// Unmounts file systems.
@@ -70,11 +80,14 @@ pub enum Tool {
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 34] = [
         Self::AptGet,
         Self::Blkid,
+        Self::Bonnie,
         Self::Btrfs,
         Self::Dmsetup,
+        Self::Cp,
+        Self::Cpio,
         Self::Fio,
         Self::Losetup,
         Self::Lsblk,
@@ -93,7 +106,9 @@ impl Tool {
         Self::Setpriv,
         Self::Ssh,
         Self::SshKeygen,
+        Self::Rsync,
         Self::Sudo,
+        Self::Tar,
         Self::Udevadm,
         Self::Umount,
         Self::Unshare,
@@ -110,6 +125,11 @@ impl Tool {
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
             Self::Dmsetup => "dmsetup",
+            Self::Bonnie => "bonnie++",
+            Self::Cp => "cp",
+            Self::Cpio => "cpio",
+            Self::Rsync => "rsync",
+            Self::Tar => "tar",
             Self::Fio => "fio",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -147,6 +167,11 @@ impl Tool {
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
             Self::Dmsetup => "dmsetup",
+            Self::Bonnie => "bonnie++",
+            Self::Cp => "coreutils",
+            Self::Cpio => "cpio",
+            Self::Rsync => "rsync",
+            Self::Tar => "tar",
             Self::Fio => "fio",
             Self::Lvm => "lvm2",
             Self::Mdadm => "mdadm",

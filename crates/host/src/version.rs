@@ -8,6 +8,10 @@ use std::time::Duration;
 /// A tool's version: the first line it prints about itself, e.g. `fio-3.33`. `None` if it isn't there or won't say.
 #[must_use]
 pub fn version(runner: &dyn Runner, tool: Tool) -> Option<String> {
+    if tool == Tool::Bonnie {
+        // It has no way to ask for it, and prints its usage instead.
+        return None;
+    }
     let ask = Invocation::new(tool).arg(tool.version_argument()).timeout(Duration::from_secs(10));
     let output = runner.run(&ask).ok()?;
     // mke2fs writes its version to stderr.

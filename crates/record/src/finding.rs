@@ -94,6 +94,8 @@ pub enum Claim {
     MachineDrift,
     /// Less than the stack should give from its volumes.
     BelowModel,
+    /// Tests ended too quickly to be measured.
+    TooFast,
     /// More than the stack can give from its volumes: something else than the volumes served.
     AboveModel,
 }

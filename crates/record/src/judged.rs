@@ -17,14 +17,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
+/// * 1.3: `too_fast` of a cell; metrics of copies and of Bonnie++.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
-pub const RUN_FORMAT: &str = "diskproof.run/1.2";
+pub const RUN_FORMAT: &str = "diskproof.run/1.3";
 
 /// One run, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "diskproof.run/1.2")]
+#[schemars(title = "diskproof.run/1.3")]
 pub struct RunView {
     /// Always [`RUN_FORMAT`] when this build wrote it.
     pub format: String,
@@ -91,6 +92,10 @@ pub struct CellView {
     pub rounds: Vec<u32>,
     /// Metrics by name (docs/metrics.md), and those that the experiment derives. Empty when no trial was measured.
     pub metrics: BTreeMap<String, Metric>,
+    /// Metrics that trials were too fast for (Bonnie++ prints `+++++`), with the number of these trials. Such a metric has no estimate, also
+    /// where other trials have a value: these would be the slow ones alone.
+    #[serde(default)]
+    pub too_fast: BTreeMap<String, u32>,
     /// Where the bytes came from or went to, both directions, mean over trials; `None` when no trial was measured, or
     /// when all were trims, which move no bytes.
     pub served: Option<Served>,

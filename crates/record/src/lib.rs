@@ -3,7 +3,9 @@
 //! Plain serde types, no I/O. Units are in the field names. A counter that is absent is `None`, never 0.
 
 pub mod agreement;
+pub mod bonnie;
 pub mod comparison;
+pub mod copy;
 pub mod counter;
 pub mod emulated;
 pub mod environment;

@@ -1,5 +1,7 @@
 //! Metrics of one trial: what its engine's output says in one number each. docs/metrics.md describes them.
 
+use crate::bonnie::{Bonnie, Figure};
+use crate::copy::{Copied, Extents};
 use crate::latency::LatencyHistogram;
 use crate::plan::{Cell, Formula, Plan};
 use crate::trial::{EngineOutput, GeneratorCost, Totals};
@@ -16,6 +18,12 @@ impl EngineOutput {
     /// All metrics by name, each in the unit of docs/metrics.md; those that this trial can't tell are absent.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
+        if let Some(bonnie) = &self.bonnie {
+            return self.with_cpu(of_bonnie(bonnie));
+        }
+        if let Some(copied) = &self.copied {
+            return self.with_cpu(of_copy(copied, self));
+        }
         let mut values = BTreeMap::new();
         let sides = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
         let active: Vec<(&str, &Totals)> = sides
@@ -39,12 +47,23 @@ impl EngineOutput {
                 }
             }
         }
+        self.with_cpu(values)
+    }
+
+    /// With what generating the load cost.
+    fn with_cpu(&self, mut values: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
         if let (Some(user), Some(system)) = (self.cpu_user_share, self.cpu_system_share) {
             values.insert("engine_cpu".to_owned(), user + system);
         }
         values.extend(self.generator.iter().flat_map(|cost| of_generator(cost, self.window.seconds())));
         values.retain(|_, v| v.is_finite());
         values
+    }
+
+    /// Metrics that this trial was too fast for: they have no value, and are not absent.
+    pub fn too_fast(&self) -> impl Iterator<Item = &str> {
+        let figures = self.bonnie.iter().flat_map(|bonnie| &bonnie.figures);
+        figures.filter(|(_, figure)| **figure == Figure::TooFast).map(|(name, _)| name.as_str())
     }
 }
 
@@ -54,6 +73,9 @@ impl Workload {
     pub fn headline(&self) -> &'static str {
         match &self.ask {
             Ask::Options(options) if options.bs_bytes >= LARGE_BLOCK => "bw",
+            Ask::Copy(_) => "files_per_second",
+            Ask::Bonnie(ask) if ask.size_bytes > 0 => "block_output_bw",
+            Ask::Bonnie(_) => "seq_create",
             _ => "iops",
         }
     }
@@ -89,6 +111,35 @@ impl Plan {
     }
 }
 
+/// What Bonnie++ measured; what it was too fast for has no value.
+fn of_bonnie(bonnie: &Bonnie) -> BTreeMap<String, f64> {
+    let value = |figure: &Figure| match figure {
+        Figure::Value(value) => Some(*value),
+        Figure::TooFast => None,
+    };
+    bonnie.figures.iter().filter_map(|(name, figure)| Some((name.clone(), value(figure)?))).collect()
+}
+
+/// What one copy came to.
+#[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
+fn of_copy(copied: &Copied, engine: &EngineOutput) -> BTreeMap<String, f64> {
+    let seconds = engine.window.seconds();
+    let files = copied.files as f64;
+    let ratio = |extents: Extents| extents.uncompressed_bytes as f64 / extents.disk_bytes as f64;
+    let allocated = copied.allocated_bytes.map(|bytes| bytes as f64);
+    let all = [
+        ("seconds", Some(seconds)),
+        ("sync_seconds", Some(copied.sync_seconds)),
+        ("files_per_second", Some(files / seconds)),
+        ("bw", Some(copied.logical_bytes as f64 / seconds)),
+        ("logical_bytes", Some(copied.logical_bytes as f64)),
+        ("allocated_bytes", allocated),
+        ("space_per_file", allocated.map(|bytes| bytes / files)),
+        ("compress_ratio", copied.extents.map(ratio)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
 /// What generating the load cost, as far as the engine tells.
 fn of_generator(cost: &GeneratorCost, seconds: f64) -> impl Iterator<Item = (String, f64)> {
     let busiest = cost.busiest_thread_seconds.filter(|_| seconds > 0.0).map(|busy| busy / seconds);
@@ -116,7 +167,7 @@ fn percentile_us(histogram: &LatencyHistogram, q: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Formula, LatencyHistogram};
+    use super::{Bonnie, Copied, Extents, Figure, Formula, LatencyHistogram};
     use crate::trial::{EngineOutput, Totals, Window};
     use crate::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
     use std::collections::BTreeMap;
@@ -151,6 +202,8 @@ mod tests {
             cpu_user_share: None,
             cpu_system_share: None,
             shared_files: false,
+            copied: None,
+            bonnie: None,
         }
     }
 
@@ -177,6 +230,39 @@ mod tests {
         assert!(m.contains_key("read_lat_p99") && !m.contains_key("read_lat_p999"));
         assert!(engine(Some(totals(1000, 4096)), None, None).metrics().contains_key("read_lat_p999"));
         assert!(engine(Some(Totals::default()), None, None).metrics().is_empty());
+    }
+
+    #[test]
+    fn a_copy_is_told_in_its_own_metrics() {
+        let copied = Copied {
+            files: 1000,
+            logical_bytes: 8_000_000,
+            allocated_bytes: Some(10_000_000),
+            extents: Some(Extents { uncompressed_bytes: 8_000_000, disk_bytes: 3_200_000 }),
+            sync_seconds: 4.0,
+            ..Copied::default()
+        };
+        let mut engine = engine(None, Some(totals(1000, 8000)), None);
+        engine.copied = Some(copied);
+        let m = engine.metrics();
+        let of = |name: &str| m.get(name).copied();
+        assert_eq!([of("seconds"), of("sync_seconds")], [Some(20.0), Some(4.0)]);
+        assert_eq!([of("files_per_second"), of("bw")], [Some(50.0), Some(400_000.0)]);
+        assert_eq!([of("compress_ratio"), of("space_per_file")], [Some(2.5), Some(10_000.0)]);
+        assert_eq!((of("iops"), of("write_lat_mean")), (None, None), "a file is no I/O");
+        engine.copied = engine.copied.map(|c| Copied { allocated_bytes: None, extents: None, ..c });
+        let names = engine.metrics();
+        assert!(!names.contains_key("compress_ratio") && !names.contains_key("allocated_bytes"));
+    }
+
+    #[test]
+    fn what_was_too_fast_has_no_value_and_is_not_absent() {
+        let figures = [("seeks", Figure::Value(120.0)), ("seq_stat", Figure::TooFast)];
+        let figures = figures.map(|(name, figure)| (name.to_owned(), figure));
+        let mut engine = engine(None, None, None);
+        engine.bonnie = Some(Bonnie { figures: BTreeMap::from(figures), ..Bonnie::default() });
+        assert_eq!(engine.metrics(), BTreeMap::from([("seeks".to_owned(), 120.0)]));
+        assert_eq!(engine.too_fast().collect::<Vec<_>>(), ["seq_stat"]);
     }
 
     #[test]

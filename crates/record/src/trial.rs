@@ -1,5 +1,7 @@
 //! The record of one trial.
 
+use crate::bonnie::Bonnie;
+use crate::copy::Copied;
 use crate::counter::Evidence;
 use crate::extents::{FileExtents, Residency};
 use crate::id::TrialId;
@@ -114,6 +116,12 @@ pub struct EngineOutput {
     pub cpu_system_share: Option<f64>,
     /// Whether several jobs used the same file or region.
     pub shared_files: bool,
+    /// What a copy of a tree of files told.
+    #[serde(default)]
+    pub copied: Option<Copied>,
+    /// What Bonnie++ told.
+    #[serde(default)]
+    pub bonnie: Option<Bonnie>,
 }
 
 /// What the load generator itself used in the measured time.

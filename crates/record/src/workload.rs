@@ -1,5 +1,7 @@
 //! Workloads: what is asked of the ground, in fio's own option names and meanings.
 
+use crate::bonnie::BonnieAsk;
+use crate::copy::CopyAsk;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +29,10 @@ pub enum EngineKind {
     Fio,
     /// diskproof's own, on io_uring.
     Native,
+    /// Copies of a tree of files.
+    Corpus,
+    /// Russell Coker's Bonnie++.
+    Bonnie,
 }
 
 /// What is asked: options, or a user's own fio job file.
@@ -47,6 +53,10 @@ pub enum Ask {
         #[serde(default)]
         jobs: Vec<NamedJob>,
     },
+    /// A tree of files, copied to completion by the `corpus` engine.
+    Copy(CopyAsk),
+    /// A run of Bonnie++.
+    Bonnie(BonnieAsk),
 }
 
 /// A section of a job file.
@@ -286,12 +296,23 @@ impl Options {
 }
 
 impl Workload {
+    /// Bytes of files that a trial makes itself, at most.
+    #[must_use]
+    pub fn made_bytes(&self) -> u64 {
+        match &self.ask {
+            Ask::Options(_) | Ask::JobFile { .. } => 0,
+            Ask::Copy(ask) => ask.data_bytes(),
+            Ask::Bonnie(ask) => ask.data_bytes(),
+        }
+    }
+
     /// Bytes that are laid out before a trial; of a job file the most there can be.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
         match &self.ask {
             Ask::Options(options) => options.data_bytes(),
             Ask::JobFile { size_bytes, .. } => *size_bytes,
+            Ask::Copy(_) | Ask::Bonnie(_) => 0,
         }
     }
 }

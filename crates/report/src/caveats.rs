@@ -135,6 +135,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::Outliers => "trials far from the others",
         Claim::MachineDrift => "the machine changed during the run",
         Claim::BelowModel => "less than the volumes should give",
+        Claim::TooFast => "too fast to be measured",
         Claim::AboveModel => "more than the volumes can give",
     }
 }

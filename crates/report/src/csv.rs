@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Columns before the levels; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TAIL: [&str; 32] = [
+const TAIL: [&str; 33] = [
     "metric",
     "estimate",
     "low",
@@ -41,6 +41,7 @@ const TAIL: [&str; 32] = [
     "model_expected",
     "measured_over_model",
     "other_cache_share",
+    "too_fast_trials",
 ];
 
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
@@ -65,10 +66,11 @@ pub fn csv(view: &RunView) -> String {
         ];
         head.extend(factors.iter().map(|f| cell.levels.get(*f).cloned().unwrap_or_default()));
         let findings = claims(&index, cell);
-        if cell.metrics.is_empty() {
+        if cell.metrics.is_empty() && cell.too_fast.is_empty() {
             row(&mut out, &[head.clone(), tail(&index, cell, None, &findings)].concat());
         }
-        for name in cell.metrics.keys() {
+        let fast = cell.too_fast.keys().filter(|name| !cell.metrics.contains_key(*name));
+        for name in cell.metrics.keys().chain(fast) {
             row(&mut out, &[head.clone(), tail(&index, cell, Some(name), &findings)].concat());
         }
     }
@@ -124,6 +126,7 @@ fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) 
         optional(model.map(|m| m.expected)),
         optional(model.and_then(|m| m.ratio).map(|r| r.ratio)),
         share(|s| s.other_cache),
+        optional(name.and_then(|name| cell.too_fast.get(name))),
     ]);
     columns
 }

@@ -3,7 +3,7 @@
 use crate::number;
 use record::environment::Environment;
 use record::event::Stopped;
-use record::judged::{Metric, RunView};
+use record::judged::{CellView, Metric, RunView};
 use record::plan::Measure;
 use record::quantity::{Bytes, Seconds};
 use record::volume::VolumeFacts;
@@ -17,15 +17,24 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     } else {
         String::new()
     };
+    let to_completion = |cell: &CellView| {
+        cell.metrics.contains_key("seconds")
+            || !cell.too_fast.is_empty()
+            || cell.metrics.contains_key("seeks")
+    };
+    let length = if !view.cells.is_empty() && view.cells.iter().all(to_completion) {
+        ", each until it was done".to_owned()
+    } else {
+        format!(" of {}{ramp}", length(measure))
+    };
     let interval = if measure.until.is_some() {
         "interval that allows for looking after every round"
     } else {
         "interval (Student's t)"
     };
     let mut lines = vec![format!(
-        "± is the half-width of the {:.0} % {interval} over n trials of {}{ramp}; seed {}; {}.",
+        "± is the half-width of the {:.0} % {interval} over n trials{length}; seed {}; {}.",
         measure.confidence * 100.0,
-        length(measure),
         view.seed,
         stopped(view)
     )];

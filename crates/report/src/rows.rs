@@ -46,6 +46,11 @@ pub(crate) fn lines<'a>(
     cell: &CellView,
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Vec<Line> {
+    let own: Vec<Line> =
+        OWN_LINES.iter().filter_map(|(side, name)| own_line(index, cell, side, name, shown)).collect();
+    if !own.is_empty() {
+        return own;
+    }
     let what = if cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK) { "bw" } else { "iops" };
     let sides: Vec<&'static str> = ["read", "write", "trim"]
         .into_iter()
@@ -75,6 +80,47 @@ pub(crate) fn lines<'a>(
         lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[what], shown));
     }
     lines
+}
+
+/// What a copy and Bonnie++ are shown by: the name of the line and of its metric.
+const OWN_LINES: [(&str, &str); 16] = [
+    ("rate", "files_per_second"),
+    ("time", "seconds"),
+    ("ratio", "compress_ratio"),
+    ("per file", "space_per_file"),
+    ("char output", "char_output_bw"),
+    ("block output", "block_output_bw"),
+    ("rewrite", "rewrite_bw"),
+    ("char input", "char_input_bw"),
+    ("block input", "block_input_bw"),
+    ("seeks", "seeks"),
+    ("seq create", "seq_create"),
+    ("seq stat", "seq_stat"),
+    ("seq delete", "seq_delete"),
+    ("rnd create", "random_create"),
+    ("rnd stat", "random_stat"),
+    ("rnd delete", "random_delete"),
+];
+
+/// A line of one metric; `too fast` where trials were too fast for it.
+fn own_line<'a>(
+    index: &Index<'a>,
+    cell: &CellView,
+    side: &'static str,
+    name: &str,
+    shown: &mut Vec<&'a ExpectationView>,
+) -> Option<Line> {
+    if let Some(metric) = cell.metrics.get(name) {
+        let moved = if name == "files_per_second" { Moved::Bytes(cell.served_write) } else { Moved::Nothing };
+        return Some(line(index, cell, side, metric, None, moved, &[name], shown));
+    }
+    let trials = cell.too_fast.get(name)?;
+    let value = if *trials == cell.trials.done {
+        "too fast".to_owned()
+    } else {
+        format!("too fast in {trials} of {}", cell.trials.done)
+    };
+    Some(Line { side, value, device: "-".to_owned(), ..Line::not_measured() })
 }
 
 #[expect(clippy::too_many_arguments, reason = "one line of a table has that many parts")]

@@ -52,6 +52,7 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         void: false,
         rounds: Vec::new(),
         metrics: BTreeMap::new(),
+        too_fast: BTreeMap::new(),
         served: Some(device),
         served_read: rw.reads().then_some(device),
         served_write: rw.writes().then_some(device),

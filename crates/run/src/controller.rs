@@ -191,7 +191,7 @@ fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cel
 fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in cells_of(plan, target) {
-        let data = cell.workload.data_bytes();
+        let data = cell.workload.data_bytes().saturating_add(cell.workload.made_bytes());
         for volume in cell.stack.all_volumes().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
             let need = most.entry(volume.name.clone()).or_default();
             *need = data.max(*need);

@@ -294,9 +294,13 @@ fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Fail
     }
 }
 
-/// The engine for a workload.
-pub(crate) fn engine_for(kind: record::workload::EngineKind) -> Box<dyn Engine> {
+/// The engine for a workload; what engines keep from run to run is in the state directory.
+pub(crate) fn engine_for(kind: record::workload::EngineKind, state_dir: &Path) -> Box<dyn Engine> {
     match kind {
+        record::workload::EngineKind::Corpus => {
+            Box::new(engine::corpus::CorpusEngine::new(state_dir.join("corpora")))
+        }
+        record::workload::EngineKind::Bonnie => Box::new(engine::bonnie::BonnieEngine),
         record::workload::EngineKind::Fio => Box::new(engine::fio::FioEngine),
         record::workload::EngineKind::Native => Box::new(engine::native::NativeEngine::default()),
     }

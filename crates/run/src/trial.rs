@@ -111,7 +111,7 @@ fn measure(
     record: &mut TrialRecord,
 ) -> Result<(), String> {
     let (bench, steps_cell) = (steps.bench, steps.cell);
-    let engine = engine_for(request.cell.workload.engine);
+    let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
     let roots = observe::Roots::default();
     record.topology = observe::topology(&roots, &direct(built), directory(built));

@@ -150,7 +150,7 @@ fn run_probe(
                 let handle = scope.spawn(move || {
                     std::fs::create_dir_all(&scratch)
                         .map_err(|e| format!("can't make {}: {e}", scratch.display()))?;
-                    engine_for(ENGINE)
+                    engine_for(ENGINE, &scratch)
                         .run(&Job {
                             ground: &raw.built.ground,
                             workload: &workload,
@@ -250,6 +250,8 @@ mod tests {
             cpu_user_share: None,
             cpu_system_share: None,
             shared_files: false,
+            copied: None,
+            bonnie: None,
         }
     }
 

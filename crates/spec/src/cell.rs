@@ -104,7 +104,7 @@ pub(crate) struct Spans {
 /// Reports what makes a cell impossible.
 pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
-    let needed = workload.data_bytes();
+    let needed = workload.data_bytes().saturating_add(workload.made_bytes());
     let room = room(stack);
     if room
         .is_some_and(|room| needed > room / 4 * 3 && needed <= room && stack.transforming().next().is_some())
@@ -131,6 +131,18 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     }
     check_trims(cell, spans, problems);
     if !on_device(stack) {
+        return;
+    }
+    if let Ask::Copy(_) | Ask::Bonnie(_) = workload.ask {
+        problems
+            .add(
+                spans.name,
+                format!(
+                    "workload `{}` makes files, and stack `{}` is a bare block device",
+                    workload.name, stack.name
+                ),
+            )
+            .help("put a file system on it, or `exclude` this combination");
         return;
     }
     if asks(workload).iter().any(|options| options.nrfiles > 1) {
@@ -161,6 +173,7 @@ fn asks(workload: &Workload) -> Vec<&Options> {
     match &workload.ask {
         Ask::Options(options) => vec![options],
         Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),
+        Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
     }
 }
 

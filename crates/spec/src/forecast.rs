@@ -1,10 +1,11 @@
 //! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
 
 use crate::pace;
+use record::copy::Copier;
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Layer, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
-use record::workload::{EngineKind, Layout};
+use record::workload::{Ask, EngineKind, Layout};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes per second at which backing files and data sets are assumed to be written; the limits of emulated volumes bind
@@ -104,7 +105,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
         shortest.takes(first_look.min(affordable))
     });
     let lent = plan.cells.iter().filter(|cell| in_directory(&cell.stack));
-    let lent = lent.map(|cell| cell.workload.data_bytes()).max();
+    let lent = lent.map(|cell| cell.workload.data_bytes().saturating_add(cell.workload.made_bytes())).max();
     Forecast {
         seconds: spent.map_or(most.seconds, |spent| longest.takes(spent.rounds).seconds),
         provide_seconds: provided.seconds,
@@ -248,6 +249,17 @@ fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
     let mut tools = BTreeSet::new();
     if plan.cells.iter().any(|cell| cell.workload.engine == EngineKind::Fio) {
         tools.insert("fio".to_owned());
+    }
+    for cell in &plan.cells {
+        match &cell.workload.ask {
+            Ask::Copy(copy) if copy.copier != Copier::Native => {
+                tools.insert(copy.copier.name().to_owned());
+            }
+            Ask::Bonnie(_) => {
+                tools.insert("bonnie++".to_owned());
+            }
+            _ => {}
+        }
     }
     if needs_root {
         tools.extend(["losetup", "mount", "umount", "blkid"].map(str::to_owned));

@@ -6,10 +6,12 @@
 //! together, with line, column, what was expected and the way out.
 
 mod block_sizes;
+mod bonnie;
 mod btrfs;
 mod capacity;
 mod cell;
 mod command;
+mod copy;
 mod derive;
 mod diagnostic;
 mod distribution;
@@ -58,6 +60,7 @@ mod volume;
 mod workload;
 mod zfs;
 
+pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use forecast::{Forecast, forecast};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};

@@ -146,6 +146,8 @@ pub(crate) fn read(
     match engine {
         EngineKind::Native => crate::native::check(&options, layout, fields, problems)?,
         EngineKind::Fio => crate::fio_lacks::check(&options, fields, problems)?,
+        // These have options of their own.
+        EngineKind::Corpus | EngineKind::Bonnie => return None,
     }
     Some(options)
 }
@@ -260,7 +262,7 @@ fn default_ioengine(engine: EngineKind, iodepth: u32) -> &'static str {
     match engine {
         EngineKind::Native => "io_uring",
         EngineKind::Fio if iodepth > 1 => "libaio",
-        EngineKind::Fio => "psync",
+        EngineKind::Fio | EngineKind::Corpus | EngineKind::Bonnie => "psync",
     }
 }
 

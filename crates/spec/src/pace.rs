@@ -2,6 +2,7 @@
 
 use crate::block_sizes::mean;
 use crate::forecast::{LAYOUT_RATE, UNLIMITED_RATE};
+use record::copy::Corpus;
 use record::plan::{Cell, Measure};
 use record::stack::Stack;
 use record::volume::{Limits, Volume, VolumeKind};
@@ -10,6 +11,9 @@ use record::workload::{Ask, Options};
 /// Seconds of load in one trial: its ramp, its measured time, and what is read back to verify it.
 pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
     let of_measure = measure.ramp_seconds + measure.trial_seconds;
+    if let Some(seconds) = to_completion(&cell.workload.ask, &cell.stack) {
+        return seconds;
+    }
     let all = options(&cell.workload.ask);
     let load = all.iter().map(|options| load_seconds(options, &cell.stack, measure)).reduce(f64::max);
     let read_back = all.iter().filter(|options| options.verify.is_some());
@@ -18,8 +22,46 @@ pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
 
 /// Bytes that one trial's load writes.
 pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
+    if let Ask::Copy(_) | Ask::Bonnie(_) = cell.workload.ask {
+        return float(cell.workload.made_bytes());
+    }
     let writers = options(&cell.workload.ask).into_iter().filter(|options| options.rw.writes());
     writers.map(|options| written_by(options, &cell.stack, measure)).sum()
+}
+
+/// Files that a copier makes per second, and a whole file system benchmark's passes over its data: rough.
+const FILES_PER_SECOND: f64 = 15_000.0;
+const BONNIE_PASSES: f64 = 5.0;
+
+/// Seconds of a load that ends when it is done; `None` where it has a length of time.
+fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
+    let bytes_per_second = |limits_of: fn(&Limits) -> (Option<u64>, Option<u64>)| {
+        let rate = |volume: &Volume| match &volume.kind {
+            VolumeKind::Emulate { limits, .. } => {
+                let (iops, bps) = limits_of(limits);
+                // Small files are written back in larger pieces.
+                let by_iops = iops.map_or(UNLIMITED_RATE, |iops| float(iops) * 65_536.0);
+                by_iops.min(bps.map_or(UNLIMITED_RATE, float))
+            }
+            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } | VolumeKind::Guest { .. } => UNLIMITED_RATE,
+        };
+        stack.volumes.iter().map(rate).sum::<f64>().max(1.0)
+    };
+    match ask {
+        Ask::Options(_) | Ask::JobFile { .. } => None,
+        Ask::Copy(copy) => {
+            let files = match copy.corpus {
+                Corpus::Generated { files, .. } => files.saturating_mul(copy.whole_copies()),
+                Corpus::Directory { .. } => 0,
+            };
+            let bytes = float(copy.data_bytes());
+            let read_back = if copy.verify { bytes / LAYOUT_RATE } else { 0.0 };
+            Some((float(files) / FILES_PER_SECOND).max(bytes / bytes_per_second(write_limits)) + read_back)
+        }
+        Ask::Bonnie(bonnie) => {
+            Some(float(bonnie.data_bytes()) * BONNIE_PASSES / bytes_per_second(write_limits))
+        }
+    }
 }
 
 /// What is known of the load: the options, or those of each job of a file that could be read as options.
@@ -27,6 +69,7 @@ pub(crate) fn options(ask: &Ask) -> Vec<&Options> {
     match ask {
         Ask::Options(options) => vec![options],
         Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),
+        Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
     }
 }
 

@@ -8,7 +8,10 @@ mod zfs;
 
 pub(crate) use knobs::KNOBS;
 use volume_manager::{LVM, MD};
-pub(crate) use workload::{CACHES, ENGINES, IOENGINES, LAYOUTS, RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD};
+pub(crate) use workload::{
+    BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, IOENGINES, LAYOUTS, ORDERS, PRESERVE,
+    RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD,
+};
 pub(crate) use zfs::{DEVICES, VDEVS, ZFS};
 
 /// One key of a map.

@@ -60,11 +60,31 @@ pub(crate) fn instance(
         _ => CacheStart::Cold,
     });
     let engine = match fields.get("engine") {
-        Some(node) if value::choice(node, ENGINES, &scope, problems)? == "fio" => Some(EngineKind::Fio),
-        Some(_) => Some(EngineKind::Native),
+        Some(node) => Some(match value::choice(node, ENGINES, &scope, problems)? {
+            "fio" => EngineKind::Fio,
+            "corpus" => EngineKind::Corpus,
+            "bonnie" => EngineKind::Bonnie,
+            _ => EngineKind::Native,
+        }),
         None => None,
     };
+    if engine != Some(EngineKind::Corpus) {
+        let name = match engine {
+            Some(EngineKind::Fio) => "fio",
+            Some(EngineKind::Bonnie) => "Bonnie++",
+            _ => "the native engine",
+        };
+        crate::copy::refuse(fields, name, problems)?;
+    }
     let (engine, ask) = match fields.get("fio") {
+        _ if engine == Some(EngineKind::Corpus) => {
+            let ask = crate::copy::read(fields, template.key.span, &scope, problems)?;
+            (EngineKind::Corpus, Ask::Copy(ask))
+        }
+        _ if engine == Some(EngineKind::Bonnie) => {
+            let ask = crate::bonnie::read(fields, template.key.span, &scope, problems)?;
+            (EngineKind::Bonnie, Ask::Bonnie(ask))
+        }
         Some(node) => {
             job_file(node, fields, base_dir, engine, layout.unwrap_or(Layout::Written), &scope, problems)?
         }

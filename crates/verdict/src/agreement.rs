@@ -103,6 +103,7 @@ fn name(cell: &Cell) -> String {
     let engine = match cell.workload.engine {
         EngineKind::Native => "native",
         EngineKind::Fio => "fio",
+        EngineKind::Corpus | EngineKind::Bonnie => "",
     };
     let parts: Vec<&str> = cell.workload.name.split('-').filter(|part| *part != engine).collect();
     if parts.is_empty() { cell.workload.name.clone() } else { parts.join("-") }
@@ -112,6 +113,7 @@ impl Couple<'_> {
     fn has_rate(&self) -> bool {
         match &self.native.workload.ask {
             Ask::Options(o) => o.rate_iops.is_some() || o.rate_bytes_per_second.is_some(),
+            Ask::Copy(_) | Ask::Bonnie(_) => false,
             Ask::JobFile { jobs, .. } => jobs
                 .iter()
                 .any(|j| j.options.rate_iops.is_some() || j.options.rate_bytes_per_second.is_some()),
@@ -167,7 +169,7 @@ impl Couple<'_> {
             Ask::Options(o) if o.bsrange.is_some() || !o.bssplit.is_empty() => &["iops", "bw"],
             Ask::Options(o) if o.bs_bytes >= LARGE_BLOCK => &["bw"],
             Ask::Options(_) => &["iops"],
-            Ask::JobFile { .. } => &["iops", "bw"],
+            Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => &["iops", "bw"],
         }
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         rounds: facts.iter().map(|f| f.trial.id.round).collect(),
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
+        too_fast: too_fast(&facts),
         served: mean(facts.iter().zip(&shares).map(|(f, s)| (!only_trims(f)).then_some(s.both))),
         served_read: mean(shares.iter().map(|s| s.read)),
         served_write: mean(shares.iter().map(|s| s.write)),
@@ -82,6 +83,15 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
     CellJudgement { view, findings, rounds: CellRounds::of(cell, &facts, &shares) }
+}
+
+/// In how many trials each metric was too fast to be measured.
+fn too_fast(facts: &[Facts<'_>]) -> BTreeMap<String, u32> {
+    let mut trials: BTreeMap<String, u32> = BTreeMap::new();
+    for name in facts.iter().flat_map(|facts| facts.engine.too_fast()) {
+        *trials.entry(name.to_owned()).or_default() += 1;
+    }
+    trials
 }
 
 /// Trims move no bytes, so there is nothing to attribute.
@@ -138,7 +148,7 @@ fn asked(workload: &Workload) -> Option<Asked> {
             layout: workload.layout,
             cache: workload.cache,
         }),
-        Ask::JobFile { .. } => None,
+        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Detectors: each looks at one trial and claims something, or keeps silent.
 
+mod bonnie;
 mod content;
 pub(crate) mod cpu;
 pub(crate) mod generator;
@@ -64,7 +65,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 21] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 24] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -86,6 +87,9 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         limit::network_bound,
         limit::journal_bound,
         limit::serialized,
+        bonnie::compressing_stack,
+        bonnie::memory_rule,
+        bonnie::too_fast,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

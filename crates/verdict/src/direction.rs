@@ -21,7 +21,11 @@ impl Direction {
     }
 
     fn plain(metric: &str) -> Self {
-        let cost = metric.contains("_lat_") || metric.starts_with("engine_");
+        let of_a_copy = ["seconds", "sync_seconds", "allocated_bytes", "space_per_file"].contains(&metric);
+        let cost = of_a_copy
+            || metric.contains("_lat_")
+            || metric.ends_with("_cpu")
+            || metric.starts_with("engine_");
         if cost { Self::Lower } else { Self::Higher }
     }
 
@@ -69,6 +73,8 @@ mod tests {
     #[test]
     fn latencies_and_costs_are_better_low() {
         let of = ["read_lat_p99", "engine_cpu_per_io", "iops", "read_bw"].map(Direction::plain);
+        assert_eq!(of, [Lower, Lower, Higher, Higher]);
+        let of = ["seconds", "space_per_file", "files_per_second", "compress_ratio"].map(Direction::plain);
         assert_eq!(of, [Lower, Lower, Higher, Higher]);
     }
 

@@ -29,6 +29,28 @@ fn every_metric_is_documented() {
 }
 
 #[test]
+fn every_metric_of_copies_and_of_bonnie_is_documented() {
+    let text = metrics_md();
+    let mut engine = testing::engine();
+    engine.window = record::trial::Window { start_ns: 0, end_ns: 1_000_000_000 };
+    engine.copied = Some(record::copy::Copied {
+        files: 1,
+        logical_bytes: 1,
+        allocated_bytes: Some(1),
+        extents: Some(record::copy::Extents { uncompressed_bytes: 1, disk_bytes: 1 }),
+        ..record::copy::Copied::default()
+    });
+    let names = engine.metrics();
+    assert_eq!(names.len(), 8, "{names:?}");
+    for name in names.keys() {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+    for name in ["char_output_bw", "seeks", "seq_stat", "random_delete", "rewrite_bw"] {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
 fn every_claim_is_documented() {
     let text = metrics_md();
     let schema = serde_json::to_value(schemars::schema_for!(Claim)).unwrap();

@@ -1,6 +1,7 @@
 //! What a trial's record says, summed and cut to the measured window. Nothing is concluded here.
 
 use crate::span::{Span, float};
+use record::copy::CopySync;
 use record::counter::{BlockCounters, Sample};
 use record::extents::{FileExtents, Residency};
 use record::plan::Cell;
@@ -109,7 +110,7 @@ impl<'a> Facts<'a> {
             trim_ios: engine.trim.as_ref().map_or(0.0, |t| float(t.ios)),
             read_earlier: read_earlier(&span, topology),
             before: files(&trial.files_before, topology),
-            after: files(&trial.files_after, topology),
+            after: files(&trial.files_after, topology).or_else(|| copied(engine)),
             cached_before: resident(&trial.cache_before, |r| Some(r.cached_bytes)),
             cached_after: resident(&trial.cache_after, |r| Some(r.cached_bytes)),
             dirty_after: resident(&trial.cache_after, |r| r.dirty_bytes),
@@ -120,7 +121,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn options(&self) -> Option<&'a Options> {
         match &self.cell.workload.ask {
             Ask::Options(options) => Some(options),
-            Ask::JobFile { .. } => None,
+            Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
         }
     }
 
@@ -129,6 +130,8 @@ impl<'a> Facts<'a> {
         match &self.cell.workload.ask {
             Ask::Options(options) => Some(options.direct),
             Ask::JobFile { text, .. } => jobs_direct(text),
+            Ask::Copy(_) => Some(false),
+            Ask::Bonnie(bonnie) => Some(bonnie.direct),
         }
     }
 
@@ -240,8 +243,23 @@ fn ends_with_the_window(cell: &Cell) -> bool {
             let flushed = o.direct || o.end_fsync || o.fsync == 1 || o.fdatasync == 1;
             o.verify.is_none() && (flushed || !o.rw.writes())
         }
-        Ask::JobFile { .. } => false,
+        Ask::JobFile { .. } | Ask::Bonnie(_) => false,
+        Ask::Copy(copy) => copy.sync != CopySync::None,
     }
+}
+
+/// Files that a copy made: their extents were counted all together.
+fn copied(engine: &EngineOutput) -> Option<Files> {
+    let copied = engine.copied.as_ref()?;
+    let extents = copied.extents?;
+    let encoded =
+        if extents.disk_bytes < extents.uncompressed_bytes { extents.uncompressed_bytes } else { 0 };
+    Some(Files {
+        size: float(extents.uncompressed_bytes),
+        encoded: float(encoded),
+        disk: Some(float(extents.disk_bytes)),
+        ..Files::default()
+    })
 }
 
 /// `None` when nobody could look: no list on a file system. A raw block device has no holes.

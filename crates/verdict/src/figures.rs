@@ -44,6 +44,7 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
         "us" if value >= 1e6 => format!("{:.2} s", value / 1e6),
         "us" if value >= 1e3 => format!("{} ms", rate(value / 1e3)),
         "us" => format!("{} us", rate(value)),
+        "B" => bytes(value),
         "1/s" => format!("{} IOPS", rate(value)),
         "1" => rate(value),
         other => format!("{} {other}", rate(value)),

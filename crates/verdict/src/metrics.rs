@@ -45,6 +45,11 @@ pub(crate) fn unit(name: &str) -> &'static str {
     match name {
         n if n.contains("_lat_") => "us",
         n if n.ends_with("bw") => "B/s",
+        n if n.ends_with("_cpu") && n != "engine_cpu" => "cores",
+        "seconds" | "sync_seconds" => "s",
+        "files_per_second" => "files/s",
+        "logical_bytes" | "allocated_bytes" | "space_per_file" => "B",
+        "compress_ratio" => "1",
         "engine_cpu" | "engine_busiest_thread" => "cores",
         "engine_cpu_per_io" => "ns",
         "engine_instructions_per_io" => "1",

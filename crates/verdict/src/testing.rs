@@ -80,6 +80,8 @@ pub(crate) fn engine() -> EngineOutput {
         cpu_user_share: Some(0.05),
         cpu_system_share: Some(0.05),
         shared_files: false,
+        copied: None,
+        bonnie: None,
     }
 }
 
@@ -182,7 +184,7 @@ impl Truth {
     pub(crate) fn options(&mut self) -> &mut Options {
         match &mut self.cell.workload.ask {
             Ask::Options(options) => options,
-            Ask::JobFile { .. } => panic!("job file"),
+            _ => panic!("job file"),
         }
     }
 

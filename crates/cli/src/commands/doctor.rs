@@ -152,6 +152,8 @@ fn tool_row(tool: &ToolFound) -> [String; 2] {
 fn needed_for(tool: Tool) -> &'static str {
     match tool {
         Tool::Fio => "needed for `engine: fio` only",
+        Tool::Bonnie => "needed for `engine: bonnie` only",
+        Tool::Cp | Tool::Cpio | Tool::Rsync | Tool::Tar => "needed to compare `copier: native` with it only",
         Tool::Losetup | Tool::Mount | Tool::Umount => "needed for all but lent directories",
         Tool::Blkid | Tool::Wipefs => "needed for disks",
         Tool::MkfsExt3 => "needed for ext3",

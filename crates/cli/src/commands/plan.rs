@@ -7,6 +7,8 @@ use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use record::bonnie::BonnieAsk;
+use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::plan::{Plan, Prices};
 use record::quantity::{Bytes, Seconds};
 use record::target::TargetKind;
@@ -134,6 +136,8 @@ fn asks(workload: &Workload) -> String {
     let mut words = match &workload.ask {
         Ask::Options(options) => options_in_words(options),
         Ask::JobFile { path, .. } => vec![format!("fio job file {path}")],
+        Ask::Copy(copy) => copy_in_words(copy),
+        Ask::Bonnie(bonnie) => bonnie_in_words(bonnie),
     };
     if workload.engine == EngineKind::Fio {
         words.push("by fio".to_owned());
@@ -149,6 +153,48 @@ fn asks(workload: &Workload) -> String {
         CacheStart::Keep => words.push("cache as it is".to_owned()),
     }
     words.join(", ")
+}
+
+fn copy_in_words(copy: &CopyAsk) -> Vec<String> {
+    let corpus = match &copy.corpus {
+        Corpus::Generated { kind, files, size_bytes, .. } => {
+            format!("copy of {files} files of {}, about {}", kind.name(), Bytes(*size_bytes))
+        }
+        Corpus::Directory { path } => format!("copy of {}", path.display()),
+    };
+    let mut words = vec![corpus, format!("by {}", copy.copier.name())];
+    if copy.writers > 1 {
+        let each = if copy.copies == Copies::Each { "a whole copy each" } else { "one copy together" };
+        words.push(format!("{} writers, {each}", copy.writers));
+    }
+    let orders: Vec<&str> = copy.order.iter().map(|order| order.name()).collect();
+    words.push(orders.join(" and "));
+    words.push(
+        match copy.sync {
+            CopySync::End => "flushed at the end",
+            CopySync::File => "every file flushed",
+            CopySync::None => "never flushed",
+        }
+        .to_owned(),
+    );
+    if !copy.verify {
+        words.push("not compared with its source".to_owned());
+    }
+    words
+}
+
+fn bonnie_in_words(bonnie: &BonnieAsk) -> Vec<String> {
+    let mut words = vec!["Bonnie++".to_owned()];
+    if bonnie.size_bytes > 0 {
+        words.push(format!("{} of data", Bytes(bonnie.size_bytes)));
+    }
+    if bonnie.files > 0 {
+        words.push(format!("{} files", bonnie.files));
+    }
+    if bonnie.concurrency > 1 {
+        words.push(format!("{} at once", bonnie.concurrency));
+    }
+    words
 }
 
 fn options_in_words(options: &Options) -> Vec<String> {

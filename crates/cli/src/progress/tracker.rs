@@ -195,6 +195,15 @@ pub(crate) fn found(record: &TrialRecord) -> String {
         return format!("failed: {reason}");
     }
     let Some(engine) = &record.engine else { return "no engine ran".to_owned() };
+    let metrics = engine.metrics();
+    if let (Some(rate), Some(seconds)) = (metrics.get("files_per_second"), metrics.get("seconds")) {
+        let ratio = metrics.get("compress_ratio").map(|r| format!(", {r:.2}:1")).unwrap_or_default();
+        return format!("{rate:.0} files/s in {seconds:.1} s{ratio}");
+    }
+    if let Some(bonnie) = &engine.bonnie {
+        let fast = engine.too_fast().count();
+        return format!("{} figures, {fast} too fast to measure", bonnie.figures.len() - fast);
+    }
     let direction = |name: &str, totals: &Option<Totals>| {
         let totals = totals.as_ref().filter(|t| t.ios > 0)?;
         #[expect(

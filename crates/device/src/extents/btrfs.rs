@@ -41,32 +41,57 @@ struct Search {
 pub(crate) fn disk_bytes(file: &File) -> io::Result<u64> {
     let inode = file.metadata()?.ino();
     let mut total = 0_u64;
-    let mut offset = 0;
+    extents(file, (inode, inode), |item| total = total.saturating_add(item_disk_bytes(item).unwrap_or(0)))?;
+    Ok(total)
+}
+
+/// The same for all files of the subvolume that a file or directory is in: bytes that are referred to, and what they take on the device.
+///
+/// # Errors
+/// It is no btrfs, or the caller isn't root.
+pub fn of_subvolume(within: &File) -> io::Result<(u64, u64)> {
+    let (mut referred, mut disk) = (0_u64, 0_u64);
+    extents(within, (0, u64::MAX), |item| {
+        referred = referred.saturating_add(item_referred_bytes(item).unwrap_or(0));
+        disk = disk.saturating_add(item_disk_bytes(item).unwrap_or(0));
+    })?;
+    Ok((referred, disk))
+}
+
+/// Shows every EXTENT_DATA item of these inodes, from the first to the last.
+fn extents(file: &File, inodes: (u64, u64), mut show: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut from = (inodes.0, 0, 0);
     loop {
-        let search = ask(file, inode, offset)?;
-        let items = Items { bytes: &search.buf, left: search.nr_items };
+        let search = ask(file, from, inodes.1)?;
         let mut next = None;
-        for (item_offset, item) in items {
-            total = total.saturating_add(item_disk_bytes(item).unwrap_or(0));
-            next = item_offset.checked_add(1);
+        for found in (Items { bytes: &search.buf, left: search.nr_items }) {
+            // Between two items of this kind, those of other kinds are found too.
+            if found.kind == EXTENT_DATA_KEY {
+                show(found.item);
+            }
+            next = match found.offset.checked_add(1) {
+                Some(offset) => Some((found.inode, found.kind, offset)),
+                None => found.inode.checked_add(1).map(|inode| (inode, 0, 0)),
+            };
         }
         match next {
-            Some(next) => offset = next,
-            None => return Ok(total),
+            Some(next) if next.0 <= inodes.1 => from = next,
+            _ => return Ok(()),
         }
     }
 }
 
-fn ask(file: &File, inode: u64, offset: u64) -> io::Result<Box<Search>> {
+/// Items from an inode, kind and offset on.
+fn ask(file: &File, from: (u64, u32, u64), last_inode: u64) -> io::Result<Box<Search>> {
     let mut search = Box::new(Search {
         tree_id: 0,
-        min_objectid: inode,
-        max_objectid: inode,
-        min_offset: offset,
+        min_objectid: from.0,
+        max_objectid: last_inode,
+        min_offset: from.2,
         max_offset: u64::MAX,
         min_transid: 0,
         max_transid: u64::MAX,
-        min_type: EXTENT_DATA_KEY,
+        min_type: from.1,
         max_type: EXTENT_DATA_KEY,
         nr_items: u32::MAX,
         unused: 0,
@@ -81,25 +106,33 @@ fn ask(file: &File, inode: u64, offset: u64) -> io::Result<Box<Search>> {
     if result == 0 { Ok(search) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Found items: their key's offset (the offset in the file) and their bytes.
+/// An item that was found: its key and its bytes.
+struct Found<'a> {
+    inode: u64,
+    kind: u32,
+    /// In the file.
+    offset: u64,
+    item: &'a [u8],
+}
+
 struct Items<'a> {
     bytes: &'a [u8],
     left: u32,
 }
 
 impl<'a> Iterator for Items<'a> {
-    type Item = (u64, &'a [u8]);
+    type Item = Found<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let header = self.bytes.get(..HEADER_BYTES)?;
         // The header is in the machine's own byte order, items are little endian.
-        let offset = u64::from_ne_bytes(header[16..24].try_into().ok()?);
-        let length = u32::from_ne_bytes(header[28..32].try_into().ok()?);
-        let end = HEADER_BYTES.checked_add(usize::try_from(length).ok()?)?;
+        let word = |at: usize| header[at..at + 8].try_into().ok().map(u64::from_ne_bytes);
+        let short = |at: usize| header[at..at + 4].try_into().ok().map(u32::from_ne_bytes);
+        let end = HEADER_BYTES.checked_add(usize::try_from(short(28)?).ok()?)?;
         let item = self.bytes.get(HEADER_BYTES..end)?;
         self.bytes = &self.bytes[end..];
-        Some((offset, item))
+        Some(Found { inode: word(8)?, kind: short(24)?, offset: word(16)?, item })
     }
 }
 
@@ -120,9 +153,19 @@ fn item_disk_bytes(item: &[u8]) -> Option<u64> {
     }
 }
 
+/// What an item stands for in its file: an inline extent's length before compression, a regular one's part that is referred to.
+fn item_referred_bytes(item: &[u8]) -> Option<u64> {
+    let word = |at: usize| Some(u64::from_le_bytes(item.get(at..at + 8)?.try_into().ok()?));
+    match *item.get(20)? {
+        INLINE => word(8),
+        REGULAR if word(21)? != 0 => word(45),
+        _ => Some(0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Search, item_disk_bytes};
+    use super::{HEADER_BYTES, Items, Search, item_disk_bytes, item_referred_bytes};
 
     fn regular(kind: u8, ram: u64, start: u64, disk: u64, referred: u64) -> Vec<u8> {
         let mut item = vec![0; 53];
@@ -145,6 +188,28 @@ mod tests {
         assert_eq!(item_disk_bytes(&regular(1, 131_072, 1 << 20, 8192, 131_072)), Some(8192));
         assert_eq!(item_disk_bytes(&regular(1, 131_072, 1 << 20, 8192, 65_536)), Some(4096));
         assert_eq!(item_disk_bytes(&regular(1, 4096, 1 << 20, 4096, 4096)), Some(4096));
+    }
+
+    #[test]
+    fn what_an_item_stands_for_is_its_length_before_compression() {
+        assert_eq!(item_referred_bytes(&regular(1, 131_072, 1 << 20, 8192, 65_536)), Some(65_536));
+        let mut inline = vec![0; 21 + 100];
+        inline[8..16].copy_from_slice(&250_u64.to_le_bytes());
+        assert_eq!((item_referred_bytes(&inline), item_disk_bytes(&inline)), (Some(250), Some(100)));
+        assert_eq!(item_referred_bytes(&regular(1, 4096, 0, 0, 4096)), Some(0), "a hole");
+        assert_eq!(item_referred_bytes(&regular(2, 4096, 1 << 20, 4096, 4096)), Some(0), "reserved");
+    }
+
+    #[test]
+    fn items_are_read_with_their_keys() {
+        let mut bytes = vec![0; HEADER_BYTES + 3];
+        bytes[8..16].copy_from_slice(&257_u64.to_ne_bytes());
+        bytes[16..24].copy_from_slice(&4096_u64.to_ne_bytes());
+        bytes[24..28].copy_from_slice(&108_u32.to_ne_bytes());
+        bytes[28..32].copy_from_slice(&3_u32.to_ne_bytes());
+        let found: Vec<_> =
+            Items { bytes: &bytes, left: 2 }.map(|f| (f.inode, f.kind, f.offset, f.item.len())).collect();
+        assert_eq!(found, [(257, 108, 4096, 3)], "what is cut off is left out");
     }
 
     #[test]

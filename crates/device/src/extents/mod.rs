@@ -5,5 +5,6 @@ mod fiemap;
 mod file;
 mod residency;
 
+pub use btrfs::of_subvolume;
 pub use file::{ExtentsError, of_file};
 pub use residency::{drop_file_cache, residency};

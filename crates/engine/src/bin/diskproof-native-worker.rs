@@ -1,19 +1,31 @@
-//! The native engine's worker alone, for the room's own tests and for `bench/native`: performs the task in the file named
+//! The workers of the native and the corpus engine alone, for the room's own tests and for `bench/native`: perform the task in the file named
 //! by its last argument.
 
+use diskproof_engine::corpus::CorpusEngine;
 use std::io::{stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let Some(task) = std::env::args_os().next_back() else { return ExitCode::FAILURE };
-    match diskproof_engine::native::serve(Path::new(&task), &mut stdout(), &mut stderr()) {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let Some(task) = arguments.last() else { return ExitCode::FAILURE };
+    let copies = arguments.first().is_some_and(|verb| verb == CorpusEngine::VERB);
+    let served = match copies {
+        true => diskproof_engine::corpus::serve(Path::new(task), &mut stdout()).map_err(told),
+        false => diskproof_engine::native::serve(Path::new(task), &mut stdout(), &mut stderr()).map_err(told),
+    };
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write as _;
-            let source = std::error::Error::source(&error).map_or(String::new(), |s| format!(": {s}"));
-            let _ = writeln!(stderr(), "{error}{source}");
+            let _ = writeln!(stderr(), "{error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error with its source.
+fn told(error: impl std::error::Error) -> String {
+    let source = error.source().map_or(String::new(), |source| format!(": {source}"));
+    format!("{error}{source}")
 }

@@ -41,6 +41,7 @@ pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
     let paths = match &job.workload.ask {
         Ask::Options(options) => lay_out(job, options)?,
         Ask::JobFile { text, .. } => lay_out_for(job, text)?,
+        Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
     };
     (job.progress)(1.0);
     Ok(paths)
@@ -81,7 +82,7 @@ fn lay_out_for(job: &Job<'_>, text: &str) -> Result<Vec<PathBuf>, EngineError> {
     }
     let size_bytes = match &job.workload.ask {
         Ask::JobFile { size_bytes, .. } => *size_bytes,
-        Ask::Options(_) => 0,
+        Ask::Options(_) | Ask::Copy(_) | Ask::Bonnie(_) => 0,
     };
     write(job, &file.layout, size_bytes)?;
     let paths = check_user_files(job, &file)?;

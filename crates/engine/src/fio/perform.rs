@@ -107,6 +107,8 @@ impl Engine for FioEngine {
             cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
             cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
             shared_files: ready.shared_files,
+            copied: None,
+            bonnie: None,
         };
         judge_end(&argv, &ended, &reading, messages, Some(output), tolerated)
     }
@@ -116,7 +118,7 @@ impl Engine for FioEngine {
 pub(super) fn options<'a>(job: &Job<'a>) -> Option<&'a Options> {
     match &job.workload.ask {
         Ask::Options(options) => Some(options),
-        Ask::JobFile { .. } => None,
+        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
     }
 }
 
@@ -195,6 +197,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
                 patience_seconds: patience_seconds(expected.as_secs_f64(), bytes),
             })
         }
+        Ask::Copy(_) | Ask::Bonnie(_) => Err(refused("fio performs I/O by options".to_owned())),
         Ask::JobFile { text, size_bytes, .. } => {
             let file = userfile::rewrite(job, text).map_err(refused)?;
             layout::check_user_files(job, &file)?;

@@ -196,6 +196,8 @@ fn output(
         cpu_user_share: share(report.cost.user_seconds),
         cpu_system_share: share(report.cost.system_seconds),
         shared_files: false,
+        copied: None,
+        bonnie: None,
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn members<'a>(job: &Job<'a>) -> Result<Vec<Member<'a>>, EngineError>
             "the native engine doesn't know all that the job file {path} asks for; use engine: fio"
         ))),
         Ask::JobFile { jobs, .. } => of_sections(job, jobs).map_err(refused),
+        Ask::Copy(_) | Ask::Bonnie(_) => Err(refused("the native engine performs I/O by options".to_owned())),
     }
 }
 

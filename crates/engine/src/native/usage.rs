@@ -18,6 +18,11 @@ impl Usage {
         Self::of(libc::RUSAGE_SELF)
     }
 
+    /// Children that have ended and were waited for.
+    pub(crate) fn of_children() -> Self {
+        Self::of(libc::RUSAGE_CHILDREN)
+    }
+
     /// The calling thread alone, until now.
     pub(crate) fn of_thread() -> Self {
         Self::of(libc::RUSAGE_THREAD)

@@ -132,6 +132,8 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
         cpu_user_share: None,
         cpu_system_share: None,
         shared_files: false,
+        copied: None,
+        bonnie: None,
     };
     TrialRecord {
         format: FormatVersion::RECORD,

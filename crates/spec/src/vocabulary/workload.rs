@@ -10,7 +10,33 @@ pub(crate) static WORKLOAD: Table = Table {
         key(
             "engine",
             Shape::Choice(ENGINES),
-            "Which engine performs it: native, diskproof's own on io_uring, if not said; or fio",
+            "Which engine performs it: native, diskproof's own on io_uring, if not said; fio; corpus: copies a tree of files; bonnie: Bonnie++",
+        ),
+        key(
+            "corpus",
+            Shape::Text,
+            "engine: corpus: what is copied: mail, source-tree, photos (generated), or the absolute path of a directory",
+        ),
+        key("bonnie", Shape::Map(&BONNIE), "engine: bonnie: options of Bonnie++, by its own letters"),
+        key("files", Shape::Integer, "corpus: files of a generated corpus; mail has 273273 if not said"),
+        key("scale", Shape::Percent, "corpus: instead of files, a share of the full number"),
+        key("seed", Shape::Integer, "corpus: seed of names, sizes and content; 1 if not said"),
+        key("copier", Shape::Choice(COPIERS), "corpus: who copies; native, diskproof's own, if not said"),
+        key("writers", Shape::Integer, "corpus: copiers at work at the same time; 1 if not said"),
+        key(
+            "copies",
+            Shape::Choice(COPIES),
+            "corpus: each: every writer makes a whole copy, if not said; one: they divide one copy among them",
+        ),
+        key(
+            "order",
+            Shape::Either(&[Shape::Choice(ORDERS), Shape::ListOf(&Shape::Choice(ORDERS))]),
+            "corpus: order of names; a list gives each writer its own; ascending if not said",
+        ),
+        key(
+            "preserve",
+            Shape::Either(&[Shape::Choice(PRESERVE), Shape::ListOf(&Shape::Choice(PRESERVE))]),
+            "corpus: what is kept beside content; mode, owner and mtime if not said",
         ),
         key("rw", Shape::Choice(RW), "Access pattern"),
         key("rwmixread", Shape::Integer, "Percentage of reads in a mix; 50 if not said"),
@@ -41,8 +67,8 @@ pub(crate) static WORKLOAD: Table = Table {
         key("fdatasync", Shape::Integer, "fdatasync after this many writes; 0: never"),
         key(
             "sync",
-            Shape::Either(&[Shape::Choice(SYNC), Shape::Switch]),
-            "dsync: every write's data is durable before it completes; sync or 1: its metadata too",
+            Shape::Either(&[Shape::Choice(SYNC), Shape::Choice(COPY_SYNC), Shape::Switch]),
+            "dsync: every write's data is durable before it completes; sync or 1: its metadata too; corpus: end, file or none",
         ),
         key(
             "end_fsync",
@@ -85,8 +111,8 @@ pub(crate) static WORKLOAD: Table = Table {
         ),
         key(
             "verify",
-            Shape::Choice(VERIFY),
-            "Checksum in every block, checked when it is read; none if not said",
+            Shape::Either(&[Shape::Choice(VERIFY), Shape::Switch]),
+            "Checksum in every block, checked when it is read; none if not said; corpus: 0: the copy isn't compared with its source",
         ),
         key("random_distribution", Shape::Text, "Distribution of random offsets, e.g. random, zipf:1.1"),
         key("norandommap", Shape::Switch, "1: blocks may be hit again before all have been hit"),
@@ -119,6 +145,42 @@ pub(crate) static WORKLOAD: Table = Table {
         ("loops", "rounds repeat: `measure: { rounds: ... }`"),
         ("refill_buffers", "always on"),
         ("randrepeat", "always off: every trial has its own seed"),
+    ],
+};
+
+/// Options of Bonnie++.
+pub(crate) static BONNIE: Table = Table {
+    what: "options of Bonnie++",
+    keys: &[
+        key(
+            "s",
+            Shape::Size,
+            "Data of the tests of one large file, whole MiB; at least twice the memory; left out: none of these tests",
+        ),
+        key("chunk", Shape::Size, "Its blocks, a power of two from 256 to 1m; 8k if not said"),
+        key(
+            "r",
+            Shape::Size,
+            "Your own word on the memory that s is to be twice of; 0: no check; the machine's if not said",
+        ),
+        key("n", Shape::Integer, "Files of the tests of many files, in 1024s; left out: none of these tests"),
+        key("n_max", Shape::Size, "The largest of them; 0 if not said"),
+        key("n_min", Shape::Size, "The smallest of them; 0 if not said"),
+        key("n_dirs", Shape::Integer, "Directories they are in; 1 if not said"),
+        key("f", Shape::Switch, "1: fast mode, no tests of single characters"),
+        key("b", Shape::Switch, "1: every write is flushed (no write buffering)"),
+        key("D", Shape::Switch, "1: direct I/O for the tests of one large file"),
+        key("c", Shape::Integer, "Processes at once; 1 if not said"),
+    ],
+    instead: &[
+        ("size", "write `s`"),
+        ("ram", "write `r`"),
+        ("files", "write `n`"),
+        ("d", "diskproof places the data itself; lend a directory as a volume"),
+        ("u", "diskproof runs it as the user it is itself"),
+        ("m", "diskproof names the machine itself"),
+        ("x", "rounds repeat: `measure: { rounds: ... }`"),
+        ("z", "every trial has its own seed"),
     ],
 };
 
@@ -165,6 +227,16 @@ pub(crate) static IOENGINES: &[&str] =
 /// Layouts.
 pub(crate) static LAYOUTS: &[&str] = &["written", "unwritten", "hole"];
 /// Engines; the first is the default.
-pub(crate) static ENGINES: &[&str] = &["native", "fio"];
+pub(crate) static ENGINES: &[&str] = &["native", "fio", "corpus", "bonnie"];
+/// Who copies a corpus; the first is the default.
+pub(crate) static COPIERS: &[&str] = &["native", "cpio", "cp", "rsync", "tar"];
+/// What several writers make; the first is the default.
+pub(crate) static COPIES: &[&str] = &["each", "one"];
+/// Orders of names.
+pub(crate) static ORDERS: &[&str] = &["ascending", "descending", "interleaved", "random", "listed"];
+/// When a copy is durable; the first is the default.
+pub(crate) static COPY_SYNC: &[&str] = &["end", "file", "none"];
+/// What a copy keeps beside content.
+pub(crate) static PRESERVE: &[&str] = &["mode", "owner", "mtime", "xattrs", "nothing"];
 /// Cache states.
 pub(crate) static CACHES: &[&str] = &["cold", "warm", "keep"];

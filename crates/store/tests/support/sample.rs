@@ -138,6 +138,8 @@ fn engine(round: u32) -> EngineOutput {
         cpu_user_share: Some(0.017),
         cpu_system_share: None,
         shared_files: false,
+        copied: None,
+        bonnie: None,
     }
 }
 

@@ -61,7 +61,8 @@ impl Outcome<'_> {
             (Some(low), Some(high)) => {
                 format!("{} ({})", with_unit(m.estimate, &m.unit), range(low, high, &m.unit))
             }
-            _ => format!("{} in one trial", with_unit(m.estimate, &m.unit)),
+            _ if m.n == 1 => format!("{} in one trial", with_unit(m.estimate, &m.unit)),
+            _ => format!("{}, without an interval from {} trials", with_unit(m.estimate, &m.unit), m.n),
         }
     }
 }

@@ -216,7 +216,7 @@ fn without_a_course_the_devices_tell() {
     );
     match &mut cell.workload.ask {
         record::workload::Ask::Options(o) => o.direct = false,
-        record::workload::Ask::JobFile { .. } => panic!("options"),
+        _ => panic!("options"),
     }
     assert_eq!(
         claims(&judged(&cell, &[record])),

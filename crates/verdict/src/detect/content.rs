@@ -50,20 +50,25 @@ pub(crate) fn wrong_content(cell: &Cell, trials: &[&TrialRecord]) -> Option<Find
         severity: Severity::Void,
         strength: float(blocks(worst)),
         evidence: counters,
-        text: text(trial.id.round, worst),
+        text: text(trial.id.round, worst, if is_copy(trial) { "file" } else { "block" }),
         remedy: remedy(kinds.keys().copied()),
     };
     Some(detected.finding(cell, number(wrong.len())))
 }
 
-fn text(round: u32, verified: &Verified) -> String {
+/// A copy is compared file by file.
+fn is_copy(trial: &TrialRecord) -> bool {
+    trial.engine.as_ref().is_some_and(|engine| engine.copied.is_some())
+}
+
+fn text(round: u32, verified: &Verified, noun: &str) -> String {
     let faults: Vec<String> = verified.faults.iter().map(of_fault).collect();
     let example = verified.faults.iter().find(|f| !f.example.is_empty());
     let example =
         example.map_or(String::new(), |f| format!(" For example, {}.", f.example.trim_end_matches('.')));
     format!(
         "{} held other than what was written, in round {}, of {} checked: {}.{example}",
-        counted(blocks(verified), "block"),
+        counted(blocks(verified), noun),
         round + 1,
         bytes(float(verified.bytes)),
         faults.join("; ")
@@ -72,6 +77,9 @@ fn text(round: u32, verified: &Verified) -> String {
 
 fn of_fault(fault: &VerifyFault) -> String {
     let offsets: Vec<String> = fault.offsets_bytes.iter().take(OFFSETS).map(u64::to_string).collect();
+    if offsets.is_empty() {
+        return format!("{} {} ({}): {}", fault.count, name(fault.kind), meaning(fault.kind), fault.path);
+    }
     let more = if fault.count > offsets.len() as u64 { ", ..." } else { "" };
     let noun = if offsets.len() == 1 && more.is_empty() { "offset" } else { "offsets" };
     format!(

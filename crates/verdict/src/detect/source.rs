@@ -224,6 +224,9 @@ pub(super) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
             "The figure holds for data like this only (buffer_compress_percentage: {p} is set); set it to what your own \
              data compresses by, or to 0 for the devices' own speed."
         ),
+        None if facts.engine.copied.is_some() => "That is what a copy onto a compressing stack shows: read compress_ratio beside the rate; mount \
+                 without compression for the devices' own speed."
+            .to_owned(),
         None => "Set buffer_compress_percentage and refill_buffers in the job file to what your own data compresses by, or \
                  mount without compression for the devices' own speed."
             .to_owned(),

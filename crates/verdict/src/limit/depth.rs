@@ -157,7 +157,7 @@ fn differs_in_depth_only(a: &Cell, b: &Cell) -> bool {
             options.ioengine.clear();
             Some((workload.engine, workload.layout, workload.cache, options))
         }
-        Ask::JobFile { .. } => None,
+        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
     };
     let same = || plain(&a.workload).is_some_and(|options| Some(options) == plain(&b.workload));
     a.id != b.id && a.target == b.target && a.stack == b.stack && same()

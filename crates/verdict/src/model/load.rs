@@ -107,6 +107,6 @@ fn sizes(o: &Options) -> Option<Vec<(u64, f64)>> {
 pub(crate) fn runtime_seconds(workload: &Workload) -> Option<f64> {
     match &workload.ask {
         Ask::Options(o) => o.runtime_ms.map(|ms| float(ms) / 1e3),
-        Ask::JobFile { .. } => None,
+        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
     }
 }

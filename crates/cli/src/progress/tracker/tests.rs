@@ -174,6 +174,8 @@ fn what_a_trial_found_is_told_per_direction() {
         cpu_user_share: None,
         cpu_system_share: None,
         shared_files: false,
+        copied: None,
+        bonnie: None,
     };
     let text = found(&record(Outcome::Measured, Some(engine.clone())));
     assert_eq!(text, "read 256 IOPS, 1 MiB/s; write 128 IOPS, 513.6 KiB/s");

@@ -1,0 +1,261 @@
+//! The worker process: makes one copy and tells how long it took.
+
+use super::order;
+use super::task::{Failure, Report, Source, Task, WriterTask};
+use super::tree::Tree;
+use super::writer::{Layout, Manner, Writer, failure};
+use super::{load, pack, programs};
+use crate::native::clock::monotonic_ns;
+use crate::native::usage::Usage;
+use record::copy::{CopiedBy, Copier, CopySync};
+use rustix::fs::{Mode, syncfs};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Barrier, Condvar, Mutex, PoisonError};
+use thiserror::Error;
+
+/// What is written is flushed by a helper each time that it is so much more: then the device works while files are still being made.
+const FLUSH_EVERY_BYTES: u64 = 16 << 20;
+
+/// The worker could not do its task.
+#[derive(Debug, Error)]
+pub enum WorkerError {
+    /// The task can't be read.
+    #[error("cannot read the task {}", .path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The task isn't one.
+    #[error("{} is no task for this version of the corpus engine", .path.display())]
+    NoTask {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The source can't be had.
+    #[error("cannot read the corpus {}", .path.display())]
+    Corpus {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The answer can't be given.
+    #[error("cannot write the report")]
+    Answer(#[source] std::io::Error),
+}
+
+/// Performs the task in a file. The report goes to `out`.
+///
+/// # Errors
+/// When there is no copy to tell of. What fails while copying is in the report.
+pub fn serve(task: &Path, out: &mut dyn Write) -> Result<(), WorkerError> {
+    let begun_ns = monotonic_ns();
+    let read = |source| WorkerError::Read { path: task.to_owned(), source };
+    let text = std::fs::read_to_string(task).map_err(read)?;
+    let no_task = |source| WorkerError::NoTask { path: task.to_owned(), source };
+    let task: Task = serde_json::from_str(&text).map_err(no_task)?;
+    let tree = open(&task.source, task.preserve.xattrs)?;
+    let mut report = perform(&task, &tree);
+    report.startup_ns = report.start_ns.saturating_sub(begun_ns);
+    let answer = serde_json::to_vec(&report).map_err(|e| WorkerError::Answer(e.into()))?;
+    out.write_all(&answer).and_then(|()| out.flush()).map_err(WorkerError::Answer)
+}
+
+/// The source in memory.
+pub(crate) fn open(source: &Source, xattrs: bool) -> Result<Tree, WorkerError> {
+    match source {
+        Source::Pack { path, .. } => {
+            pack::open(path).map_err(|source| WorkerError::Corpus { path: path.clone(), source })
+        }
+        Source::Directory(path) => load::directory(path, xattrs, load::room_bytes())
+            .map_err(|unfit| WorkerError::Corpus { path: unfit.path, source: unfit.why }),
+    }
+}
+
+fn perform(task: &Task, tree: &Tree) -> Report {
+    // Permissions are those of the source, whatever the caller's mask.
+    rustix::process::umask(Mode::empty());
+    let mut report = Report::default();
+    match copy(task, tree, &mut report) {
+        Ok(()) => {}
+        Err(failure) => report.failures.push(failure),
+    }
+    report
+}
+
+fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
+    let target = File::open(&task.target).map_err(|error| of_io("open", &task.target, &error))?;
+    for writer in &task.writers {
+        make_root(&task.target.join(&writer.into))?;
+    }
+    sync(&target, &task.target)?;
+    let (amount, copies) =
+        (tree.amount(), task.writers.iter().filter(|writer| writer.part.0 == 0).count() as u64);
+    (report.directories, report.links) = (amount.directories * copies, amount.links * copies);
+    report.used_before = used(&target);
+    let before = Usage::of_process().and(Usage::of_children());
+    let done = if task.copier == Copier::Native {
+        report.source = "in memory".to_owned();
+        native(task, tree, &target, report)
+    } else {
+        report.source = "a tree of files in the page cache".to_owned();
+        programs::copy(task, tree, report)
+    };
+    if report.end_ns == 0 {
+        let begun = monotonic_ns();
+        if task.sync != CopySync::None {
+            sync(&target, &task.target)?;
+        }
+        report.end_ns = monotonic_ns();
+        report.sync_seconds = seconds(begun, report.end_ns);
+    }
+    let cost = Usage::of_process().and(Usage::of_children()) - before;
+    (report.user_seconds, report.system_seconds) = (cost.user_seconds, cost.system_seconds);
+    report.peak_memory_bytes = cost.peak_memory_bytes;
+    // What is not durable takes no space yet.
+    report.used_after = used(&target).filter(|_| task.sync != CopySync::None);
+    done
+}
+
+/// The directory of one copy, as the source's root: made before the clock starts, and left as it is if it is there.
+fn make_root(path: &Path) -> Result<(), Failure> {
+    match rustix::fs::mkdir(path, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(errno) => Err(failure("make the directory", path, errno, None)),
+    }
+}
+
+fn sync(target: &File, path: &Path) -> Result<(), Failure> {
+    syncfs(target).map_err(|errno| failure("flush", path, errno, None))
+}
+
+fn used(target: &File) -> Option<u64> {
+    let space = rustix::fs::fstatvfs(target).ok()?;
+    (space.f_blocks > 0).then(|| (space.f_blocks - space.f_bfree).saturating_mul(space.f_frsize))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "spans are far below 2^52 ns")]
+pub(crate) fn seconds(from_ns: u64, to_ns: u64) -> f64 {
+    to_ns.saturating_sub(from_ns) as f64 / 1e9
+}
+
+pub(crate) fn of_io(action: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let errno =
+        error.raw_os_error().map_or_else(|| error.to_string(), |number| crate::errno::name(number.into()));
+    Failure { errno, place: format!("{action} {}", path.display()) }
+}
+
+/// All writers at once, each in a thread of its own, and the helper that flushes meanwhile.
+fn native(task: &Task, tree: &Tree, target: &File, report: &mut Report) -> Result<(), Failure> {
+    let layout = Layout::of(tree);
+    let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
+    let shared = task.writers.iter().any(|writer| writer.part.1 > 1);
+    let manner = Manner { preserve: task.preserve, sync: task.sync, stop: &stop, written: &written, shared };
+    let orders: Vec<Vec<usize>> =
+        task.writers.iter().map(|w| order::places(tree, w.order, w.part, task.seed)).collect();
+    let start = Barrier::new(task.writers.len() + 1);
+    let flusher = Flusher::default();
+    let mut failed = Vec::new();
+    std::thread::scope(|scope| {
+        let helper = (task.sync == CopySync::End).then(|| scope.spawn(|| flusher.run(target, &written)));
+        let handles: Vec<_> = task
+            .writers
+            .iter()
+            .zip(&orders)
+            .map(|(writer, places)| {
+                let (layout, manner, start) = (&layout, &manner, &start);
+                scope.spawn(move || one(task, writer, places, layout, manner, start))
+            })
+            .collect();
+        start.wait();
+        report.start_ns = monotonic_ns();
+        for handle in handles {
+            match handle.join() {
+                Ok((Ok(done), busy)) => {
+                    report.writers.push(done);
+                    let busiest = report.busiest_thread_seconds.unwrap_or(0.0).max(busy);
+                    report.busiest_thread_seconds = Some(busiest);
+                }
+                Ok((Err(failure), _)) => failed.push(failure),
+                Err(_) => failed.push(Failure { errno: "panic".into(), place: "a writer".into() }),
+            }
+        }
+        flusher.end();
+        helper.map(|helper| helper.join())
+    });
+    if shared && failed.is_empty() {
+        let root = task.target.join(&task.writers[0].into);
+        let done = Writer::new(root, &layout, &manner).and_then(|mut writer| writer.finish());
+        failed.extend(done.err());
+    }
+    // All of them are told; the first one is the reason.
+    let first = (!failed.is_empty()).then(|| failed.remove(0));
+    report.failures.extend(failed);
+    first.map_or(Ok(()), Err)
+}
+
+type One = (Result<CopiedBy, Failure>, f64);
+
+fn one(
+    task: &Task,
+    writer: &WriterTask,
+    places: &[usize],
+    layout: &Layout<'_>,
+    manner: &Manner<'_>,
+    start: &Barrier,
+) -> One {
+    let made = Writer::new(task.target.join(&writer.into), layout, manner);
+    start.wait();
+    let before = Usage::of_thread();
+    let copied = made.and_then(|mut at_work| {
+        let done = at_work.copy(places, writer.part.0 == 0)?;
+        if !manner.shared && !manner.stop.load(Ordering::Relaxed) {
+            at_work.finish()?;
+        }
+        Ok(done)
+    });
+    if copied.is_err() {
+        manner.stop.store(true, Ordering::Relaxed);
+    }
+    (copied, (Usage::of_thread() - before).cpu_seconds())
+}
+
+/// Flushes the file system again and again while it is written to, so that little is left for the end.
+#[derive(Default)]
+struct Flusher {
+    over: Mutex<bool>,
+    told: Condvar,
+}
+
+impl Flusher {
+    fn run(&self, target: &File, written: &AtomicU64) {
+        let mut flushed = 0;
+        loop {
+            let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+            let wait = self.told.wait_timeout(over, std::time::Duration::from_millis(5));
+            let (over, _) = wait.unwrap_or_else(PoisonError::into_inner);
+            if *over {
+                return;
+            }
+            drop(over);
+            let now = written.load(Ordering::Relaxed);
+            if now - flushed >= FLUSH_EVERY_BYTES {
+                flushed = now;
+                // What fails here fails again in the flush at the end, and is told there.
+                let _ = syncfs(target);
+            }
+        }
+    }
+
+    fn end(&self) {
+        *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.told.notify_all();
+    }
+}

@@ -1,0 +1,253 @@
+//! The native copier: one writer goes over its files with plain calls, relative to open directories.
+//!
+//! A file is openat, write, futimens, close (and what else is to be kept); a directory is made when the first file in it comes. docs/corpora.md
+//! shows what that was measured against.
+
+use super::task::Failure;
+use super::tree::{Entry, Kind, Meta, Tree};
+use crate::errno;
+use record::copy::{CopiedBy, CopySync, Preserve};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid};
+use rustix::fs::{
+    chmodat, chownat, fchmod, fchown, fsetxattr, fsync, futimens, mkdirat, openat, symlinkat, utimensat,
+};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Directories that are kept open.
+const MOST_OPEN: usize = 400;
+
+/// What all writers of a copy know: where each entry's directory is in the tree.
+pub(crate) struct Layout<'t> {
+    pub(crate) tree: &'t Tree,
+    /// Of each entry; `None`: the root.
+    parents: Vec<Option<usize>>,
+}
+
+impl<'t> Layout<'t> {
+    pub(crate) fn of(tree: &'t Tree) -> Self {
+        let mut directories: HashMap<&Path, usize> = HashMap::new();
+        let mut parents = Vec::with_capacity(tree.entries.len());
+        for (place, entry) in tree.entries.iter().enumerate() {
+            parents.push(entry.path.parent().and_then(|parent| directories.get(parent).copied()));
+            if entry.kind == Kind::Directory {
+                directories.insert(&entry.path, place);
+            }
+        }
+        Self { tree, parents }
+    }
+}
+
+/// What is the same for all writers.
+pub(crate) struct Manner<'a> {
+    pub(crate) preserve: Preserve,
+    pub(crate) sync: CopySync,
+    /// Set by the first that fails: the others end too.
+    pub(crate) stop: &'a AtomicBool,
+    /// Bytes written by all.
+    pub(crate) written: &'a AtomicU64,
+    /// Whether other writers make the same directories.
+    pub(crate) shared: bool,
+}
+
+/// One writer at work.
+pub(crate) struct Writer<'a, 't> {
+    layout: &'a Layout<'t>,
+    manner: &'a Manner<'a>,
+    /// Of the copy, for messages.
+    root: PathBuf,
+    root_fd: OwnedFd,
+    /// Open ones, by their place.
+    open: HashMap<usize, OwnedFd>,
+    /// By their place: whether it was made.
+    made: Vec<bool>,
+    own: (u32, u32),
+}
+
+type Done = Result<(), Failure>;
+
+impl<'a, 't> Writer<'a, 't> {
+    /// `root` must exist.
+    pub(crate) fn new(
+        root: PathBuf,
+        layout: &'a Layout<'t>,
+        manner: &'a Manner<'a>,
+    ) -> Result<Self, Failure> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root_fd =
+            openat(CWD, &root, flags, Mode::empty()).map_err(|errno| failure("open", &root, errno, None))?;
+        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let made = vec![false; layout.tree.entries.len()];
+        Ok(Self { layout, manner, root, root_fd, open: HashMap::new(), made, own })
+    }
+
+    /// Copies these, and tells how much it was; with `all`, every directory is made too, also those that nothing is in.
+    pub(crate) fn copy(&mut self, places: &[usize], all: bool) -> Result<CopiedBy, Failure> {
+        let begun = std::time::Instant::now();
+        let mut done = CopiedBy::default();
+        for &place in places {
+            if self.manner.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let entry = &self.layout.tree.entries[place];
+            if let Kind::File { bytes, .. } = entry.kind {
+                done.files += 1;
+                done.bytes += bytes;
+            }
+            self.entry(place, entry).inspect_err(|_| self.manner.stop.store(true, Ordering::Relaxed))?;
+        }
+        if all {
+            let directories: Vec<usize> = self.directories().filter(|place| !self.made[*place]).collect();
+            directories.into_iter().try_for_each(|place| self.directory(place).map(drop))?;
+        }
+        done.seconds = begun.elapsed().as_secs_f64();
+        Ok(done)
+    }
+
+    fn directories(&self) -> impl DoubleEndedIterator<Item = usize> + use<'_> {
+        let entries = &self.layout.tree.entries;
+        (0..entries.len()).filter(|place| entries[*place].kind == Kind::Directory)
+    }
+
+    /// Gives directories what files in them would have changed again: their times, deepest first.
+    pub(crate) fn finish(&mut self) -> Done {
+        let places: Vec<usize> = self.directories().rev().collect();
+        for place in places {
+            let entry = &self.layout.tree.entries[place];
+            let path = self.root.join(&entry.path);
+            self.meta_of_path(&path, &entry.meta, false)
+                .map_err(|errno| failure("set the metadata of", &path, errno, None))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, place: usize, entry: &Entry) -> Done {
+        let Some(name) = entry.path.file_name() else { return Ok(()) };
+        let parent = self.layout.parents[place];
+        if let Some(parent) = parent {
+            self.directory(parent)?;
+        }
+        let at = parent.and_then(|parent| self.open.get(&parent)).unwrap_or(&self.root_fd);
+        match &entry.kind {
+            Kind::File { .. } => self.file(at.as_fd(), Path::new(name), entry),
+            Kind::Link(target) => self.link(at.as_fd(), Path::new(name), target, entry),
+            Kind::Directory => Ok(()),
+        }
+    }
+
+    fn file(&self, at: BorrowedFd<'_>, name: &Path, entry: &Entry) -> Done {
+        let fail = |action, offset| move |errno| failure(action, &self.root.join(&entry.path), errno, offset);
+        let (keep, meta) = (self.manner.preserve, &entry.meta);
+        let mode = if keep.mode { meta.mode } else { 0o644 };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // Whoever may not write to it may still make it so.
+        let file = openat(at, name, flags, Mode::from_raw_mode(mode)).map_err(fail("create", None))?;
+        let content = self.layout.tree.content(entry);
+        let mut done = 0;
+        while done < content.len() {
+            match rustix::io::write(&file, &content[done..]) {
+                Ok(0) => return Err(fail("write", Some(done as u64))(Errno::IO)),
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(fail("write", Some(done as u64))(errno)),
+            }
+        }
+        self.manner.written.fetch_add(content.len() as u64, Ordering::Relaxed);
+        let given_away = keep.owner && (meta.uid, meta.gid) != self.own;
+        let set = || -> Result<(), Errno> {
+            if given_away {
+                fchown(&file, Some(Uid::from_raw(meta.uid)), Some(Gid::from_raw(meta.gid)))?;
+            }
+            // Writing and giving away both clear set-id bits.
+            if keep.mode && meta.mode & 0o6000 != 0 {
+                fchmod(&file, Mode::from_raw_mode(meta.mode))?;
+            }
+            if keep.xattrs {
+                for (name, value) in &meta.xattrs {
+                    fsetxattr(&file, name.as_os_str(), value, super::load::NEW_XATTR)?;
+                }
+            }
+            if keep.mtime { futimens(&file, &times(meta)) } else { Ok(()) }
+        };
+        set().map_err(fail("set the metadata of", None))?;
+        if self.manner.sync == CopySync::File {
+            fsync(&file).map_err(fail("flush", None))?;
+        }
+        Ok(())
+    }
+
+    fn link(&self, at: BorrowedFd<'_>, name: &Path, target: &Path, entry: &Entry) -> Done {
+        let path = || self.root.join(&entry.path);
+        symlinkat(target, at, name).map_err(|errno| failure("make the link", &path(), errno, None))?;
+        self.meta_of_path(&path(), &entry.meta, true)
+            .map_err(|errno| failure("set the metadata of", &path(), errno, None))
+    }
+
+    /// Of what can't be opened to be written.
+    fn meta_of_path(&self, path: &Path, meta: &Meta, link: bool) -> Result<(), Errno> {
+        let keep = self.manner.preserve;
+        if keep.owner && (meta.uid, meta.gid) != self.own {
+            let (uid, gid) = (Uid::from_raw(meta.uid), Gid::from_raw(meta.gid));
+            chownat(CWD, path, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        if !link {
+            let mode = if keep.mode { meta.mode } else { 0o755 };
+            chmodat(CWD, path, Mode::from_raw_mode(mode), AtFlags::empty())?;
+        }
+        if keep.xattrs {
+            for (name, value) in &meta.xattrs {
+                rustix::fs::lsetxattr(path, name.as_os_str(), value, super::load::NEW_XATTR)?;
+            }
+        }
+        if keep.mtime { utimensat(CWD, path, &times(meta), AtFlags::SYMLINK_NOFOLLOW) } else { Ok(()) }
+    }
+
+    /// Makes sure that a directory, and those above it, are there and open.
+    fn directory(&mut self, place: usize) -> Done {
+        if self.open.contains_key(&place) {
+            return Ok(());
+        }
+        let parent = self.layout.parents[place];
+        if let Some(parent) = parent {
+            self.directory(parent)?;
+        }
+        if self.open.len() >= MOST_OPEN {
+            self.open.retain(|kept, _| Some(*kept) == parent);
+        }
+        let entry = &self.layout.tree.entries[place];
+        let Some(name) = entry.path.file_name() else { return Ok(()) };
+        let root = &self.root;
+        let fail = |action| move |errno| failure(action, &root.join(&entry.path), errno, None);
+        let at = parent.and_then(|parent| self.open.get(&parent)).unwrap_or(&self.root_fd);
+        if !self.made[place] {
+            // We must be able to work in it; it gets its own mode at the end.
+            match mkdirat(at, Path::new(name), Mode::from_raw_mode(0o700)) {
+                Ok(()) => {}
+                Err(Errno::EXIST) if self.manner.shared => {}
+                Err(errno) => return Err(fail("make the directory")(errno)),
+            }
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat(at, Path::new(name), flags, Mode::empty()).map_err(fail("open"))?;
+        self.made[place] = true;
+        self.open.insert(place, opened);
+        Ok(())
+    }
+}
+
+fn times(meta: &Meta) -> Timestamps {
+    Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: Timespec { tv_sec: meta.mtime_seconds, tv_nsec: meta.mtime_ns.into() },
+    }
+}
+
+/// A failure with its place.
+pub(crate) fn failure(action: &str, path: &Path, errno: Errno, offset: Option<u64>) -> Failure {
+    let at = offset.map(|offset| format!(" at offset {offset}")).unwrap_or_default();
+    let place = format!("{action} {}{at}", path.display());
+    Failure { errno: errno::name(i64::from(errno.raw_os_error())), place }
+}

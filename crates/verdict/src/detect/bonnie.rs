@@ -1,0 +1,100 @@
+//! Claims about runs of Bonnie++.
+
+use super::{Detected, Scene, evidence};
+use crate::figures::bytes;
+use crate::span::float;
+use record::bonnie::BonnieAsk;
+use record::finding::{Claim, Severity};
+use record::stack::Layer;
+use record::workload::Ask;
+
+fn asked<'a>(scene: &Scene<'a>) -> Option<&'a BonnieAsk> {
+    match &scene.facts.cell.workload.ask {
+        Ask::Bonnie(ask) => Some(ask),
+        _ => None,
+    }
+}
+
+/// Its data compresses 200 to 1000 times (gzip and lz4, measured: docs/bonnie.md), so a stack that compresses hardly writes it.
+pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
+    let ask = asked(scene)?;
+    let facts = scene.facts;
+    let options = facts.trial.topology.mount_options.as_deref().unwrap_or_default();
+    let mounted = options.split(',').any(|option| {
+        option.starts_with("compress") && !option.ends_with("=no") && !option.ends_with("=none")
+    });
+    let layer = facts
+        .cell
+        .stack
+        .layers
+        .iter()
+        .any(|layer| matches!(layer, Layer::Btrfs(btrfs) if btrfs.compress.is_some()));
+    if !(mounted || layer) || ask.size_bytes == 0 {
+        return None;
+    }
+    Some(Detected {
+        claim: Claim::Compressed,
+        severity: Severity::Void,
+        strength: 1.0,
+        evidence: evidence([("data_bytes", Some(float(ask.size_bytes)))]),
+        text: "The file system compresses, and what Bonnie++ writes compresses 200 to 1000 times: next to nothing of it reaches the devices."
+            .to_owned(),
+        remedy: "Take a stack without compression for Bonnie++, or a workload whose data is like yours: `engine: native` with \
+                 buffer_compress_percentage, or `engine: corpus`."
+            .to_owned(),
+    })
+}
+
+/// Less than twice the memory: the page cache takes part.
+pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
+    let ask = asked(scene)?;
+    let memory = scene.facts.engine.bonnie.as_ref()?.memory_bytes?;
+    let data = ask.size_bytes.saturating_mul(ask.concurrency.max(1).into());
+    if data == 0 || ask.direct || data >= memory.saturating_mul(2) {
+        return None;
+    }
+    let word = ask.ram_bytes.map_or_else(String::new, |ram| {
+        format!(" The experiment's own word (r) is that the machine has {}; nothing keeps the kernel from using the rest.", bytes(float(ram)))
+    });
+    Some(Detected {
+        claim: Claim::SmallerThanMemory,
+        severity: Severity::Caveat,
+        strength: 1.0 - float(data) / (2.0 * float(memory)),
+        evidence: evidence([("data_bytes", Some(float(data))), ("memory_bytes", Some(float(memory)))]),
+        text: format!(
+            "Bonnie++'s rule is twice the memory: {} of data are less than 2 x {}, so reads and rewrites are served by the page cache in part.{word}",
+            bytes(float(data)),
+            bytes(float(memory))
+        ),
+        remedy: format!("Ask for s: {} or more, or b and D for direct I/O.", bytes(2.0 * float(memory))),
+    })
+}
+
+/// Tests that ended too quickly to be measured.
+pub(super) fn too_fast(scene: &Scene<'_>) -> Option<Detected> {
+    let ask = asked(scene)?;
+    let names: Vec<&str> = scene.facts.engine.too_fast().collect();
+    if names.is_empty() {
+        return None;
+    }
+    let more = match (ask.size_bytes, ask.files) {
+        (0, files) => format!("Ask for more files: n: {}.", (files / 1024).max(1) * 8),
+        (size, 0) => format!("Ask for more data: s: {}.", bytes(float(size) * 8.0)),
+        (size, files) => format!(
+            "Ask for more data and files: s: {}, n: {}.",
+            bytes(float(size) * 8.0),
+            (files / 1024).max(1) * 8
+        ),
+    };
+    Some(Detected {
+        claim: Claim::TooFast,
+        severity: Severity::Note,
+        strength: float(names.len() as u64),
+        evidence: evidence([("tests", Some(float(names.len() as u64)))]),
+        text: format!(
+            "Too fast to measure (Bonnie++ prints +++++), so without a value, neither 0 nor forgotten: {}.",
+            names.join(", ")
+        ),
+        remedy: more,
+    })
+}
