@@ -54,7 +54,7 @@ status=0
 for program in "${programs[@]}"; do
     crate=${program%%:*} program=${program#*:}
     # shellcheck disable=SC2016
-    lab ssh --name "$name" -- sh -c 'cd "$1" && shift && exec env RUST_BACKTRACE=1 DISKPROOF_IN_LAB=1 "$@"' sh \
-        "$root_dir/crates/$crate" "$program" --test-threads=1 --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
+    lab ssh --name "$name" -- sh -c 'cd "$1" && faults=$2 && shift 2 && exec env RUST_BACKTRACE=1 DISKPROOF_IN_LAB=1 DISKPROOF_TEST_FAULTS="$faults" "$@"' \
+        sh "$root_dir/crates/$crate" "${DISKPROOF_TEST_FAULTS:-}" "$program" --test-threads=1 --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
 done
 exit "$status"

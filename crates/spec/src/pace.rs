@@ -43,7 +43,9 @@ fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
                 let by_iops = iops.map_or(UNLIMITED_RATE, |iops| float(iops) * 65_536.0);
                 by_iops.min(bps.map_or(UNLIMITED_RATE, float))
             }
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } | VolumeKind::Guest { .. } => UNLIMITED_RATE,
+            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } | VolumeKind::Guest { .. } => {
+                UNLIMITED_RATE
+            }
         };
         stack.volumes.iter().map(rate).sum::<f64>().max(1.0)
     };

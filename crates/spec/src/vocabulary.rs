@@ -304,7 +304,8 @@ pub(crate) static STACK: Table = Table {
 };
 
 /// Names of layers.
-pub(crate) static LAYERS: &[&str] = &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "zfs", "command", "knobs"];
+pub(crate) static LAYERS: &[&str] =
+    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "zfs", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {

@@ -11,14 +11,20 @@ use testkit::{exclusive, is_root};
 
 /// What the loop tier has injected faults around already is left out: the lab is slow.
 const MANAGED: Matrix = Matrix {
-    scenarios: |_| managed().into_iter().filter(|scenario| FAULTS_IN.contains(&scenario.name)).collect(),
+    scenarios: |_| managed().into_iter().filter(|scenario| is_tried(scenario.name)).collect(),
     child: "lab_child_that_dies",
     acts: &["make_group", "change_group", "make_array"],
 };
-/// Between them, these perform every act in every way.
-const FAULTS_IN: [&str; 3] = ["lvm-linear", "raw-cachevol", "md-lvm"];
-/// What the matrix must at least hold.
-const FEWEST_FAULTS: usize = 40;
+/// Between them, these perform every act in every way; the first alone performs every act. All take half an hour in a guest that is emulated, so they are
+/// for those who ask: `DISKPROOF_TEST_FAULTS=all`.
+const FAULTS_IN: [&str; 3] = ["md-lvm", "lvm-linear", "raw-cachevol"];
+/// What the matrix of one must at least hold.
+const FEWEST_FAULTS: usize = 10;
+
+fn is_tried(scenario: &str) -> bool {
+    let all = std::env::var("DISKPROOF_TEST_FAULTS").is_ok_and(|value| value == "all");
+    FAULTS_IN.iter().take(if all { FAULTS_IN.len() } else { 1 }).any(|name| *name == scenario)
+}
 
 #[test]
 fn lab_any_step_may_fail() {
@@ -32,7 +38,7 @@ fn lab_any_moment_may_be_the_last() {
 
 #[test]
 fn lab_any_instant_may_be_the_last() {
-    MANAGED.kill_at_instants(&["raw-cachevol", "md-lvm"], 6);
+    MANAGED.kill_at_instants(&["md-lvm"], 4);
 }
 
 /// Not a test by itself: the process that is killed. Does nothing when run with the others.

@@ -177,7 +177,8 @@ fn refusals() {
     let before = bench.state();
     let slow = Limits { read_iops: Some(500), ..Limits::default() };
     let refused = |limits: Limits, layer: Layer| {
-        let scenario = Scenario { name: "z", volumes: emulated(1, 80, limits), beside: Vec::new(), layers: vec![layer] };
+        let scenario =
+            Scenario { name: "z", volumes: emulated(1, 80, limits), beside: Vec::new(), layers: vec![layer] };
         scenario.whole(&bench, &Hook::count()).map_err(|error| chain(&*error))
     };
     if by_process() {

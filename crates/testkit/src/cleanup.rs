@@ -14,8 +14,12 @@ pub fn cleanup() {
         return;
     }
     for _ in 0..8 {
-        let progress =
-            pools() | unmount() | unmap() | detach() | remove_cgroups(Path::new("/sys/fs/cgroup"), 0) | remove_files();
+        let progress = pools()
+            | unmount()
+            | unmap()
+            | detach()
+            | remove_cgroups(Path::new("/sys/fs/cgroup"), 0)
+            | remove_files();
         if !progress {
             return;
         }

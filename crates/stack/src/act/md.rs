@@ -59,8 +59,10 @@ impl Reversible for MakeArray {
                     Some(why) => left = Some(Undone::Left(why)),
                 }
             }
-            let superblocks =
-                self.members.iter().map(|member| wipe::wipe_once(undoing, member, wipe::Written::Uuid(&self.uuid)));
+            let superblocks = self
+                .members
+                .iter()
+                .map(|member| wipe::wipe_once(undoing, member, wipe::Written::Uuid(&self.uuid)));
             undone = match left {
                 Some(left) => left,
                 None => wipe::join(std::iter::once(Ok(undone.clone())).chain(superblocks))?,
