@@ -56,6 +56,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tel
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The process on the measured machine; speaks to its controller over stdio'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-native" -d 'The native engine\'s worker; performs the task in a file'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-corpus" -d 'The corpus engine\'s worker, started by the node'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "generate" -d 'Write man pages, completions, schema and command reference below a folder'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l seconds -d 'Measured seconds per trial' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l rounds -d 'Rounds: each measures everything once' -r
@@ -170,7 +171,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.2 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.3 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'The whole answer as Markdown, for an issue or a wiki'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
@@ -400,6 +401,15 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l ss
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

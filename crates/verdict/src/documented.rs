@@ -41,7 +41,7 @@ fn every_metric_of_copies_and_of_bonnie_is_documented() {
         ..record::copy::Copied::default()
     });
     let names = engine.metrics();
-    assert_eq!(names.len(), 8, "{names:?}");
+    assert!(names.len() >= 8, "{names:?}");
     for name in names.keys() {
         assert!(text.contains(&format!("`{name}`")), "{name}");
     }

@@ -15,7 +15,7 @@ fn asked<'a>(scene: &Scene<'a>) -> Option<&'a BonnieAsk> {
     }
 }
 
-/// Its data compresses 200 to 1000 times (gzip and lz4, measured: docs/bonnie.md), so a stack that compresses hardly writes it.
+/// Its data compresses 200 to 1000 times (docs/bonnie.md), so a stack that compresses hardly writes it.
 pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
     let ask = asked(scene)?;
     let facts = scene.facts;
@@ -54,6 +54,9 @@ pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let word = ask.ram_bytes.map_or_else(String::new, |ram| {
+        if ram == 0 {
+            return " The experiment lifts the rule (r: 0).".to_owned();
+        }
         format!(" The experiment's own word (r) is that the machine has {}; nothing keeps the kernel from using the rest.", bytes(float(ram)))
     });
     Some(Detected {
