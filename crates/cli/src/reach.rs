@@ -12,6 +12,7 @@ use record::target::{Burst, Bus, DiskCache, LabDisk, Target, TargetKind};
 use record::volume::{Limits, VolumeKind};
 use run::controller::{NodeAt, targets_of, volumes_of};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// The nodes of a plan's targets, and the lab guests that some of them are in.
 pub(crate) struct Reached {
@@ -181,7 +182,6 @@ pub(crate) fn ssh(destination: &str, settings: &Settings) -> Ssh {
 /// # Errors
 /// The machine can't be reached, or is of another kind.
 pub(crate) fn install(ssh: &Ssh) -> Result<host::Installed, Failure> {
-    let own = std::env::current_exe()
-        .map_err(|e| Failure::machine(format!("can't tell where our own program is: {e}")))?;
-    ssh.install(&LocalRunner, &own).map_err(Failure::machine)
+    // The very file that runs, also where another has taken its place since.
+    ssh.install(&LocalRunner, Path::new("/proc/self/exe")).map_err(Failure::machine)
 }

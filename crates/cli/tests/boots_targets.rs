@@ -36,6 +36,7 @@ fn command(dir: &Path, args: &[&str]) -> Output {
 
 #[test]
 fn boots_for_a_run_that_has_the_guest_as_its_target() {
+    let _alone = testkit::exclusive();
     let dir = testkit::fresh_dir("guest-target");
     // What is copied into the guest is large enough without its debug information.
     let stripped = Command::new("strip")

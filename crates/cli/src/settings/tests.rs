@@ -147,7 +147,7 @@ fn mistakes_are_named_with_their_place() {
         ("stor: /x\n", "DIR/etc.yaml:1: unknown setting `stor`; did you mean `store`?"),
         (
             "wallpaper: blue\n",
-            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo",
+            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config",
         ),
         ("\ncolor: green\n", "DIR/etc.yaml:2: `green` is no value for `color`; expected auto, always, never"),
         ("store: here.db\n", "DIR/etc.yaml:1: `here.db` is no value for `store`; expected an absolute path"),
