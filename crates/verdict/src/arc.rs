@@ -1,22 +1,22 @@
 //! What ZFS's cache in memory (ARC) served, by its own counters.
 //!
-//! They count blocks, of all pools of the machine together. Blocks that somebody waited for, less those that were read from the
-//! devices for it (waited for or ahead), were there before. Where far more blocks were asked for than the load can have asked
-//! for, others use a pool too, and the counters tell nothing of ours. docs/metrics.md, "ARC".
+//! They count blocks, of all pools of the machine together, and a block that is read page by page many times. Only one of
+//! them is exact: how many were read from the devices. Blocks that the load asked for, less these, were there before. What another
+//! pool reads makes that less, never more. docs/metrics.md, "ARC".
 
 use crate::facts::Facts;
 use record::stack::Layer;
 use record::zfs::ArcCounters;
 
-/// How many times the blocks that the load asks for may be counted, before they are somebody else's too.
-const CROWDED: f64 = 2.5;
 /// ZFS's own record size where none is set.
 const RECORD_BYTES: f64 = 131_072.0;
 
 /// Counters within the window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arc {
-    /// Blocks of data that somebody waited for.
+    /// Blocks that the load's reads touch.
+    pub(crate) asked: f64,
+    /// Times that somebody waited for a block of data.
     pub(crate) demanded: f64,
     /// Of these, found.
     pub(crate) found: f64,
@@ -33,13 +33,14 @@ pub(crate) struct Arc {
 }
 
 impl Arc {
-    /// `None` where nobody counted, or others were at it.
+    /// `None` where nobody counted.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let grown = |counter: fn(&ArcCounters) -> Option<u64>| facts.span.grown(|s| counter(s.arc.as_ref()?));
         let found = grown(|a| a.demand_data_hits)?;
         let demanded = found + grown(|a| a.demand_data_misses)?;
         let fetched = grown(|a| a.demand_data_misses)? + grown(|a| a.prefetch_data_misses)?;
-        let arc = Self {
+        Some(Self {
+            asked: asked_blocks(facts),
             demanded,
             found,
             fetched,
@@ -50,13 +51,12 @@ impl Arc {
             l2_hits: grown(|a| a.l2_hits),
             size: facts.span.at_end(|s| s.arc?.size_bytes),
             most: facts.span.at_end(|s| s.arc?.max_bytes),
-        };
-        (demanded <= CROWDED * asked_blocks(facts) + 1000.0).then_some(arc)
+        })
     }
 
-    /// Share of the blocks waited for that had been there before; `None` when none were.
+    /// Share of the blocks asked for that had been there before; `None` when the cache was asked for none.
     pub(crate) fn share(&self) -> Option<f64> {
-        (self.demanded > 0.0).then(|| (1.0 - self.fetched / self.demanded).clamp(0.0, 1.0))
+        (self.demanded > 0.0 && self.asked > 0.0).then(|| (1.0 - self.fetched / self.asked).clamp(0.0, 1.0))
     }
 }
 
@@ -65,13 +65,13 @@ pub(crate) fn on_their_way(facts: &Facts<'_>) -> Option<f64> {
     facts.span.at_end(|s| s.arc?.anon_bytes)
 }
 
-/// Blocks that the load's reads and writes touch.
+/// Blocks that the load's reads touch: in random order each read at least one of its own; one after the other, reads share them.
 fn asked_blocks(facts: &Facts<'_>) -> f64 {
     let record = facts.cell.stack.layers.iter().find_map(|layer| match layer {
         Layer::Zfs(zfs) => zfs.properties.get("recordsize")?.parse::<f64>().ok(),
         _ => None,
     });
-    let record = record.unwrap_or(RECORD_BYTES);
-    let of = |ios: f64, bytes: f64| ios.max(bytes / record);
-    of(facts.read.ios, facts.read.asked) + of(facts.write.ios, facts.write.asked)
+    let blocks = facts.read.asked / record.unwrap_or(RECORD_BYTES);
+    let random = facts.options().is_none_or(|options| options.rw.is_random());
+    if random { blocks.max(facts.read.ios) } else { blocks }
 }

@@ -10,6 +10,8 @@ use std::ptr;
 
 /// cachestat(2), Linux 6.5; one number on every architecture.
 const SYS_CACHESTAT: libc::c_long = 451;
+/// `statfs.f_type` of OpenZFS.
+const ZFS: u64 = 0x2FC1_2FC1;
 /// Bytes looked at by one mincore(2), so that its answer stays small.
 const WINDOW_BYTES: u64 = 1 << 30;
 
@@ -48,6 +50,9 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
         let bytes = |pages: u64| pages.saturating_mul(page).min(size_bytes);
         found.cached_bytes = bytes(stat.cached);
         found.dirty_bytes = Some(bytes(stat.dirty.saturating_add(stat.writeback)));
+    } else if rustix::fs::fstatfs(&file)?.f_type.cast_unsigned() == ZFS {
+        // reading it page by page from then on, it would be slower for having been looked at
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "ZFS remembers that a file was mapped"));
     } else {
         found.cached_bytes = mincore(&file, size_bytes, page)?;
     }

@@ -128,7 +128,7 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
     let lists = match (arc.mru_hits, arc.mfu_hits) {
         (Some(once), Some(often)) => {
             format!(
-                "; {once:.0} blocks were found among those used once (MRU), {often:.0} among those used more often (MFU)"
+                "; it found blocks {once:.0} times among those used once (MRU), {often:.0} times among those used more often (MFU)"
             )
         }
         _ => String::new(),
@@ -140,8 +140,9 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
         strength: share,
         evidence: evidence([
             ("arc_read_share", Some(share)),
-            ("arc_blocks_waited_for", Some(arc.demanded)),
-            ("arc_blocks_found", Some(arc.found)),
+            ("arc_blocks_asked", Some(arc.asked)),
+            ("arc_demand_data_accesses", Some(arc.demanded)),
+            ("arc_demand_data_hits", Some(arc.found)),
             ("arc_blocks_read_from_devices", Some(arc.fetched)),
             ("arc_mru_hits", arc.mru_hits),
             ("arc_mfu_hits", arc.mfu_hits),
@@ -155,10 +156,10 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
             ("read_device_bytes", facts.read.device),
         ]),
         text: format!(
-            "{} of the bytes read came from ZFS's cache in memory (ARC): of {:.0} blocks waited for, {:.0} were read from the \
+            "{} of the bytes read came from ZFS's cache in memory (ARC): of {:.0} blocks asked for, {:.0} were read from the \
              devices in this time{lists}. It held {} of at most {}, the data are {}.",
             percent(share),
-            arc.demanded,
+            arc.asked,
             arc.fetched,
             told(arc.size),
             told(arc.most),

@@ -74,6 +74,17 @@ fn small_reads_of_large_records_do_not_hide_the_cache() {
 }
 
 #[test]
+fn a_block_that_is_found_page_by_page_is_one() {
+    // seen on OpenZFS 2.1: a file that was ever mapped is read page by page
+    let mut t = pool(Rw::Randread, RECORD, |s, done| counters(s, done, BLOCKS * 32, BLOCKS / 2, 0));
+    t.device_read = 5 * GIB;
+    assert_served(judged(&t).0.both, Served { device: 0.5, other_cache: 0.5, ..Served::default() });
+    let mut t = pool(Rw::Read, 4096, |s, done| counters(s, done, BLOCKS * 31, BLOCKS, 0));
+    t.device_read = 10 * GIB;
+    assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
+}
+
+#[test]
 fn what_was_read_ahead_is_the_devices() {
     let mut t = pool(Rw::Read, RECORD, |s, done| {
         counters(s, done, BLOCKS / 100 * 99, BLOCKS / 100, BLOCKS / 100 * 99)
@@ -108,7 +119,7 @@ fn holes_ask_nobody() {
 
 #[test]
 fn another_pools_blocks_are_not_ours() {
-    let mut t = pool(Rw::Randread, RECORD, |s, done| counters(s, done, BLOCKS * 20, BLOCKS, 0));
+    let mut t = pool(Rw::Randread, RECORD, |s, done| counters(s, done, BLOCKS * 20, BLOCKS * 20, 0));
     t.device_read = 4 * GIB;
     let (shares, found) = judged(&t);
     assert_eq!(shares.both.other_cache, 0.0);
