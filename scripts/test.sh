@@ -47,7 +47,7 @@ $(cat "$build_log")"
     fi
     cat "$build_log"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-    RUST_TEST_THREADS=1 run cargo test --locked --package diskproof-lab --package diskproof --tests -- boots_
+    RUST_TEST_THREADS=1 run cargo test --locked --package diskproof-lab --package diskproof --no-fail-fast --tests -- boots_
     local crates
     crates=$(grep -lE '^ *fn lab_' crates/*/tests/*.rs 2>/dev/null | cut -d/ -f2 | sort -u | paste -sd,)
     [ -n "$crates" ] || return 0

@@ -441,9 +441,9 @@ mod tests {
     #[test]
     fn the_most_that_limits_let_through() {
         let most = |text: &str| text.parse::<Limits>().unwrap().most_iops();
-        assert_eq!(most("iops=80"), Some(80));
+        assert_eq!((most("total_iops=80"), most("iops=80")), (Some(80), Some(160)));
         assert_eq!(most("read_iops=80,write_iops=20"), Some(100));
-        assert_eq!(most("iops=100,burst_iops=400,burst_seconds=30"), Some(400));
+        assert_eq!(most("total_iops=100,burst_iops=400,burst_seconds=30"), Some(400));
         assert_eq!((most("read_iops=80"), most("bps=1m"), most("")), (None, None, None));
     }
 
