@@ -40,7 +40,10 @@ build_image() {
 
 run_lab() {
     say "== tests with guests, one at a time"
-    if ! wait "$builder"; then
+    local built=0
+    wait "$builder" || built=$?
+    builder= # its number may be somebody else's when we end
+    if [ "$built" -ne 0 ]; then
         fail "the lab's image could not be built, so its tests FAILED:
 $(cat "$build_log")"
         return
