@@ -77,7 +77,8 @@ fn loop_a_throttled_mix_is_counted_exactly() {
         // The kernel lets 8 I/Os pass every 100 ms; the window's ends may fall on either side of such a burst.
         let burst = 8 * 16384;
         assert!(device_bytes.abs_diff(*bytes) <= burst + bytes / 100, "{facts}");
-        assert!(*seconds > 3.7 && *seconds <= 4.0, "{facts}");
+        // a burst at either end, and a machine that is late
+        assert!(*seconds > 3.5 && *seconds <= 4.0, "{facts}");
     }
 }
 

@@ -13,7 +13,7 @@ mod version;
 pub use failure::CommandFailure;
 pub use invocation::{Invocation, Program};
 pub use resolve::{DIRECTORIES, find, resolve};
-pub use runner::{LocalRunner, Output, Runner};
+pub use runner::{LocalRunner, Output, Runner, STARTED_BY};
 pub use ssh::{Installed, Ssh, SshError};
 pub use tool::Tool;
 pub use version::version;

@@ -10,6 +10,9 @@ use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+/// The environment variable that holds the number of the process that started a program: what outlived its diskproof is known by it.
+pub const STARTED_BY: &str = "DISKPROOF_STARTED_BY";
+
 /// Runs programs. Fakes and fault injectors implement it too.
 pub trait Runner: Send + Sync {
     /// Runs a program to its end.
@@ -65,6 +68,7 @@ fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     command
         .args(&cmd.args)
         .env("LC_ALL", "C")
+        .env(STARTED_BY, std::process::id().to_string())
         .envs(cmd.env.iter().map(|(k, v)| (k, v)))
         .current_dir(cmd.directory.as_deref().unwrap_or(std::path::Path::new("/")))
         .process_group(0)

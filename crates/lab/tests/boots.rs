@@ -139,7 +139,8 @@ fn boots_anew_on_reset_with_fresh_disks() {
     guest.0.reset(&|told| println!("{told}")).unwrap_or_else(|error| fail(&error));
     assert_eq!(guest.says(&["sh", "-c", "[ -e /root/dirt ] && echo there || echo gone"]), "gone");
     assert_eq!(guest.says(&["sh", "-c", "head -c 4 /dev/disk/by-id/virtio-d1 | tr -d '\\0' | wc -c"]), "0");
-    assert_eq!(guest.0.status().unwrap().disks[0].spec.limits.iops.total, 500);
+    let iops = guest.0.status().unwrap().disks[0].spec.limits.iops;
+    assert_eq!([iops.read, iops.write, iops.total], [500, 500, 0], "each direction's");
 }
 
 #[test]

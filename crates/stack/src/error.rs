@@ -180,6 +180,14 @@ pub enum UndoError {
         #[source]
         source: JournalError,
     },
+    /// A program that it started is at work still, and what it does would come after the undo. Nothing was undone.
+    #[error("run {run} is not undone: a program that it started is still at work and can't be ended: {}; undo it again when that is gone", crate::holders::sentence(.left))]
+    AtWork {
+        /// The run.
+        run: RunId,
+        /// The programs.
+        left: Vec<Holder>,
+    },
     /// Steps failed; the others were undone.
     #[error("run {run}: {} of {} changes could not be undone:{}", .failures.len(), .of, list(.failures))]
     Steps {

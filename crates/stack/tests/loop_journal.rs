@@ -151,6 +151,27 @@ fn loop_reboot_leaves_files_only() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
+/// The process is killed while its mount runs: that goes on without it, and is done when an undo may have looked already.
+#[test]
+fn loop_what_outlives_the_killed_process_is_waited_for() {
+    need_root!();
+    let bench = Bench::new("orphan");
+    let before = bench.state();
+    let mount = abandon(&bench, &scenario(&bench, "ext4"));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = mounts.lines().find(|line| line.contains(&*mount.to_string_lossy())).unwrap();
+    let device = line.split(" - ext4 ").nth(1).unwrap().split(' ').next().unwrap();
+    run("umount", &[&mount]);
+    let late =
+        format!("(sleep 1; exec mount -t ext4 {device} {}) </dev/null >/dev/null 2>&1 &", mount.display());
+    let started_by = (host::STARTED_BY, std::process::id().to_string());
+    let status = Command::new("sh").args(["-c", &late]).envs([started_by]).status().unwrap();
+    assert!(status.success() && mount.exists());
+    let report = undo(&bench).unwrap();
+    assert!(report.undone.iter().any(|act| act.starts_with("mount ext4")), "{report:?}");
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
 #[test]
 fn loop_busy_mount_is_named_kept_and_undone_later() {
     need_root!();

@@ -1,6 +1,6 @@
 //! Removing what tests left behind, and nothing else.
 
-use crate::machine_state::{arrays, is_our_mapping, loops, mapped, mounts};
+use crate::machine_state::{arrays, forgotten_loops, is_our_mapping, loops, mapped, mounts};
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,12 @@ pub fn cleanup() {
             | remove_cgroups(Path::new("/sys/fs/cgroup"), 0)
             | remove_files();
         if !progress {
-            return;
+            break;
         }
+    }
+    // each look at the machine's state would wait for them
+    for number in forgotten_loops().iter().filter_map(|name| name.strip_prefix("loop")?.parse().ok()) {
+        let _ = device::loop_control::remove(Path::new("/dev"), number);
     }
 }
 

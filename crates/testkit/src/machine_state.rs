@@ -103,7 +103,7 @@ pub(crate) fn loops() -> BTreeMap<String, PathBuf> {
 
 /// Loop devices that we added and nobody uses. A diskproof beside us has such ones only for an instant, so those that
 /// are gone, or attached, a moment later don't count.
-fn forgotten_loops() -> BTreeSet<String> {
+pub(crate) fn forgotten_loops() -> BTreeSet<String> {
     let first = unbound_loops();
     if first.is_empty() {
         return first;

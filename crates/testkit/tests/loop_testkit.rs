@@ -1,6 +1,7 @@
 //! The harness itself: what it makes shows in the machine's state, and goes away.
 
 use diskproof_testkit::{LoopDevice, MachineState, Watch, cleanup, exclusive, fresh_dir, is_root};
+use std::path::Path;
 
 #[test]
 fn loop_device_shows_and_goes() {
@@ -29,12 +30,14 @@ fn loop_cleanup_takes_a_wreck_and_leaves_foreign_files() {
     std::fs::write(&foreign, "x").unwrap();
     let wreck = LoopDevice::new(1 << 20, "wreck");
     let path = wreck.backing().to_owned();
-    let group = std::path::Path::new("/sys/fs/cgroup/blkio/diskproof-test-wreck");
+    let group = Path::new("/sys/fs/cgroup/blkio/diskproof-test-wreck");
     let grouped = std::fs::create_dir(group).is_ok();
     std::mem::forget(wreck);
+    let forgotten = (1900..).find(|n| device::loop_control::add(Path::new("/dev"), *n).is_ok()).unwrap();
     let dir = fresh_dir("wreck-dir");
     cleanup();
     assert!(!path.exists() && !dir.exists() && foreign.exists());
+    assert!(!Path::new(&format!("/sys/block/loop{forgotten}")).exists());
     assert!(!grouped || !group.exists());
     assert!(MachineState::capture(&Watch::default()).lines().is_empty());
     std::fs::remove_file(&foreign).unwrap();

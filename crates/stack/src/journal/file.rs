@@ -10,6 +10,10 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long its lock may outlive a process: until a child that it was just making becomes the program it is to run.
+const LOCK_OUTLIVES: Duration = Duration::from_secs(2);
 
 /// The journal of one run, locked while this lives: nobody else can act for, or undo, the run meanwhile.
 #[derive(Debug)]
@@ -18,6 +22,7 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     boot_id: String,
+    last_owner: Option<u32>,
     open: Vec<Entry>,
     next_step: u32,
     corrupt: Vec<JournalError>,
@@ -70,6 +75,7 @@ impl Journal {
         create: bool,
     ) -> Result<Option<Self>, JournalError> {
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
+        let end = Instant::now() + LOCK_OUTLIVES;
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
@@ -86,6 +92,11 @@ impl Journal {
             match locked {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
+                    let owner_is_gone = content.pid.is_some_and(|pid| !is_there(machine, pid));
+                    if owner_is_gone && Instant::now() < end {
+                        std::thread::sleep(Duration::from_millis(10));
+                        continue;
+                    }
                     return Err(JournalError::Locked { run: run.clone(), pid: content.pid });
                 }
                 Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
@@ -111,8 +122,8 @@ impl Journal {
         file.seek(SeekFrom::End(0)).map_err(io_error("seek in", &path))?;
         let boot = machine.roots.proc.join("sys/kernel/random/boot_id");
         let boot_id = std::fs::read_to_string(&boot).map_err(io_error("read", &boot))?.trim().to_owned();
-        let Content { open, next_step, corrupt, .. } = content;
-        Ok(Self { run: run.clone(), path, file, boot_id, open, next_step, corrupt })
+        let Content { open, next_step, corrupt, pid: last_owner, .. } = content;
+        Ok(Self { run: run.clone(), path, file, boot_id, last_owner, open, next_step, corrupt })
     }
 
     /// Whose journal it is.
@@ -206,6 +217,11 @@ impl Journal {
         &self.boot_id
     }
 
+    /// The process that acted last, before this one.
+    pub(super) fn last_owner(&self) -> Option<u32> {
+        self.last_owner
+    }
+
     pub(super) fn entries(&self) -> &[Entry] {
         &self.open
     }
@@ -250,6 +266,10 @@ fn trust(file: &File, path: &Path) -> Result<(), JournalError> {
         return Err(JournalError::Foreign { path: path.to_owned(), what });
     }
     Ok(())
+}
+
+fn is_there(machine: &Machine<'_>, pid: u32) -> bool {
+    machine.roots.proc.join(pid.to_string()).exists()
 }
 
 fn is_still(file: &File, path: &Path) -> io::Result<bool> {

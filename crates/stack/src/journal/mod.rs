@@ -2,6 +2,7 @@
 
 mod file;
 mod line;
+mod orphans;
 mod owner;
 mod replay;
 

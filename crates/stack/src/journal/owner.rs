@@ -2,6 +2,7 @@
 
 use super::file::{Journal, Mark};
 use super::line::parse;
+use super::orphans;
 use super::replay::UndoReport;
 use crate::act::{Act, cgroup};
 use crate::error::{JournalError, UndoError};
@@ -54,16 +55,21 @@ fn leftover(machine: &Machine<'_>, run: &RunId) -> Option<Leftover> {
 }
 
 /// Undoes what a run left. Safe to run at any time, from any process, any number of times; refuses a run whose owner is
-/// alive. Processes that are still in the run's own cgroup (an engine that outlived us) are ended first.
+/// alive. Processes that are still in the run's own cgroup (an engine that outlived us) are ended first, and programs that it had
+/// started are waited for.
 ///
 /// # Errors
-/// The run is alive; its journal can't be read; some acts could not be undone and stay in the journal.
+/// The run is alive, or a program of its is and can't be ended; its journal can't be read; some acts could not be undone and stay in the journal.
 pub fn undo_run(machine: &Machine<'_>, run: &RunId) -> Result<UndoReport, UndoError> {
     let locked = Journal::lock(machine, run, false);
     let Some(mut journal) = locked.map_err(|source| UndoError::Journal { run: run.clone(), source })? else {
         return Ok(UndoReport::nothing(run));
     };
-    let ended = cgroup::end_processes(machine, journal.entries());
+    let mut ended = cgroup::end_processes(machine, journal.entries());
+    if let Some(owner) = journal.last_owner() {
+        let outlived = orphans::wait(machine, owner);
+        ended.extend(outlived.map_err(|left| UndoError::AtWork { run: run.clone(), left })?);
+    }
     let mut report = journal.undo_to(machine, Mark(0))?;
     journal.undo_all(machine)?;
     report.ended = ended;

@@ -17,7 +17,7 @@ pub struct UndoReport {
     pub undone: Vec<String>,
     /// What needed no undoing any more, or was left alone on purpose.
     pub skipped: Vec<Skipped>,
-    /// Processes that were still in our cgroup and were ended.
+    /// Processes that had outlived the run and were ended.
     pub ended: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for UndoReport {
             (count, _) => write!(f, "{count} changes undone")?,
         }
         for pid in &self.ended {
-            write!(f, "; ended process {pid}, which was left in our cgroup")?;
+            write!(f, "; ended process {pid}, which had outlived the run")?;
         }
         for Skipped { act, why } in &self.skipped {
             write!(f, "; left alone: {act} ({why})")?;

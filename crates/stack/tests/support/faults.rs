@@ -5,13 +5,11 @@ use diskproof_stack::{NoHooks, Point, UndoError, UndoReport, leftovers, undo_run
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use testkit::{MachineState, exclusive, is_root};
 
 /// Tells the child which scenario to run, where to die, and in which directory.
 const FAULT: &str = "DISKPROOF_TEST_FAULT";
-/// The longest that a program of ours may outlive us here.
-const ORPHANS_LIVE: Duration = Duration::from_secs(20);
 
 /// A set of scenarios, and the test that is run again as the process that is killed.
 pub(crate) struct Matrix {
@@ -82,8 +80,6 @@ impl Matrix {
                 std::thread::sleep(whole * (2 * instant + 1) / (2 * instants));
                 child.kill().unwrap();
                 child.wait().unwrap();
-                let end = Instant::now() + ORPHANS_LIVE;
-                while undo(&bench).is_err() && Instant::now() < end {}
                 let what = format!("{} at instant {instant} of {instants}", scenario.name);
                 undo(&bench).unwrap_or_else(|error| panic!("{what}: {}", chain(&error)));
                 assert_eq!(before.diff(&bench.state()), "", "{what}");
