@@ -322,6 +322,42 @@ fn loop_what_a_killed_node_left_is_put_back_by_undo() {
     assert!(lab.list()[0]["stopped"]["error"].as_str().unwrap().contains("node"));
 }
 
+/// A stack that stays up over the rounds, beside one that doesn't.
+const STAYS: &str = r#"
+experiment: stays
+volumes: { vol: { count: 2, emulate: { size: 32m } } }
+stacks:
+  stays: { rebuild: run, on: "vol[0]", layers: [ ext4 ] }
+  anew: { on: "vol[1]", layers: [ ext4 ] }
+workloads: { randread: { rw: randread, bs: 4k, size: 8m, rate_iops: 200 } }
+measure: { trial: 1s, ramp: 0s, rounds: 4 }
+"#;
+
+#[test]
+fn loop_a_stack_that_stays_up_is_undone_after_a_kill_and_built_anew_by_resume() {
+    let Some(lab) = Lab::new("stays") else { return };
+    std::fs::write(lab.dir.join("stays.yaml"), STAYS).unwrap();
+    let mut running = lab.start(&["run", "stays.yaml"]);
+    running.until("trial_finished", 5);
+    running.until_measuring();
+    kill(running.node(), rustix::process::Signal::KILL);
+    assert_eq!(running.wait().code, 4);
+    assert!(!lab.left().is_empty(), "a killed node can't undo");
+    let undo = lab.diskproof(&["undo"]);
+    assert_eq!(undo.code, 0, "{}\n{}", undo.out, undo.err);
+    lab.assert_nothing_left();
+
+    let resumed = lab.diskproof(&["resume", "--progress", "lines"]);
+    assert_eq!(resumed.code, 0, "{}\n{}", resumed.out, resumed.err);
+    assert!(resumed.err.contains("stack stays was built anew before round"), "{}", resumed.err);
+    assert_eq!(resumed.err.matches("built anew").count(), 1, "not the other one: {}", resumed.err);
+    lab.assert_nothing_left();
+    let view = lab.export();
+    let claims: Vec<&Value> =
+        view["findings"].as_array().unwrap().iter().filter(|f| f["claim"] == "stack_rebuilt").collect();
+    assert_eq!(claims.len(), 1, "{view}");
+}
+
 #[test]
 fn loop_ctrl_c_keeps_what_was_measured_and_a_second_one_does_not_stop_the_undo() {
     let Some(lab) = Lab::new("ctrl-c") else { return };

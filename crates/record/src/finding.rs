@@ -98,6 +98,14 @@ pub enum Claim {
     TooFast,
     /// More than the stack can give from its volumes: something else than the volumes served.
     AboveModel,
+    /// A cache on a faster device, e.g. of LVM, took part.
+    ServedFromCacheDevice,
+    /// A cache on a faster device is there and let the requests pass.
+    CacheBypassed,
+    /// From round to round more requests were in the cache: these trials are not replicates.
+    CacheWarming,
+    /// A stack that stays up over the rounds was built anew between them: what it had cached is gone.
+    StackRebuilt,
 }
 
 /// How much a finding matters.

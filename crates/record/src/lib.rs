@@ -17,6 +17,7 @@ pub mod judged;
 pub mod knobs;
 pub mod latency;
 pub mod lvm;
+pub mod lvm_cache;
 pub mod md;
 pub mod metric;
 pub mod pilot;

@@ -20,6 +20,37 @@ pub struct Stack {
     pub beside: Vec<Volume>,
     /// Layers from the bottom up. Empty: the workload runs on the raw block device, or in the lent directory.
     pub layers: Vec<Layer>,
+    /// How often it is built.
+    #[serde(default, skip_serializing_if = "Rebuild::is_trial")]
+    pub rebuild: Rebuild,
+}
+
+/// How often a stack is built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rebuild {
+    /// For every trial, so that trials are independent.
+    #[default]
+    Trial,
+    /// Once: it stays up, with its data, as long as the run goes on. What one trial leaves in its caches, the next one finds.
+    Run,
+}
+
+impl Rebuild {
+    /// Whether trials are independent.
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        *self == Self::Trial
+    }
+
+    /// As the experiment file spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Trial => "trial",
+            Self::Run => "run",
+        }
+    }
 }
 
 impl Stack {

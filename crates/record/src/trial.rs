@@ -7,6 +7,7 @@ use crate::extents::{FileExtents, Residency};
 use crate::id::TrialId;
 use crate::knobs::Setting;
 use crate::latency::LatencyHistogram;
+use crate::lvm_cache::CacheRecord;
 use crate::topology::Topology;
 use crate::version::FormatVersion;
 use crate::zfs::PoolRecord;
@@ -52,6 +53,12 @@ pub struct TrialRecord {
     /// The ZFS pool under the ground, if it is one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolRecord>,
+    /// Caches of LVM under the ground that are ours, from the bottom up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheRecord>,
+    /// How many trials had been measured on this very stack since it was built; `None`: it was built for this trial alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials_before: Option<u32>,
     /// What the engine did and said; `None` if it never ran.
     pub engine: Option<EngineOutput>,
     /// Kernel counters around it.

@@ -137,6 +137,10 @@ fn title(finding: &Finding) -> &'static str {
         Claim::BelowModel => "less than the volumes should give",
         Claim::TooFast => "too fast to be measured",
         Claim::AboveModel => "more than the volumes can give",
+        Claim::ServedFromCacheDevice => "a cache on a faster device took part",
+        Claim::CacheBypassed => "the cache let the requests pass",
+        Claim::CacheWarming => "a cache warmed over the rounds",
+        Claim::StackRebuilt => "the stack was built anew between rounds",
     }
 }
 

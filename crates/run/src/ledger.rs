@@ -155,6 +155,17 @@ impl<'a> Ledger<'a> {
         let Some(place) = self.plan.cells.iter().position(|cell| cell.id == record.id.cell) else { return };
         let cell = &self.plan.cells[place];
         let history = &mut self.cells[place];
+        let measured_before = history.trials.values().filter(|seen| seen.measured).count();
+        if record.trials_before == Some(0) && measured_before > 0 {
+            self.news.push_back(Event::Warning {
+                text: format!(
+                    "stack {} was built anew before round {}, after {measured_before} measured on the one before: what that one \
+                     held in its caches is gone",
+                    cell.stack.name,
+                    record.id.round + 1
+                ),
+            });
+        }
         history.trials.insert(record.id.round, Seen::of(self.plan, cell, record));
         if let Outcome::Failed(reason) = &record.outcome {
             history.failures += 1;

@@ -10,6 +10,7 @@ mod link;
 pub mod node;
 pub mod protocol;
 mod rounds;
+mod standing;
 mod tools;
 mod trial;
 mod verify;

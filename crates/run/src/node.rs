@@ -2,6 +2,7 @@
 
 use crate::blame::{Blame, chain};
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use crate::standing::Standing;
 use crate::trial::{self, Bench};
 use crate::verify;
 use device::Roots;
@@ -115,6 +116,7 @@ struct Open {
     run: RunId,
     journal: Journal,
     volumes: Volumes,
+    standing: Standing,
 }
 
 struct Node<'a, W: Write> {
@@ -174,7 +176,7 @@ impl<W: Write> Node<'_, W> {
                 return Err(undo_after(&self.machine, journal, failure));
             }
         };
-        let mut open = Open { run: run.clone(), journal, volumes: provided };
+        let mut open = Open { run: run.clone(), journal, volumes: provided, standing: Standing::default() };
         match self.verify(&mut open, volumes) {
             Ok(facts) => {
                 self.open = Some(open);
@@ -207,7 +209,8 @@ impl<W: Write> Node<'_, W> {
             return Err(Failure { blame: Blame::Ours, error: "a trial was asked before its volumes".into() });
         };
         let bench = self.bench(&open.run);
-        let record = trial::perform(&self.machine, &mut open.journal, &open.volumes, &bench, request);
+        let Open { journal, volumes, standing, .. } = &mut open;
+        let record = trial::perform(&self.machine, journal, volumes, &bench, standing, request);
         drop(bench);
         self.open = Some(open);
         let cancelled = self.cancel.load(Ordering::Relaxed);
@@ -216,6 +219,7 @@ impl<W: Write> Node<'_, W> {
 
     fn close(&mut self) -> Result<(), Failure> {
         let Some(open) = self.open.take() else { return Ok(()) };
+        drop(open.standing);
         drop(open.volumes);
         sweep(&self.machine, &open.run);
         open.journal.undo_all(&self.machine).map_err(|e| Failure::ours(&e))

@@ -3,13 +3,14 @@
 use crate::blame::chain;
 use crate::node::{Failure, engine_for};
 use crate::protocol::TrialRequest;
+use crate::standing::{Standing, Up};
 use device::Place;
 use engine::Job;
 use observe::{Config, Exclusive, Sampler, Subjects};
 use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};
 use record::id::CellId;
-use record::stack::{Layer, Stack};
+use record::stack::{Layer, Rebuild, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
@@ -39,21 +40,35 @@ pub(crate) fn perform(
     journal: &mut Journal,
     volumes: &Volumes,
     bench: &Bench<'_>,
+    standing: &mut Standing,
     request: &TrialRequest,
 ) -> Result<TrialRecord, Failure> {
     let mut record = blank(request);
     let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
-    let built = steps
-        .time("build", || stack::build_unless(machine, journal, volumes, &request.cell.stack, bench.cancel));
-    match built {
-        Ok(built) => {
-            record.built.clone_from(&built.argv);
-            record.settings.clone_from(&built.settings);
-            let measured = measure(machine, volumes, &built, request, &mut steps, &mut record);
-            if let Err(reason) = measured {
+    let asked = &request.cell.stack;
+    let stays = asked.rebuild == Rebuild::Run;
+    let up = match standing.take(asked) {
+        Some(up) => Ok(up),
+        None => steps
+            .time("build", || stack::build_unless(machine, journal, volumes, asked, bench.cancel))
+            .map(|built| Up::new(asked, built)),
+    };
+    match up {
+        Ok(mut up) => {
+            record.trials_before = stays.then_some(up.trials);
+            record.built.clone_from(&up.built.argv);
+            record.settings.clone_from(&up.built.settings);
+            if let Err(reason) = measure(machine, volumes, &mut up, request, &mut steps, &mut record) {
                 record.outcome = Outcome::Failed(reason);
             }
-            steps.time("undo", || built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
+            if stays && record.outcome == Outcome::Measured {
+                up.trials += 1;
+                standing.keep(up);
+            } else {
+                // After a failure nobody knows what state it is in: the next trial builds it anew.
+                standing.forget_above(&up);
+                steps.time("undo", || up.built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
+            }
         }
         Err(error) => record.outcome = Outcome::Failed(chain(&error)),
     }
@@ -75,6 +90,8 @@ fn blank(request: &TrialRequest) -> TrialRecord {
         built: Vec::new(),
         settings: Vec::new(),
         pool: None,
+        caches: Vec::new(),
+        trials_before: None,
         topology: Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),
@@ -105,11 +122,12 @@ impl Steps<'_> {
 fn measure(
     machine: &Machine<'_>,
     volumes: &Volumes,
-    built: &Built,
+    up: &mut Up,
     request: &TrialRequest,
     steps: &mut Steps<'_>,
     record: &mut TrialRecord,
 ) -> Result<(), String> {
+    let built = &up.built;
     let (bench, steps_cell) = (steps.bench, steps.cell);
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
@@ -144,7 +162,10 @@ fn measure(
         progress: &|done| (bench.step)(Some(steps_cell), "prepare", Some(done)),
         scratch: &bench.scratch,
     };
-    let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
+    let files = match up.files.take() {
+        Some(files) => files,
+        None => steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?,
+    };
     let cache = request.cell.workload.cache;
     steps.time("settle", || settle(machine, built, &files, cache))?;
     let pool_before = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
@@ -152,6 +173,7 @@ fn measure(
     record.cache_before = residency(&files);
     let backing = backing_files(&record.topology);
     record.backing_before = residency(&backing);
+    let caches_before: Vec<_> = built.caches.iter().map(|cache| cache.state(machine)).collect();
 
     let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
     let output: Result<EngineOutput, _> = steps.time("measure", || {
@@ -159,6 +181,8 @@ fn measure(
         engine.run(&Job { started: &started, ..prepare })
     });
     record.evidence = sampler.stop();
+    record.caches =
+        built.caches.iter().zip(caches_before).map(|(cache, before)| cache.record(machine, before)).collect();
     record.backing_after = residency(&backing);
     record.cache_after = residency(&files);
     if let Some(pool) = &built.pool {
@@ -172,6 +196,7 @@ fn measure(
         });
     }
     record.files_after = extents(&files);
+    up.files = Some(files);
     match output {
         Ok(output) => record.engine = Some(output),
         Err(error) => {

@@ -4,7 +4,7 @@ use crate::blame::{Blame, chain};
 use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
 use engine::Job;
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Totals};
 use record::volume::{Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
@@ -42,6 +42,7 @@ pub(crate) fn limits(
             volumes: vec![volume.clone()],
             beside: Vec::new(),
             layers: Vec::new(),
+            rebuild: Rebuild::Trial,
         };
         let built = stack::build(machine, journal, volumes, &stack).map_err(|e| Failure::machine(&e))?;
         raws.push(Raw { name: volume.name.clone(), limits, built });

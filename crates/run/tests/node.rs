@@ -7,7 +7,7 @@ use diskproof_run::node::serve;
 use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest};
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure};
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::trial::Outcome;
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
@@ -22,6 +22,11 @@ fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
 }
 
 fn said(state: &Path, lines: &[String]) -> Vec<Reply> {
+    said_between(state, lines, |_| {})
+}
+
+/// `between` is called before each line, with the answers so far.
+fn said_between(state: &Path, lines: &[String], between: impl Fn(&[Reply])) -> Vec<Reply> {
     let (input, mut ask) = std::io::pipe().unwrap();
     let (hear, output) = std::io::pipe().unwrap();
     let state = state.to_path_buf();
@@ -29,6 +34,7 @@ fn said(state: &Path, lines: &[String]) -> Vec<Reply> {
     let mut heard = BufReader::new(hear).lines();
     let mut answers = Vec::new();
     for line in lines {
+        between(&answers);
         writeln!(ask, "{line}").unwrap();
         let replies = heard.by_ref().map(|reply| serde_json::from_str(&reply.unwrap()).unwrap());
         answers.extend(replies.filter(|reply| !matches!(reply, Reply::Event { .. })).take(1));
@@ -65,6 +71,7 @@ fn trial(path: &Path) -> TrialRequest {
                 volumes: vec![volume(path)],
                 beside: Vec::new(),
                 layers: Vec::new(),
+                rebuild: Rebuild::Trial,
             },
             workload: Workload {
                 name: "randread".into(),
@@ -160,6 +167,57 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     assert_eq!(steps, ["build", "prepare", "settle", "measure", "undo"]);
     assert_eq!(files_below(lent.path()), ["mine.txt"]);
     assert_eq!(files_below(state.path()), Vec::<String>::new());
+}
+
+/// The data is removed between the second and the third trial: that one fails, and what stood is not trusted any longer.
+#[test]
+fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_the_run() {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let open = open(RunId("r4".into()), lent.path(), 8 << 20);
+    let round = |round| {
+        let mut request = trial(lent.path());
+        request.id.round = round;
+        request.cell.stack.rebuild = Rebuild::Run;
+        request.cell.workload.cache = CacheStart::Cold;
+        Request::Trial(Box::new(request))
+    };
+    let requests = [open, round(0), round(1), round(2), round(3), Request::Close];
+    let spoil = |replies: &[Reply]| {
+        if replies.len() == 3 {
+            let data = files_below(lent.path());
+            assert_eq!(data.len(), 1, "it is still there: {data:?}");
+            remove_below(lent.path());
+        }
+    };
+    let lines: Vec<String> = requests.iter().map(|r| serde_json::to_string(r).unwrap()).collect();
+    let replies = said_between(state.path(), &lines, spoil);
+    let records: Vec<_> = replies
+        .iter()
+        .filter_map(|reply| match reply {
+            Reply::Trial { record, .. } => Some(record),
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(replies.last(), Some(Reply::Closed)), "{replies:?}");
+    let before: Vec<Option<u32>> = records.iter().map(|record| record.trials_before).collect();
+    assert_eq!(before, [Some(0), Some(1), Some(2), Some(0)]);
+    let steps = |i: usize| records[i].steps.iter().map(|s| s.step.as_str()).collect::<Vec<_>>().join(" ");
+    assert_eq!(steps(0), "build prepare settle measure");
+    assert_eq!(steps(1), "settle measure");
+    assert!(matches!(records[2].outcome, Outcome::Failed(_)) && steps(2).ends_with("undo"), "{}", steps(2));
+    assert_eq!(
+        (steps(3).as_str(), &records[3].outcome),
+        ("build prepare settle measure", &Outcome::Measured)
+    );
+    assert_eq!(files_below(lent.path()), Vec::<String>::new());
+    assert_eq!(files_below(state.path()), Vec::<String>::new());
+}
+
+fn remove_below(dir: &Path) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { remove_below(&path) } else { std::fs::remove_file(path).unwrap() }
+    }
 }
 
 fn files_below(dir: &Path) -> Vec<String> {

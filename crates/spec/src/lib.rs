@@ -50,6 +50,7 @@ mod scope;
 mod selector;
 mod source;
 mod stack;
+mod standing;
 mod target;
 mod together;
 mod tree;

@@ -10,7 +10,7 @@ use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
 use crate::tree::{Key, Node, Value};
-use crate::{stack, target, volume, workload};
+use crate::{stack, standing, target, volume, workload};
 use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::Stack;
@@ -357,7 +357,7 @@ fn product(
         return None;
     }
     let mut used = vec![false; rules.all.len()];
-    let mut cells = Vec::new();
+    let (mut cells, mut spans) = (Vec::new(), Vec::new());
     let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, target)));
     for (s, target) in placed {
         for w in workloads {
@@ -375,8 +375,11 @@ fn product(
                 return None;
             }
             cells.push(cell);
+            spans.push(s.spans.name);
         }
     }
+    let placed: Vec<standing::Placed<'_>> = cells.iter().zip(spans).collect();
+    standing::check(&placed, problems);
     for (_, (_, span)) in used.iter().zip(&rules.all).filter(|(used, _)| !**used) {
         problems
             .add(*span, "this rule matches no cell")

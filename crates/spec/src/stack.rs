@@ -6,9 +6,10 @@ use crate::layer::{self, Given};
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::tree::{Key, Node};
-use crate::vocabulary::STACK;
+use crate::value;
+use crate::vocabulary::{REBUILDS, STACK};
 use crate::volume::Entry;
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::volume::{Volume, VolumeKind};
 
 /// A stack of the file, its factors read.
@@ -84,7 +85,8 @@ pub(crate) fn instance(
         layers.extend(layer::read(frame, &mut given, &mut below, &scope, problems)?);
     }
     let beside = below.beside;
-    let stack = Stack { name: name?, volumes, beside, layers };
+    let rebuild = rebuild(template, &scope, problems)?;
+    let stack = Stack { name: name?, volumes, beside, layers, rebuild };
     if let (Given::Devices(count @ 2..), true) = (&given, stack.transforming().next().is_none()) {
         let span = on.map_or(template.key.span, |node| node.span);
         problems
@@ -95,6 +97,13 @@ pub(crate) fn instance(
         return None;
     }
     Some(Instance { levels: scope.names, stack })
+}
+
+/// How often it is built.
+fn rebuild(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Rebuild> {
+    let Some(node) = template.fields.get("rebuild") else { return Some(Rebuild::Trial) };
+    let word = value::choice(node, REBUILDS, scope, problems)?;
+    [Rebuild::Trial, Rebuild::Run].into_iter().find(|rebuild| rebuild.name() == word)
 }
 
 /// The node that says which volumes the stack stands on.

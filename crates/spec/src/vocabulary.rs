@@ -293,8 +293,15 @@ pub(crate) static STACK: Table = Table {
             Shape::ListOf(&Shape::Either(&[Shape::Choice(LAYERS), Shape::Map(&LAYER)])),
             "Layers from the bottom up; empty: the raw device or the lent directory itself",
         ),
+        key(
+            "rebuild",
+            Shape::Choice(REBUILDS),
+            "How often it is built: for every trial, or once for the whole run, so that caches warm over the rounds",
+        ),
     ],
     instead: &[
+        ("keep", "write `rebuild: run`"),
+        ("persist", "write `rebuild: run`"),
         ("volumes", "write `on`"),
         ("volume", "write `on`"),
         ("layer", "write `layers: [...]`"),
@@ -302,6 +309,9 @@ pub(crate) static STACK: Table = Table {
         ("matrix", "write `with`"),
     ],
 };
+
+/// How often a stack is built.
+pub(crate) static REBUILDS: &[&str] = &["trial", "run"];
 
 /// Names of layers.
 pub(crate) static LAYERS: &[&str] =

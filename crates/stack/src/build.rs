@@ -9,6 +9,7 @@ use crate::act::directory::{MakeDir, UseLentDir};
 use crate::act::mkfs::{MadeFs, Mkfs};
 use crate::act::mount::Mount;
 use crate::act::{Act, Doing};
+use crate::cache::Cache;
 use crate::error::{ActError, StackError, UndoError};
 use crate::journal::{Journal, Mark};
 use crate::knobs;
@@ -36,10 +37,18 @@ pub struct Built {
     pub settings: Vec<Setting>,
     /// The ZFS pool among its layers, if there is one.
     pub pool: Option<Pool>,
+    /// Caches of LVM among its layers, from the bottom up.
+    pub caches: Vec<Cache>,
     mark: Mark,
 }
 
 impl Built {
+    /// Where in the journal it begins: undoing it undoes all that was built after it, too.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
     /// Takes the stack down; the volumes stay and are free again.
     ///
     /// # Errors
@@ -85,15 +94,16 @@ pub fn build_unless(
         argv: Vec::new(),
         settings: Vec::new(),
         pool: None,
+        caches: Vec::new(),
         cancel,
     };
     let ground = match &under {
         Under::Directory(path) => builder.directory(path, volumes, stack),
         Under::Devices { .. } => builder.stack(&stack.layers),
     };
-    let Builder { argv, settings, pool, .. } = builder;
+    let Builder { argv, settings, pool, caches, .. } = builder;
     match ground {
-        Ok(ground) => Ok(Built { ground, argv, settings, pool, mark }),
+        Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, mark }),
         Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
         Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
             Ok(_) => Err(unbuildable(what)),
@@ -190,6 +200,7 @@ struct Builder<'a> {
     settings: Vec<Setting>,
     cancel: &'a AtomicBool,
     pool: Option<Pool>,
+    caches: Vec<Cache>,
 }
 
 impl<'a> Builder<'a> {

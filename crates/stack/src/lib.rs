@@ -7,6 +7,7 @@
 
 mod act;
 mod build;
+mod cache;
 mod error;
 mod fill;
 mod holders;
@@ -23,6 +24,7 @@ mod volumes;
 
 pub use act::Act;
 pub use build::{Built, build, build_unless};
+pub use cache::Cache;
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
 pub use holders::Holder;
 pub use journal::{Journal, Leftover, Mark, Skipped, UndoReport, leftovers, undo_run};

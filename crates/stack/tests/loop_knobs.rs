@@ -8,7 +8,7 @@ mod support;
 use diskproof_stack::{Journal, NoHooks, Volumes, build, set_knob, undo_run};
 use record::id::RunId;
 use record::knobs::KnobName;
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::volume::Limits;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -54,6 +54,7 @@ fn loop_knobs_are_in_force_and_told() {
         volumes: asked[..1].to_vec(),
         beside: Vec::new(),
         layers: vec![layer.clone()],
+        rebuild: Rebuild::Trial,
     };
     let built = build(&machine, &mut journal, &volumes, &stack).unwrap();
     assert!(read(queues[0].join("scheduler")).contains("[mq-deadline]"));

@@ -5,7 +5,7 @@
 mod support;
 
 use diskproof_stack::{Built, Journal, NoHooks, Volumes, build, undo_run};
-use record::stack::{Layer, Stack};
+use record::stack::{Layer, Rebuild, Stack};
 use record::volume::{Limits, Volume};
 use record::zfs::Vdev;
 use std::io::Read as _;
@@ -140,7 +140,13 @@ fn tells() {
     let asked = emulated(1, 96, Limits::default());
     let volumes = Volumes::provide(&machine, &mut journal, &asked, &mut |_, _| {}, &cancel).unwrap();
     let layer = zfs(Vdev::Stripe, false, &[("compression", "gzip-1")]);
-    let stack = Stack { name: "z".into(), volumes: asked.clone(), beside: vec![], layers: vec![layer] };
+    let stack = Stack {
+        name: "z".into(),
+        volumes: asked.clone(),
+        beside: vec![],
+        layers: vec![layer],
+        rebuild: Rebuild::Trial,
+    };
     let built = build(&machine, &mut journal, &volumes, &stack).unwrap();
     let pool = built.pool.as_ref().unwrap();
     assert!(pool.guid.len() > 8 && pool.guid.bytes().all(|b| b.is_ascii_digit()), "{pool:?}");
@@ -209,7 +215,8 @@ fn loop_a_pool_whose_process_was_killed_is_taken_down() {
     let asked = emulated(1, 80, Limits::default());
     let volumes = Volumes::provide(&machine, &mut journal, &asked, &mut |_, _| {}, &cancel).unwrap();
     let layers = vec![zfs(Vdev::Stripe, false, &[])];
-    let stack = Stack { name: "z".into(), volumes: asked.clone(), beside: vec![], layers };
+    let stack =
+        Stack { name: "z".into(), volumes: asked.clone(), beside: vec![], layers, rebuild: Rebuild::Trial };
     let built = build(&machine, &mut journal, &volumes, &stack).unwrap();
     works(&built).unwrap();
     let pid = built.pool.as_ref().unwrap().process(&machine).unwrap();

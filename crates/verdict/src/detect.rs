@@ -1,6 +1,7 @@
 //! Detectors: each looks at one trial and claims something, or keeps silent.
 
 mod bonnie;
+mod cache_device;
 mod content;
 pub(crate) mod cpu;
 pub(crate) mod generator;
@@ -65,7 +66,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 24] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 27] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -90,6 +91,9 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         bonnie::compressing_stack,
         bonnie::memory_rule,
         bonnie::too_fast,
+        cache_device::served,
+        cache_device::bypassed,
+        cache_device::write_cache,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

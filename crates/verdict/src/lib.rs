@@ -9,6 +9,7 @@ mod agreement;
 mod answer;
 mod arc;
 mod bins;
+mod cache_device;
 mod cell;
 mod compare;
 mod course;

@@ -8,7 +8,7 @@ use record::extents::{FileExtents, Residency};
 use record::id::{CellId, TrialId};
 use record::latency::LatencyHistogram;
 use record::plan::{Cell, Measure};
-use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Stack};
+use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Rebuild, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
@@ -147,7 +147,13 @@ impl Truth {
         let cell = Cell {
             id: CellId("0123456789abcdef".to_owned()),
             target: "local".to_owned(),
-            stack: Stack { name: fs.clone(), volumes: vec![], beside: vec![], layers: vec![layer] },
+            stack: Stack {
+                name: fs.clone(),
+                volumes: vec![],
+                beside: vec![],
+                layers: vec![layer],
+                rebuild: Rebuild::Trial,
+            },
             workload: Workload {
                 name: rw.name().to_owned(),
                 engine: EngineKind::Fio,
@@ -347,6 +353,8 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
         built: vec![],
         settings: Vec::new(),
         pool: None,
+        caches: Vec::new(),
+        trials_before: None,
         topology: Topology {
             nodes: (0..devices).map(loop_node).collect(),
             fs_type: Some(fs.to_owned()),

@@ -11,6 +11,7 @@ use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::plan::{Plan, Prices};
 use record::quantity::{Bytes, Seconds};
+use record::stack::Rebuild;
 use record::target::TargetKind;
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{
@@ -57,7 +58,10 @@ fn view(plan: &Plan) -> PlanView {
                     _ => cell.stack.name.clone(),
                 },
                 workload: cell.workload.name.clone(),
-                asks: asks(&cell.workload),
+                asks: match cell.stack.rebuild {
+                    Rebuild::Trial => asks(&cell.workload),
+                    Rebuild::Run => format!("{}; the stack stays up over the rounds", asks(&cell.workload)),
+                },
             })
             .collect(),
         first_round: spec::order(plan, 0),

@@ -10,7 +10,7 @@ use record::counter::Evidence;
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::topology::Topology;
 use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
@@ -23,7 +23,13 @@ fn cell(id: &str, workload: &str) -> Cell {
     Cell {
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
-        stack: Stack { name: id.to_owned(), volumes: Vec::new(), beside: Vec::new(), layers: Vec::new() },
+        stack: Stack {
+            name: id.to_owned(),
+            volumes: Vec::new(),
+            beside: Vec::new(),
+            layers: Vec::new(),
+            rebuild: Rebuild::Trial,
+        },
         workload: Workload {
             name: workload.to_owned(),
             engine: EngineKind::Native,
@@ -148,6 +154,8 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
         built: Vec::new(),
         settings: Vec::new(),
         pool: None,
+        caches: Vec::new(),
+        trials_before: None,
         topology: Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

@@ -5,6 +5,7 @@ use crate::act::Act;
 use crate::act::device_ref::DeviceRef;
 use crate::act::lvm::{ChangeGroup, MakeGroup, Pv};
 use crate::act::md::{MakeArray, free_number, in_sync};
+use crate::cache::Cache;
 use crate::error::ActError;
 use crate::layer::{lvm, md};
 use crate::names;
@@ -49,6 +50,9 @@ impl Builder<'_> {
             let raid =
                 if layer.cache.is_some() { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
             self.wait("wait for the mirrors to be equal", |builder| builder.mirror_is_equal(&raid))?;
+        }
+        if layer.cache.is_some() {
+            self.caches.push(Cache::of(name.clone()));
         }
         self.made_device(self.machine.roots.dev.join("mapper").join(name), false)
     }

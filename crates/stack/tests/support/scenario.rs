@@ -5,7 +5,7 @@ use device::Place;
 use diskproof_stack::{Built, Hooks, Journal, Volumes, build};
 use record::knobs::{Knob, KnobName, Knobs};
 use record::stack::{
-    Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Stack,
+    Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Rebuild, Stack,
 };
 use record::volume::{Limits, Volume, VolumeKind};
 use record::zfs::{Vdev, Zfs};
@@ -151,6 +151,7 @@ impl Scenario {
             volumes: self.volumes.clone(),
             beside: self.beside.clone(),
             layers: self.layers.clone(),
+            rebuild: Rebuild::Trial,
         }
     }
 

@@ -4,7 +4,7 @@ use record::counter::{BlockCounters, CpuTicks, Evidence, OtherProcess, Sample};
 use record::environment::Environment;
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure, Plan};
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
@@ -59,6 +59,7 @@ fn cell(index: u32) -> Cell {
             volumes: Vec::new(),
             beside: Vec::new(),
             layers: Vec::new(),
+            rebuild: Rebuild::Trial,
         },
         workload: Workload {
             name: "a".to_owned(),
@@ -96,6 +97,8 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
         built: vec![vec!["mkfs.xfs".to_owned(), "-f".to_owned()]],
         settings: Vec::new(),
         pool: None,
+        caches: Vec::new(),
+        trials_before: None,
         topology: record::topology::Topology::default(),
         files_before: Vec::new(),
         files_after: Vec::new(),

@@ -30,8 +30,10 @@ pub(super) fn warming(rounds: &[Round]) -> Option<Warming> {
         grew("other_cache_share", "the share of the bytes that ZFS's cache in memory (ARC) served", |r| {
             r.other_cache
         });
+    let device =
+        grew("cache_device_share", "the share of the reads that were in the LVM cache", |r| r.cache_device);
     let growth = |w: &Warming| w.last - w.first;
-    [page_cache, host_cache, arc].into_iter().flatten().max_by(|a, b| growth(a).total_cmp(&growth(b)))
+    [page_cache, host_cache, arc, device].into_iter().flatten().max_by(|a, b| growth(a).total_cmp(&growth(b)))
 }
 
 impl Warming {
@@ -56,6 +58,9 @@ pub(super) fn remedy(cell: &CellRounds, warming: Option<&Warming>) -> String {
         }
         (Some(w), CacheStart::Keep) if w.counter == "other_cache_share" => {
             "cache: keep is set; cache: cold begins every trial with an empty ARC."
+        }
+        (Some(w), _) if w.counter == "cache_device_share" => {
+            "The stack stays up (rebuild: run), so its cache warms; rebuild: trial begins every trial with an empty one."
         }
         _ => {
             "Find what one round leaves to the next: a cache that fills, space that is used up, credits that are spent."

@@ -3,13 +3,14 @@
 use super::machine::drift;
 use super::order::{Log, OrderTests, Suspect};
 use super::shape::{count, mean};
-use super::told::{FAR, of_machine, of_order, of_outliers};
+use super::told::{FAR, of_machine, of_order, of_outliers, of_rebuilt, of_warming};
 use crate::attribute::Attribution;
+use crate::cache_device::CacheUse;
 use crate::detect::WORTH_SAYING;
 use crate::facts::Facts;
 use crate::span::float;
 use record::extents::Residency;
-use record::finding::Finding;
+use record::finding::{Claim, Finding};
 use record::id::CellId;
 use record::plan::{Cell, Measure};
 use record::trial::Totals;
@@ -40,6 +41,10 @@ pub(super) struct Round {
     pub(super) other_cache: Option<f64>,
     /// Share of the files behind loop devices that the page cache held when the trial began.
     pub(super) backing: Option<f64>,
+    /// Share of the reads that were in a cache of LVM.
+    pub(super) cache_device: Option<f64>,
+    /// Trials that its stack had served before, if it stays up over the rounds.
+    pub(super) trials_before: Option<u32>,
 }
 
 impl CellRounds {
@@ -56,6 +61,8 @@ impl CellRounds {
                 page_cache: (shares.both.unknown < 0.5).then_some(shares.both.page_cache),
                 other_cache: (shares.both.unknown < 0.5).then_some(shares.both.other_cache),
                 backing: cached_share(&facts.trial.backing_before),
+                cache_device: CacheUse::of(facts.trial).and_then(|cache| cache.read_share()),
+                trials_before: facts.trial.trials_before,
             }
         };
         let rounds = facts.iter().zip(shares).map(round).collect();
@@ -72,9 +79,20 @@ impl CellRounds {
             page_cache: None,
             other_cache: None,
             backing: None,
+            cache_device: None,
+            trials_before: None,
         };
         let rounds = (0..).zip(values).map(round).collect();
         Self { id: CellId(id.to_owned()), unit: "1/s", cache: CacheStart::Cold, rounds }
+    }
+
+    /// The same on a stack that stays up and its cache: shares of the reads that were in it, trials that it had served before.
+    #[cfg(test)]
+    pub(super) fn cached(mut self, rounds: &[(f64, u32)]) -> Self {
+        for (round, (share, before)) in self.rounds.iter_mut().zip(rounds) {
+            (round.cache_device, round.trials_before) = (Some(*share), Some(*before));
+        }
+        self
     }
 
     /// Logarithms by round; empty where a figure has none.
@@ -125,6 +143,10 @@ pub(crate) fn over_rounds(cells: &[CellRounds], measure: &Measure) -> Vec<Findin
         };
         findings.extend(finding);
     }
+    let climbs: Vec<CellId> =
+        findings.iter().filter(|f| f.claim == Claim::Trend).map(|f| f.cell.clone()).collect();
+    findings.extend(cells.iter().filter(|cell| !climbs.contains(&cell.id)).filter_map(of_warming));
+    findings.extend(cells.iter().filter_map(of_rebuilt));
     findings
 }
 

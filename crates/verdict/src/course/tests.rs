@@ -1,6 +1,6 @@
 //! Trials and rounds whose truth is made by construction: as many clean ones as others.
 
-use super::within;
+use super::{CellRounds, over_rounds, within};
 use crate::facts::Facts;
 use crate::testing::{Truth, filesystem, whole};
 use record::finding::{Claim, Finding, Severity};
@@ -238,4 +238,33 @@ fn a_broken_course_is_none() {
     assert_eq!(with(|s| s.read_ios.clear()), []);
     assert_eq!(with(|s| s.write_ios.truncate(3)), []);
     assert_eq!(with(|s| s.step_ns = u64::MAX), []);
+}
+
+#[test]
+fn a_cache_that_warms_over_the_rounds_is_named_with_the_climb() {
+    let of = |values: &[f64], rounds: &[(f64, u32)]| {
+        over_rounds(&[CellRounds::made("c", values).cached(rounds)], &measure())
+    };
+    let found = of(&[69.0, 347.0, 2663.0, 7089.0], &[(0.02, 0), (0.6, 1), (0.97, 2), (1.0, 3)]);
+    assert_eq!(claims(&found), [Claim::Trend]);
+    assert!(found[0].text.contains("69, 347, 2,663, 7,089 IOPS"), "{}", found[0].text);
+    assert!(
+        found[0].text.contains("reads that were in the LVM cache grew from 2 % to 100 %"),
+        "{}",
+        found[0].text
+    );
+    assert!(found[0].remedy.contains("rebuild: run"), "{}", found[0].remedy);
+
+    let two = of(&[70.0, 300.0], &[(0.02, 0), (0.6, 1)]);
+    assert_eq!(claims(&two), [Claim::CacheWarming], "two rounds show no trend, the counters do");
+    let warm = of(&[7000.0, 7001.0, 6999.0], &[(0.99, 4), (1.0, 5), (0.99, 6)]);
+    assert_eq!(claims(&warm), []);
+}
+
+#[test]
+fn a_stack_that_was_built_anew_between_rounds_is_named() {
+    let rounds = [(0.5, 0), (0.51, 1), (0.5, 0), (0.5, 1)];
+    let found = over_rounds(&[CellRounds::made("c", &[70.0, 71.0, 70.0, 71.0]).cached(&rounds)], &measure());
+    assert_eq!(claims(&found), [Claim::StackRebuilt]);
+    assert!(found[0].text.contains("before round 3:"), "{}", found[0].text);
 }

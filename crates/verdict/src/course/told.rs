@@ -69,6 +69,43 @@ fn of_trend(cell: &CellRounds, total: f64) -> Finding {
     finding(cell, Claim::Trend, (evidence, text, remedy(cell, warming.as_ref())))
 }
 
+/// A cache that warmed over rounds whose figures, or number, show no trend.
+pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
+    let warming = warming(&cell.rounds).filter(|w| w.counter == "cache_device_share")?;
+    let text = format!(
+        "These trials are no replicates.{} The rates were {}.",
+        warming.text(),
+        listed(&cell.values(), cell.unit)
+    );
+    let mut evidence = ends(cell);
+    evidence.insert(format!("first_{}", warming.counter), warming.first);
+    evidence.insert(format!("last_{}", warming.counter), warming.last);
+    Some(finding(cell, Claim::CacheWarming, (evidence, text, remedy(cell, Some(&warming)))))
+}
+
+/// A stack that was to stay up, and didn't.
+pub(super) fn of_rebuilt(cell: &CellRounds) -> Option<Finding> {
+    let anew: Vec<u32> = cell
+        .rounds
+        .windows(2)
+        .filter(|pair| pair[1].trials_before == Some(0))
+        .map(|pair| pair[1].number + 1)
+        .collect();
+    let first = anew.first()?;
+    let rounds: Vec<String> = anew.iter().take(NAMED).map(u32::to_string).collect();
+    let text = format!(
+        "The stack that stays up over the rounds was built anew before round {}: the run was interrupted, or a trial had failed. What it held in its caches \
+         until then is gone, so the rounds before and after are not of one course.",
+        rounds.join(", ")
+    );
+    let evidence = BTreeMap::from([
+        ("times_rebuilt".to_owned(), count(anew.len())),
+        ("first_round_rebuilt".to_owned(), f64::from(*first)),
+    ]);
+    let remedy = "Run it again without interruption if the course over the rounds matters.".to_owned();
+    Some(finding(cell, Claim::StackRebuilt, (evidence, text, remedy)))
+}
+
 fn of_first(cell: &CellRounds) -> Option<Finding> {
     let values = cell.values();
     let (first, others) = values.split_first()?;

@@ -2,7 +2,7 @@ use super::{Tracker, found};
 use record::event::{Event, Widest};
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Until};
-use record::stack::Stack;
+use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
@@ -13,7 +13,13 @@ fn plan() -> Plan {
     let cell = |id: &str, stack: &str| Cell {
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
-        stack: Stack { name: stack.to_owned(), volumes: vec![], beside: vec![], layers: vec![] },
+        stack: Stack {
+            name: stack.to_owned(),
+            volumes: vec![],
+            beside: vec![],
+            layers: vec![],
+            rebuild: Rebuild::Trial,
+        },
         workload: Workload {
             name: "randread-4k".to_owned(),
             engine: EngineKind::Fio,
@@ -65,6 +71,8 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
         built: vec![],
         settings: Vec::new(),
         pool: None,
+        caches: Vec::new(),
+        trials_before: None,
         topology: record::topology::Topology::default(),
         files_before: vec![],
         files_after: vec![],

@@ -1,0 +1,104 @@
+//! Stacks that stay up over the rounds: what can't be beside them.
+
+use crate::problems::Problems;
+use crate::source::Span;
+use record::knobs::KnobPlace;
+use record::plan::Cell;
+use record::stack::{Layer, Rebuild, Stack};
+use record::workload::{Ask, Workload};
+use std::collections::BTreeSet;
+
+/// A cell, and where its stack is named.
+pub(crate) type Placed<'c> = (&'c Cell, Span);
+
+/// Refuses what a stack that stays up makes impossible. Each is told once, of the first cell that shows it.
+pub(crate) fn check(cells: &[Placed<'_>], problems: &mut Problems<'_>) {
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for (place, (cell, span)) in cells.iter().enumerate() {
+        if cell.stack.rebuild != Rebuild::Run || told.contains(cell.stack.name.as_str()) {
+            continue;
+        }
+        let others =
+            cells.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, (other, _))| *other);
+        let others = others.filter(|other| other.target == cell.target);
+        let why = others.clone().find_map(|other| crowded(cell, other));
+        let why = why.or_else(|| others.clone().next().and_then(|_| machine_wide(&cell.stack)));
+        let Some((message, help)) = why.or_else(|| unfit(&cell.workload)) else { continue };
+        told.insert(&cell.stack.name);
+        problems
+            .add(
+                *span,
+                format!("stack `{}` stays up over the rounds (`rebuild: run`), {message}", cell.stack.name),
+            )
+            .help(help);
+    }
+}
+
+/// Two cells that want the same volumes, one of them all the time.
+fn crowded(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
+    if cell.stack == other.stack {
+        let message = format!(
+            "and so takes one workload, but `{}` and `{}` both ask it: each would change what the other finds in its \
+             caches, and their data lie in the same place",
+            cell.workload.name, other.workload.name
+        );
+        return Some((
+            message,
+            "keep one of them with `only` or `exclude`, or declare a second such stack on volumes of its own",
+        ));
+    }
+    let shared =
+        cell.stack.all_volumes().find(|one| other.stack.all_volumes().any(|two| two.name == one.name))?;
+    let message = format!(
+        "so `{}` can't be built between its rounds: both need volume `{}`",
+        other.stack.name, shared.name
+    );
+    Some((message, "give it volumes of its own (emulated ones cost nothing), or an experiment of its own"))
+}
+
+/// What would hold for the trials of all other cells as well.
+fn machine_wide(stack: &Stack) -> Option<(String, &'static str)> {
+    const HELP: &str = "leave the setting out, or give the stack an experiment of its own";
+    stack.layers.iter().find_map(|layer| match layer {
+        Layer::Knobs(knobs) => {
+            let knob = knobs.set.iter().find(|knob| !matches!(knob.name.place(), KnobPlace::Device(_)))?;
+            Some((
+                format!("so its `{}` would hold for the trials of all other cells", knob.name.word()),
+                HELP,
+            ))
+        }
+        Layer::Zfs(zfs) => {
+            zfs.arc_max_bytes?;
+            Some(("so its `arc_max` would hold for the trials of all other cells".to_owned(), HELP))
+        }
+        _ => None,
+    })
+}
+
+/// Workloads whose trials each need a ground of their own.
+fn unfit(workload: &Workload) -> Option<(String, &'static str)> {
+    let name = &workload.name;
+    let verifies = match &workload.ask {
+        Ask::Options(options) => options.verify.is_some(),
+        Ask::JobFile { text, .. } => text.lines().any(|line| line.trim_start().starts_with("verify")),
+        Ask::Copy(_) | Ask::Bonnie(_) => false,
+    };
+    match &workload.ask {
+        Ask::Copy(_) | Ask::Bonnie(_) => {
+            let message = format!(
+                "but workload `{name}` makes and removes its own files, and each trial needs an empty ground"
+            );
+            Some((
+                message,
+                "leave `rebuild` out, or ask for reads and writes of one set of data (rw, bs, size)",
+            ))
+        }
+        _ if verifies => {
+            let message = format!(
+                "but workload `{name}` verifies what this very trial laid out, and the data are laid out once"
+            );
+            Some((message, "leave `verify` out, or `rebuild`"))
+        }
+        Ask::Options(_) | Ask::JobFile { .. } => None,
+    }
+}

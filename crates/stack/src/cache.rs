@@ -1,0 +1,159 @@
+//! A cache of LVM that stands: what it tells of itself.
+
+use crate::machine::Machine;
+use host::{Invocation, Tool};
+use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
+
+/// The kernel's sectors, whatever the device's own are.
+const SECTOR_BYTES: u64 = 512;
+
+/// The cache of a logical volume of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    /// Name of the cached volume, as device-mapper knows it.
+    volume: String,
+}
+
+impl Cache {
+    pub(crate) fn of(volume: String) -> Self {
+        Self { volume }
+    }
+
+    /// What it tells now; `None` where it can't be asked, or says what this build doesn't understand.
+    #[must_use]
+    pub fn state(&self, machine: &Machine<'_>) -> Option<CacheState> {
+        let ask = Invocation::new(Tool::Dmsetup).args(["status", &self.volume]);
+        state_of(&machine.runner.run(&ask).ok()?.stdout)
+    }
+
+    /// The record of a trial that has just ended, from what it told before.
+    #[must_use]
+    pub fn record(&self, machine: &Machine<'_>, before: Option<CacheState>) -> CacheRecord {
+        CacheRecord { volume: self.volume.clone(), before, after: self.state(machine) }
+    }
+}
+
+/// The line of `dmsetup status`: begin, length and kind of the target, then what the target tells.
+fn state_of(line: &str) -> Option<CacheState> {
+    let mut words = line.split_whitespace().skip(2);
+    match words.next()? {
+        "cache" => cache(words).map(CacheState::Cache),
+        "writecache" => writecache(words).map(CacheState::Writecache),
+        _ => None,
+    }
+}
+
+/// `<metadata block size> <used>/<all metadata blocks> <cache block size> <used>/<all cache blocks> <read hits> <read misses>
+/// <write hits> <write misses> <demotions> <promotions> <dirty> <n> <feature>*n <m> <core argument>*m <policy> ...`
+fn cache<'w>(mut words: impl Iterator<Item = &'w str>) -> Option<DmCache> {
+    let block_bytes = words.nth(2)?.parse::<u64>().ok()?.checked_mul(SECTOR_BYTES)?;
+    let (used, all) = words.next()?.split_once('/')?;
+    let (used_blocks, blocks) = (used.parse().ok()?, all.parse().ok()?);
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let [read_hits, read_misses, write_hits, write_misses, demotions, promotions, dirty_blocks] =
+        [number()?, number()?, number()?, number()?, number()?, number()?, number()?];
+    let mut list = || {
+        let length = words.next()?.parse().ok()?;
+        Some(words.by_ref().take(length).collect::<Vec<_>>())
+    };
+    let features = list();
+    let known = ["writethrough", "writeback", "passthrough"];
+    let mode = features.iter().flatten().find(|word| known.contains(word)).map(|word| (*word).to_owned());
+    let policy = features.and_then(|_| list()).and_then(|_| words.next()).map(str::to_owned);
+    Some(DmCache {
+        block_bytes,
+        blocks,
+        used_blocks,
+        read_hits,
+        read_misses,
+        write_hits,
+        write_misses,
+        demotions,
+        promotions,
+        dirty_blocks,
+        mode,
+        policy,
+    })
+}
+
+/// `<error> <blocks> <free> <under write-back>`, and from Linux 5.15 on `<reads> <read hits> <writes> <hits uncommitted>
+/// <hits committed> <around> <allocated> <waits> <flushes> <discards>`.
+fn writecache<'w>(mut words: impl Iterator<Item = &'w str>) -> Option<DmWritecache> {
+    let error = words.next()?.parse().ok()?;
+    let [blocks, free_blocks, writeback_blocks] =
+        [words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?];
+    let mut number = || words.next()?.parse::<u64>().ok();
+    Some(DmWritecache {
+        error,
+        blocks,
+        free_blocks,
+        writeback_blocks,
+        reads: number(),
+        read_hits: number(),
+        writes: number(),
+        write_hits_uncommitted: number(),
+        write_hits_committed: number(),
+        writes_around: number(),
+        writes_allocated: number(),
+        waits_for_free: number(),
+        flushes: number(),
+        discards: number(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::state_of;
+    use record::lvm_cache::{CacheState, DmCache, DmWritecache};
+
+    #[test]
+    fn a_cache_tells_hits_promotions_and_how_it_writes() {
+        let line = "0 524288 cache 8 38/2048 64 1792/4992 11 22 33 44 5 1797 7 3 metadata2 writeback no_discard_passdown \
+                    2 migration_threshold 2048 smq 0 rw - \n";
+        let expected = DmCache {
+            block_bytes: 32 << 10,
+            blocks: 4992,
+            used_blocks: 1792,
+            read_hits: 11,
+            read_misses: 22,
+            write_hits: 33,
+            write_misses: 44,
+            demotions: 5,
+            promotions: 1797,
+            dirty_blocks: 7,
+            mode: Some("writeback".to_owned()),
+            policy: Some("smq".to_owned()),
+        };
+        assert_eq!(state_of(line), Some(CacheState::Cache(expected)));
+    }
+
+    #[test]
+    fn an_old_writecache_has_no_counters() {
+        let old =
+            DmWritecache { blocks: 100, free_blocks: 60, writeback_blocks: 3, ..DmWritecache::default() };
+        assert_eq!(state_of("0 524288 writecache 0 100 60 3"), Some(CacheState::Writecache(old)));
+        let Some(CacheState::Writecache(new)) = state_of(
+            "0 524288 writecache 0 100 60 3 9 4 8 1 2 3 4 0 5 6 2 high_watermark 50 low_watermark 45",
+        ) else {
+            panic!("not understood")
+        };
+        assert_eq!(
+            (new.reads, new.read_hits, new.writes, new.discards),
+            (Some(9), Some(4), Some(8), Some(6))
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_none() {
+        for line in [
+            "",
+            "0 8 cache Fail",
+            "0 8 cache Error",
+            "0 8 linear",
+            "0 8 writecache",
+            "0 8 cache 8 1/2 64 3 4",
+        ] {
+            assert_eq!(state_of(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a cache of LVM did in a trial, by its own counters: their difference between just before the load and just after it, its
+//! ramp included.
+
+use crate::span::float;
+use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
+use record::trial::TrialRecord;
+
+/// dm-cache in one trial.
+#[derive(Debug, Clone)]
+pub(crate) struct CacheUse {
+    pub(crate) reads: f64,
+    pub(crate) read_hits: f64,
+    pub(crate) writes: f64,
+    pub(crate) write_hits: f64,
+    pub(crate) promotions: f64,
+    pub(crate) demotions: f64,
+    pub(crate) block_bytes: f64,
+    pub(crate) cache_bytes: f64,
+    pub(crate) used_before_bytes: f64,
+    pub(crate) used_after_bytes: f64,
+    pub(crate) dirty_after_bytes: f64,
+    pub(crate) policy: String,
+}
+
+impl CacheUse {
+    /// Of the topmost cache that was looked at before and after; `None` also where its counters fell: it isn't the same one.
+    pub(crate) fn of(trial: &TrialRecord) -> Option<Self> {
+        trial.caches.iter().rev().find_map(|record| match (&record.before, &record.after) {
+            (Some(CacheState::Cache(before)), Some(CacheState::Cache(after))) => Self::between(before, after),
+            _ => None,
+        })
+    }
+
+    fn between(before: &DmCache, after: &DmCache) -> Option<Self> {
+        let grown = |of: fn(&DmCache) -> u64| of(after).checked_sub(of(before)).map(float);
+        let block = float(after.block_bytes);
+        let (read_hits, write_hits) = (grown(|c| c.read_hits)?, grown(|c| c.write_hits)?);
+        Some(Self {
+            reads: read_hits + grown(|c| c.read_misses)?,
+            read_hits,
+            writes: write_hits + grown(|c| c.write_misses)?,
+            write_hits,
+            promotions: grown(|c| c.promotions)?,
+            demotions: grown(|c| c.demotions)?,
+            block_bytes: block,
+            cache_bytes: float(after.blocks) * block,
+            used_before_bytes: float(before.used_blocks) * block,
+            used_after_bytes: float(after.used_blocks) * block,
+            dirty_after_bytes: float(after.dirty_blocks) * block,
+            policy: after.policy.clone().unwrap_or_else(|| "its policy".to_owned()),
+        })
+    }
+
+    /// Share of the reads that were in it.
+    pub(crate) fn read_share(&self) -> Option<f64> {
+        share(self.read_hits, self.reads)
+    }
+
+    /// Share of all requests that were in it.
+    pub(crate) fn both_share(&self) -> Option<f64> {
+        share(self.read_hits + self.write_hits, self.reads + self.writes)
+    }
+}
+
+/// dm-writecache in one trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WritecacheUse {
+    pub(crate) reads: f64,
+    pub(crate) read_hits: f64,
+    pub(crate) writes: f64,
+    pub(crate) taken: f64,
+    pub(crate) waits: Option<f64>,
+    /// Shares of the cache, just before and just after.
+    pub(crate) full_before: f64,
+    pub(crate) full_after: f64,
+}
+
+impl WritecacheUse {
+    /// `None` where the kernel has no such counters (before Linux 5.15).
+    pub(crate) fn of(trial: &TrialRecord) -> Option<Self> {
+        let both = |record: &CacheRecord| match (&record.before, &record.after) {
+            (Some(CacheState::Writecache(before)), Some(CacheState::Writecache(after))) => {
+                Self::between(before, after)
+            }
+            _ => None,
+        };
+        trial.caches.iter().rev().find_map(both)
+    }
+
+    fn between(before: &DmWritecache, after: &DmWritecache) -> Option<Self> {
+        let grown = |of: fn(&DmWritecache) -> Option<u64>| of(after)?.checked_sub(of(before)?).map(float);
+        let full = |state: &DmWritecache| {
+            share(float(state.blocks.saturating_sub(state.free_blocks)), float(state.blocks)).unwrap_or(0.0)
+        };
+        let writes = grown(|c| c.writes)?;
+        Some(Self {
+            reads: grown(|c| c.reads)?,
+            read_hits: grown(|c| c.read_hits)?,
+            writes,
+            taken: (writes - grown(|c| c.writes_around)?).max(0.0),
+            waits: grown(|c| c.waits_for_free),
+            full_before: full(before),
+            full_after: full(after),
+        })
+    }
+}
+
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).clamp(0.0, 1.0))
+}

@@ -1,0 +1,185 @@
+//! Claims about caches of LVM: what they served, what they let pass, and whether they were still filling.
+
+use super::{Detected, Scene, WORTH_SAYING, evidence};
+use crate::cache_device::{CacheUse, WritecacheUse};
+use crate::facts::Facts;
+use crate::figures::{bytes, percent};
+use record::finding::{Claim, Severity};
+use record::stack::Rebuild;
+use std::collections::BTreeMap;
+
+/// Below this share of requests in it, a cache took no part worth the name.
+const PART: f64 = 0.10;
+/// A cache that takes in this share of the data within one trial is filling.
+const FILLING: f64 = 0.05;
+/// Fewer requests than this tell nothing.
+const ENOUGH: f64 = 50.0;
+
+/// Requests that were in the cache.
+pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let cache = CacheUse::of(facts.trial)?;
+    let share = cache.both_share()?;
+    if share < WORTH_SAYING || passes(&cache) {
+        return None;
+    }
+    let filled = cache.promotions * cache.block_bytes;
+    let filling = filled >= FILLING * facts.data_bytes();
+    let state = if filling { " It was still filling, so this rate is of no state that lasts." } else { "" };
+    let dirty = if cache.dirty_after_bytes > 0.0 {
+        format!("; the origin lacked {} of what was written", bytes(cache.dirty_after_bytes))
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "{}; {:.0} blocks of {} were promoted to it ({} of {} of data) and {:.0} left it{dirty}.{state}",
+        of_requests(&cache),
+        cache.promotions,
+        bytes(cache.block_bytes),
+        bytes(filled),
+        bytes(facts.data_bytes()),
+        cache.demotions,
+    );
+    Some(Detected {
+        claim: Claim::ServedFromCacheDevice,
+        severity: if filling { Severity::Caveat } else { Severity::Note },
+        strength: share,
+        evidence: counters(&cache, facts),
+        text,
+        remedy: if filling {
+            filling_remedy(facts)
+        } else {
+            "The figure holds for requests that repeat as these do, over data that fit the cache; for the origin's own, measure a stack without it."
+                .to_owned()
+        },
+    })
+}
+
+/// Requests that went past the cache.
+pub(super) fn bypassed(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let cache = CacheUse::of(facts.trial)?;
+    if !passes(&cache) {
+        return None;
+    }
+    let share = cache.both_share()?;
+    let sequential = facts.options().is_some_and(|options| !options.rw.is_random());
+    let why = if sequential {
+        format!(
+            "That is right: {} promotes what is asked for again and again, and a sequential stream asks for each block once, so the figure is the origin's",
+            cache.policy
+        )
+    } else {
+        "So the figure is the origin's".to_owned()
+    };
+    Some(Detected {
+        claim: Claim::CacheBypassed,
+        severity: Severity::Caveat,
+        strength: 1.0 - share,
+        evidence: counters(&cache, facts),
+        text: format!(
+            "The LVM cache let these requests pass: {}, and {:.0} blocks of {} were promoted. {why}.",
+            lower(&of_requests(&cache)),
+            cache.promotions,
+            bytes(cache.block_bytes),
+        ),
+        remedy: format!(
+            "To see what the cache gives, ask small random requests, again and again, of data that fit it (size below {}), on a stack that stays up over the \
+             rounds (rebuild: run).",
+            bytes(cache.cache_bytes)
+        ),
+    })
+}
+
+/// What a write cache took.
+pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let cache = WritecacheUse::of(facts.trial)?;
+    let all = cache.reads + cache.writes;
+    let used = cache.taken + cache.read_hits;
+    if all < ENOUGH || used / all < WORTH_SAYING {
+        return None;
+    }
+    let part = |part: f64, of: f64| if of > 0.0 { percent(part / of) } else { "none".to_owned() };
+    let waited = cache.waits.filter(|waits| *waits > 0.0);
+    let waits = waited.map_or(String::new(), |waits| format!("; {waits:.0} writes waited for room in it"));
+    let filling = cache.full_after - cache.full_before >= FILLING;
+    Some(Detected {
+        claim: Claim::ServedFromCacheDevice,
+        severity: if filling { Severity::Caveat } else { Severity::Note },
+        strength: used / all,
+        evidence: evidence([
+            ("writecache_blocks_written", Some(cache.writes)),
+            ("writecache_blocks_taken", Some(cache.taken)),
+            ("writecache_blocks_read", Some(cache.reads)),
+            ("writecache_read_hits", Some(cache.read_hits)),
+            ("writecache_waits_for_room", cache.waits),
+            ("writecache_full_share_before", Some(cache.full_before)),
+            ("writecache_full_share_after", Some(cache.full_after)),
+        ]),
+        text: format!(
+            "The LVM write cache took {} of the blocks written and had {} of those read; it was {} full before and {} after{waits}.{}",
+            part(cache.taken, cache.writes),
+            part(cache.read_hits, cache.reads),
+            percent(cache.full_before),
+            percent(cache.full_after),
+            if filling { " Once it is full, writes go at the origin's rate." } else { "" },
+        ),
+        remedy: "For the rate that lasts, write several times what the cache holds (a longer trial, or a smaller cache)."
+            .to_owned(),
+    })
+}
+
+/// Whether hardly anything was in the cache, and hardly anything came into it.
+fn passes(cache: &CacheUse) -> bool {
+    let requests = cache.reads + cache.writes;
+    requests >= ENOUGH
+        && cache.both_share().is_some_and(|share| share < PART)
+        && cache.promotions < PART * requests
+}
+
+fn of_requests(cache: &CacheUse) -> String {
+    let side = |hits: f64, all: f64, what: &str| {
+        (all > 0.0).then(|| format!("{} of {all:.0} {what}", percent(hits / all)))
+    };
+    let sides: Vec<String> =
+        [side(cache.read_hits, cache.reads, "reads"), side(cache.write_hits, cache.writes, "writes")]
+            .into_iter()
+            .flatten()
+            .collect();
+    format!("In the LVM cache were {} (counted in pieces of its blocks)", sides.join(" and "))
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
+
+fn filling_remedy(facts: &Facts<'_>) -> String {
+    if facts.cell.stack.rebuild == Rebuild::Run {
+        "Its stack stays up (rebuild: run): quote the last rounds, and measure more of them until they agree."
+            .to_owned()
+    } else {
+        "Every trial begins with an empty cache: rebuild: run keeps the stack up, so that it warms over the rounds; or let it warm before measuring \
+         (ramp_time)."
+            .to_owned()
+    }
+}
+
+fn counters(cache: &CacheUse, facts: &Facts<'_>) -> BTreeMap<String, f64> {
+    evidence([
+        ("cache_read_share", cache.read_share()),
+        ("cache_reads", Some(cache.reads)),
+        ("cache_read_hits", Some(cache.read_hits)),
+        ("cache_writes", Some(cache.writes)),
+        ("cache_write_hits", Some(cache.write_hits)),
+        ("cache_promotions", Some(cache.promotions)),
+        ("cache_demotions", Some(cache.demotions)),
+        ("cache_block_bytes", Some(cache.block_bytes)),
+        ("cache_bytes", Some(cache.cache_bytes)),
+        ("cache_used_before_bytes", Some(cache.used_before_bytes)),
+        ("cache_used_after_bytes", Some(cache.used_after_bytes)),
+        ("cache_dirty_after_bytes", Some(cache.dirty_after_bytes)),
+        ("data_bytes", Some(facts.data_bytes())),
+    ])
+}

@@ -1,0 +1,121 @@
+//! Caches of LVM, by their own counters.
+
+use super::{claims, judged};
+use crate::testing::{MIB, Truth};
+use record::finding::{Claim, Severity};
+use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
+use record::stack::{Filesystem, FsKind, Layer, Rebuild};
+use record::workload::Rw;
+
+/// What the cache had counted before the trial: of the stack's earlier ones.
+const EARLIER: u64 = 1000;
+
+fn cached(rw: Rw, bs: u64, hits: u64, misses: u64, promotions: u64) -> Truth {
+    let layer = Layer::Filesystem(Filesystem {
+        kind: FsKind::Ext4,
+        mkfs_options: vec![],
+        mount_options: vec![],
+        stripe: None,
+    });
+    let mut t = Truth::new(rw, bs, true, layer, 1);
+    t.cached(0, 0);
+    t.asked((hits + misses) * bs, 0);
+    t.device_read = (hits + misses) * bs;
+    let state = |hits, misses, promotions| DmCache {
+        block_bytes: 32 << 10,
+        blocks: 4096,
+        used_blocks: promotions,
+        read_hits: hits,
+        read_misses: misses,
+        promotions,
+        policy: Some("smq".to_owned()),
+        ..DmCache::default()
+    };
+    t.trial.caches = vec![CacheRecord {
+        volume: "g-data".to_owned(),
+        before: Some(CacheState::Cache(state(EARLIER, EARLIER, EARLIER))),
+        after: Some(CacheState::Cache(state(EARLIER + hits, EARLIER + misses, EARLIER + promotions))),
+    }];
+    t
+}
+
+const OURS: [Claim; 2] = [Claim::ServedFromCacheDevice, Claim::CacheBypassed];
+
+fn found(t: &Truth) -> (Claim, Severity, String, String) {
+    let (_, found) = judged(t);
+    let mut ours = found.into_iter().filter(|f| OURS.contains(&f.claim));
+    let one = ours.next().unwrap();
+    assert!(ours.next().is_none(), "only one of them");
+    (one.claim, one.severity, one.text, one.remedy)
+}
+
+#[test]
+fn a_stream_that_passes_is_explained() {
+    let (claim, severity, text, remedy) = found(&cached(Rw::Read, MIB, 10, 4086, 3));
+    assert_eq!((claim, severity), (Claim::CacheBypassed, Severity::Caveat));
+    assert!(text.contains("0.2 % of 4096 reads") && text.contains("That is right: smq"), "{text}");
+    assert!(remedy.contains("rebuild: run") && remedy.contains("128 MiB"), "{remedy}");
+}
+
+#[test]
+fn random_requests_that_pass_have_no_excuse() {
+    let (claim, _, text, _) = found(&cached(Rw::Randread, 16 << 10, 10, 4086, 3));
+    assert_eq!(claim, Claim::CacheBypassed);
+    assert!(!text.contains("That is right"), "{text}");
+}
+
+#[test]
+fn what_a_warm_cache_served_is_a_note() {
+    let (claim, severity, text, _) = found(&cached(Rw::Randread, 16 << 10, 9000, 1000, 0));
+    assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Note));
+    assert!(text.contains("90 % of 10000 reads"), "{text}");
+}
+
+#[test]
+fn a_cache_that_fills_is_a_caveat_whose_remedy_knows_whether_the_stack_stays() {
+    let mut t = cached(Rw::Randread, 16 << 10, 300, 700, 2000);
+    let (claim, severity, text, remedy) = found(&t);
+    assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Caveat));
+    assert!(text.contains("62.5 MiB of 256 MiB") && text.contains("still filling"), "{text}");
+    assert!(remedy.contains("Every trial begins with an empty cache"), "{remedy}");
+    t.cell.stack.rebuild = Rebuild::Run;
+    assert!(found(&t).3.contains("stays up"), "{}", found(&t).3);
+}
+
+#[test]
+fn counters_that_fell_or_were_not_seen_claim_nothing() {
+    let mut t = cached(Rw::Randread, 16 << 10, 9000, 1000, 0);
+    t.trial.caches[0].after = t.trial.caches[0].before.clone();
+    assert!(!claims(&t).iter().any(|c| OURS.contains(c)), "no requests");
+    let mut t = cached(Rw::Randread, 16 << 10, 9000, 1000, 0);
+    let record = &mut t.trial.caches[0];
+    std::mem::swap(&mut record.before, &mut record.after);
+    assert!(!claims(&t).iter().any(|c| OURS.contains(c)), "another cache");
+    t.trial.caches[0].before = None;
+    assert!(!claims(&t).iter().any(|c| OURS.contains(c)), "nobody looked");
+}
+
+#[test]
+fn a_write_cache_tells_what_it_took_and_how_full_it_is() {
+    let mut t = cached(Rw::Randwrite, 4096, 0, 0, 0);
+    t.asked(0, 40 * MIB);
+    t.device_write = 40 * MIB;
+    let state = |free, writes, around, waits| {
+        CacheState::Writecache(DmWritecache {
+            blocks: 10_000,
+            free_blocks: free,
+            reads: Some(0),
+            read_hits: Some(0),
+            writes: Some(writes),
+            writes_around: Some(around),
+            waits_for_free: Some(waits),
+            ..DmWritecache::default()
+        })
+    };
+    t.trial.caches[0].before = Some(state(10_000, 0, 0, 0));
+    t.trial.caches[0].after = Some(state(4000, 10_000, 1000, 7));
+    let (claim, severity, text, _) = found(&t);
+    assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Caveat));
+    assert!(text.contains("took 90 % of the blocks written") && text.contains("60 % after"), "{text}");
+    assert!(text.contains("7 writes waited") && text.contains("at the origin's rate"), "{text}");
+}
