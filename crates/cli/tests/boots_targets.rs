@@ -5,6 +5,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Two file systems in turn on the same disks: what one leaves, the guard would find before the other.
 const GUEST: &str = "
@@ -19,26 +20,20 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 16, direct: 1, size: 32m
 measure: { trial: 3s, ramp: 1s, rounds: 2 }
 ";
 
-fn command(dir: &Path, args: &[&str]) -> Output {
-    let state = std::env::var_os("DISKPROOF_STATE")
-        .map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from);
-    Command::new(dir.join("diskproof"))
-        .args(args)
-        .env_clear()
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .env("HOME", dir)
-        .env("DISKPROOF_STATE", state)
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
+/// What is pulled out while it is at work.
+const PULLED: &str = "
+experiment: pulled
+targets: { lab: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 100 } } } }
+volumes: { vol: { disks: [d1] } }
+stacks: { ext4: { layers: [ { ext4: { on: \"vol[0]\" } } ] } }
+workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m } }
+measure: { trial: 100s, ramp: 1s, rounds: 1 }
+";
+const LIMIT: Duration = Duration::from_secs(150);
 
-#[test]
-fn boots_for_a_run_that_has_the_guest_as_its_target() {
-    let _alone = testkit::exclusive();
-    let dir = testkit::fresh_dir("guest-target");
-    // What is copied into the guest is large enough without its debug information.
+/// The program without its debug information, which is small enough to be copied into the guest; and no guest.
+fn prepared(name: &str) -> PathBuf {
+    let dir = testkit::fresh_dir(name);
     let stripped = Command::new("strip")
         .arg("-o")
         .arg(dir.join("diskproof"))
@@ -47,6 +42,34 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
         .expect("strip");
     assert!(stripped.success());
     command(&dir, &["lab", "down", "--name", "diskproof-test-target"]);
+    dir
+}
+
+fn command(dir: &Path, args: &[&str]) -> Output {
+    program(dir, args).output().unwrap()
+}
+
+fn state() -> PathBuf {
+    std::env::var_os("DISKPROOF_STATE").map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from)
+}
+
+fn program(dir: &Path, args: &[&str]) -> Command {
+    let mut program = Command::new(dir.join("diskproof"));
+    program
+        .args(args)
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", dir)
+        .env("DISKPROOF_STATE", state())
+        .current_dir(dir)
+        .stdin(Stdio::null());
+    program
+}
+
+#[test]
+fn boots_for_a_run_that_has_the_guest_as_its_target() {
+    let _alone = testkit::exclusive();
+    let dir = prepared("guest-target");
     std::fs::write(dir.join("e.yaml"), GUEST).unwrap();
     let ran = command(&dir, &["run", "e.yaml", "--progress", "lines"]);
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
@@ -66,6 +89,48 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     let status = command(&dir, &["lab", "status", "--json"]);
     let left = String::from_utf8_lossy(&status.stdout).contains("diskproof-test-target");
     assert!(!left, "it was not up before, so it isn't up now");
+    if !testkit::keep_wreck() {
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[test]
+fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
+    let _alone = testkit::exclusive();
+    let dir = prepared("pulled");
+    std::fs::write(dir.join("e.yaml"), PULLED).unwrap();
+    let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
+    lab.ensure_up(&lab::Shape::default(), &|_| ()).unwrap();
+    let says = |script: &str| lab.run(&["sh", "-c", script], LIMIT).map(|output| output.stdout);
+    let run = program(&dir, &["run", "e.yaml", "--progress", "lines"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Reads that only the trial does: its file was written before.
+    let reads = "[ -n \"$(findmnt --noheadings --type ext4 --source /dev/disk/by-id/virtio-d1)\" ] && \
+        awk '{ print $1 }' /sys/block/$(basename $(readlink -f /dev/disk/by-id/virtio-d1))/stat";
+    let end = Instant::now() + LIMIT;
+    while says(reads).ok().and_then(|text| text.trim().parse::<u64>().ok()).is_none_or(|reads| reads < 600) {
+        assert!(Instant::now() < end, "the trial does not begin");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    lab.detach("d1").unwrap();
+    let ran = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("EIO in job0: read at offset ") && said.contains("could not be measured"),
+        "{said}"
+    );
+    let export = command(&dir, &["export", "latest", "--json"]);
+    let export: Value = serde_json::from_slice(&export.stdout).unwrap();
+    let cell = &export["cells"][0];
+    assert_eq!((&cell["trials"]["failed"], &cell["metrics"]), (&1.into(), &serde_json::json!({})), "{cell}");
+    let left = "findmnt --noheadings --list | grep diskproof; cat /var/lib/diskproof/journal/* 2>/dev/null; \
+        ls /dev/disk/by-id | grep d1; true";
+    assert_eq!(says(left).unwrap(), "", "{said}");
+    lab.down().unwrap();
     if !testkit::keep_wreck() {
         std::fs::remove_dir_all(dir).unwrap();
     }
