@@ -170,6 +170,12 @@ pub struct VmCounters {
     pub pswpin: Option<u64>,
     /// Pages swapped out.
     pub pswpout: Option<u64>,
+    /// Pages of files that the kernel took out of the page cache for want of memory.
+    #[serde(default)]
+    pub pgsteal_file: Option<u64>,
+    /// How often somebody had the page cache dropped.
+    #[serde(default)]
+    pub drop_pagecache: Option<u64>,
 }
 
 /// /proc/pressure.

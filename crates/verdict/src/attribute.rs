@@ -142,6 +142,10 @@ fn reads(facts: &Facts<'_>) -> Served {
     if let Some(ratio) = expansion(facts) {
         take(&mut missing, device * (ratio - 1.0), &mut served.other);
         if cacheable {
+            let ahead = missing.min(read_ahead(facts));
+            missing -= ahead;
+            served.device += ahead / ratio;
+            served.other += ahead * (1.0 - 1.0 / ratio);
             take(&mut missing, most_cached(facts), &mut served.page_cache);
         }
     }
@@ -318,6 +322,16 @@ fn most_cached(facts: &Facts<'_>) -> f64 {
         _ if held > 0.0 => 1.0,
         _ => 0.0,
     }
+}
+
+/// Share of reads that the stream may itself have read ahead while the engine ramped up. Where it goes over each byte once at most, and
+/// nothing was cached before, the page cache had nothing else to answer with: those bytes came from where they were read.
+fn read_ahead(facts: &Facts<'_>) -> f64 {
+    let earlier = fetched_earlier(facts);
+    let cold = facts.cached_before.is_some_and(|bytes| bytes <= 0.0);
+    let once = earlier + facts.read.asked <= facts.data_bytes() && facts.write.asked <= 0.0;
+    let sequential = facts.options().is_some_and(|o| !o.rw.is_random() && o.numjobs == 1);
+    if cold && once && sequential { earlier / facts.read.asked } else { 0.0 }
 }
 
 /// Bytes of data that the devices delivered before the window began, while the engine ramped up: these may be cached since.

@@ -7,10 +7,14 @@
 
 use crate::facts::{Facts, Files, is_memory_fs};
 use crate::span::float;
+use record::counter::VmCounters;
 use record::extents::Residency;
 use record::topology::{BlockKind, BlockNode};
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// Of x86-64, for which this is built.
+const PAGE_BYTES: f64 = 4096.0;
 
 /// Loop devices that cache their backing files, nearest to the ground, and what is known of them; bytes within the window.
 #[derive(Debug, Clone)]
@@ -105,7 +109,8 @@ impl<'a> HostCache<'a> {
             return if known { self.reads_between(held_least, held_most, slack) } else { Kept::default() };
         };
         let missing = (1.0 - leaf / loops).max(0.0);
-        let shown = missing.max(held_least);
+        let shown =
+            missing.max(held_least).max(self.fetched_most(facts).map_or(0.0, |most| 1.0 - most / loops));
         if missing > held_most + slack {
             // More than the cache can have answered: holes of the backing file, or a file system that compresses it.
             return self.reads(Kept { host: held_most, unknown: missing - held_most });
@@ -146,6 +151,15 @@ impl<'a> HostCache<'a> {
         let grown = self.cached_after? - self.cached_before?;
         let earlier = facts.read_earlier.filter(|_| facts.write.asked <= 0.0)?;
         Some((grown - earlier).max(0.0))
+    }
+
+    /// Bytes that the disk can have been asked for, at most: what the cache came to hold, and what the kernel took out of it again. Not
+    /// known where somebody dropped the cache, or where writes fill it too.
+    fn fetched_most(&self, facts: &Facts<'_>) -> Option<f64> {
+        let grown = (self.cached_after? - self.cached_before?).max(0.0);
+        let vm = |counter: fn(&VmCounters) -> Option<u64>| facts.span.grown(|s| counter(s.vm.as_ref()?));
+        let kept = vm(|vm| vm.drop_pagecache)? <= 0.0 && facts.write.asked <= 0.0;
+        kept.then_some(grown + vm(|vm| vm.pgsteal_file)? * PAGE_BYTES)
     }
 
     /// The least and the largest share of reads that the cache can have answered, by what it held.

@@ -3,7 +3,8 @@
 use super::{assert_served, claims, judged, only};
 use crate::facts::Facts;
 use crate::leaves;
-use crate::testing::{GIB, MIB, Truth, filesystem};
+use crate::testing::{GIB, MIB, Truth, filesystem, whole};
+use record::counter::VmCounters;
 use record::finding::{Claim, Served, Severity};
 use record::stack::FsKind;
 use record::topology::BlockKind;
@@ -68,6 +69,32 @@ fn what_the_cache_came_to_hold_was_read_from_the_disk_whoever_else_used_it() {
     // It was there before: nobody can tell.
     t.hosted((9 * GIB, 0), (256 * MIB, 256 * MIB));
     assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
+}
+
+/// Nothing was taken out of the page cache, or much was.
+fn vm(stolen: u64) -> Option<VmCounters> {
+    Some(VmCounters { pgsteal_file: Some(stolen), drop_pagecache: Some(3), ..VmCounters::default() })
+}
+
+#[test]
+fn the_disk_can_have_read_no_more_than_the_cache_came_to_hold() {
+    // Ten passes over 256 MiB while a stranger reads on the disk: nine were from memory, whatever its counters say.
+    let mut t = Truth::new(Rw::Read, MIB, true, filesystem(FsKind::Ext4), 1);
+    t.asked(2560 * MIB, 0);
+    t.device_read = 2560 * MIB;
+    t.hosted((9 * GIB, 0), (0, 256 * MIB));
+    t.trial.evidence.others_complete = false;
+    t.each = |sample, _| sample.vm = vm(7);
+    assert_served(judged(&t).0.both, Served { device: 0.1, page_cache: 0.9, ..Served::default() });
+    // Pages went as others came: then it may all have been read again.
+    t.each = |sample, done| sample.vm = vm(whole(done * 1e6));
+    assert_served(judged(&t).0.both, Served { device: 0.1, unknown: 0.9, ..Served::default() });
+    // And so if somebody dropped it all.
+    t.each = |sample, done| {
+        sample.vm = vm(7);
+        sample.vm.as_mut().unwrap().drop_pagecache = Some(whole(3.0 + done));
+    };
+    assert_served(judged(&t).0.both, Served { device: 0.1, unknown: 0.9, ..Served::default() });
 }
 
 #[test]

@@ -215,6 +215,23 @@ fn direct_reads_of_compressed_extents_may_come_from_memory_all_the_same() {
 }
 
 #[test]
+fn what_a_stream_read_ahead_in_the_ramp_is_not_the_page_caches() {
+    // 128 of 256 MiB, a quarter of which was read ahead before the window began.
+    let mut t = zstd(Rw::Read, true, Some(64 * MIB));
+    t.asked(128 * MIB, 0);
+    t.device_read = 24 * MIB;
+    t.cached(0, 160 * MIB);
+    t.each = |sample, _| {
+        let ramp = sample.monotonic_ns.saturating_sub(98_000_000_000).min(2_000_000_000);
+        sample.block.get_mut("loop0").unwrap().read_bytes += 8 * MIB * ramp / 2_000_000_000;
+    };
+    assert_served(judged(&t).0.both, Served { device: 0.25, other: 0.75, ..Served::default() });
+    // What the cache held before is its own.
+    t.cached(64 * MIB, 160 * MIB);
+    assert!(judged(&t).0.both.page_cache > 0.2);
+}
+
+#[test]
 fn compressed_by_nobody_knows_how_much_is_unknown() {
     let mut t = zstd(Rw::Read, true, None);
     t.asked(GIB, 0);

@@ -8,16 +8,6 @@ mod source;
 use super::place::{Kind, Place};
 use super::session::Session;
 
-/// Scenarios of which something wrong is known to be said, and what. They run and are shown, but don't fail the suite: each is a fault to be
-/// mended in the program, not in its expectation.
-pub(crate) const OPEN: &[(&str, &str)] = &[
-    (
-        "host-cached",
-        "source unknown on a disk that others use as well, where nine tenths came from the host's memory",
-    ),
-    ("repeated", "a part of what decompression made is said to be from the page cache on a busy machine"),
-];
-
 /// One trial of each scenario.
 pub(crate) fn once() -> Session {
     Session {
