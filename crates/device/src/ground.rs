@@ -142,6 +142,19 @@ impl Ground {
         }
     }
 
+    /// This ground's directory, mounted again from the NFS server that exports it as `source`.
+    ///
+    /// # Errors
+    /// Something else is mounted there.
+    pub fn mounted_by_nfs(self, source: &str, mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
+        let (entry, _) = mounted_at(roots, mount)?;
+        if !matches!(entry.kind.as_str(), "nfs" | "nfs4") || entry.source != Path::new(source) {
+            let on = format!("{} {}", entry.kind, entry.source.display());
+            return Err(GroundError::Elsewhere { path: mount.to_path_buf(), on });
+        }
+        Ok(Self { place: Place::Directory(mount.to_path_buf()), ..self })
+    }
+
     /// A lent directory.
     #[must_use]
     pub fn lent(directory: &LentDir) -> Self {

@@ -20,6 +20,8 @@ pub enum Tool {
     Cp,
     /// Copies files.
     Cpio,
+    /// The kernel NFS server's table of exports.
+    Exportfs,
     /// Load generator.
     Fio,
     /// Loop devices.
@@ -44,6 +46,8 @@ pub enum Tool {
     Modprobe,
     /// Mounts file systems.
     Mount,
+    /// Mounts from NFS servers; mount(8) calls it.
+    MountNfs,
     /// Makes disk images.
     QemuImg,
     /// Runs a guest.
@@ -60,6 +64,8 @@ pub enum Tool {
     Rsync,
     /// Root rights for the node.
     Sudo,
+    /// Services and their states.
+    Systemctl,
     /// Copies files.
     Tar,
     /// Waits for device links.
@@ -80,7 +86,7 @@ pub enum Tool {
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 37] = [
         Self::AptGet,
         Self::Blkid,
         Self::Bonnie,
@@ -88,6 +94,7 @@ impl Tool {
         Self::Dmsetup,
         Self::Cp,
         Self::Cpio,
+        Self::Exportfs,
         Self::Fio,
         Self::Losetup,
         Self::Lsblk,
@@ -100,6 +107,7 @@ impl Tool {
         Self::Mmdebstrap,
         Self::Modprobe,
         Self::Mount,
+        Self::MountNfs,
         Self::QemuImg,
         Self::QemuSystem,
         Self::Scp,
@@ -108,6 +116,7 @@ impl Tool {
         Self::SshKeygen,
         Self::Rsync,
         Self::Sudo,
+        Self::Systemctl,
         Self::Tar,
         Self::Udevadm,
         Self::Umount,
@@ -130,6 +139,7 @@ impl Tool {
             Self::Cpio => "cpio",
             Self::Rsync => "rsync",
             Self::Tar => "tar",
+            Self::Exportfs => "exportfs",
             Self::Fio => "fio",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -142,6 +152,7 @@ impl Tool {
             Self::Mmdebstrap => "mmdebstrap",
             Self::Modprobe => "modprobe",
             Self::Mount => "mount",
+            Self::MountNfs => "mount.nfs",
             Self::QemuImg => "qemu-img",
             Self::QemuSystem => "qemu-system-x86_64",
             Self::Scp => "scp",
@@ -149,6 +160,7 @@ impl Tool {
             Self::Ssh => "ssh",
             Self::SshKeygen => "ssh-keygen",
             Self::Sudo => "sudo",
+            Self::Systemctl => "systemctl",
             Self::Udevadm => "udevadm",
             Self::Umount => "umount",
             Self::Unshare => "unshare",
@@ -172,6 +184,9 @@ impl Tool {
             Self::Cpio => "cpio",
             Self::Rsync => "rsync",
             Self::Tar => "tar",
+            Self::Exportfs => "nfs-kernel-server",
+            Self::MountNfs => "nfs-common",
+            Self::Systemctl => "systemd",
             Self::Fio => "fio",
             Self::Lvm => "lvm2",
             Self::Mdadm => "mdadm",
@@ -209,7 +224,7 @@ impl Tool {
     /// Arguments that make it print its version.
     pub(crate) fn version_argument(self) -> &'static str {
         match self {
-            Self::MkfsExt3 | Self::MkfsExt4 | Self::MkfsXfs | Self::Ssh => "-V",
+            Self::MkfsExt3 | Self::MkfsExt4 | Self::MkfsXfs | Self::MountNfs | Self::Ssh => "-V",
             // what follows is one of its commands
             Self::Lvm => "version",
             _ => "--version",

@@ -8,8 +8,8 @@ use std::time::Duration;
 /// A tool's version: the first line it prints about itself, e.g. `fio-3.33`. `None` if it isn't there or won't say.
 #[must_use]
 pub fn version(runner: &dyn Runner, tool: Tool) -> Option<String> {
-    if tool == Tool::Bonnie {
-        // It has no way to ask for it, and prints its usage instead.
+    if matches!(tool, Tool::Bonnie | Tool::Exportfs) {
+        // They have no way to ask for it, and print their usage instead.
         return None;
     }
     let ask = Invocation::new(tool).arg(tool.version_argument()).timeout(Duration::from_secs(10));

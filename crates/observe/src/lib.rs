@@ -22,5 +22,5 @@ pub use environment::environment;
 pub use error::ReadError;
 pub use roots::Roots;
 pub use sampler::{Config, Sampler, Unobservable};
-pub use topology::{networked, topology};
+pub use topology::{networked, topology, topology_exported};
 pub use trespass::Exclusive;

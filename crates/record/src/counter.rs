@@ -1,5 +1,6 @@
 //! Raw counters, as the kernel gives them. Rates are derived later, by whoever judges.
 
+use crate::nfs::NfsCounters;
 use crate::volume::Limits;
 use crate::zfs::ArcCounters;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub struct Sample {
     /// ZFS's cache in memory; of grounds that are on ZFS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arc: Option<ArcCounters>,
+    /// The bytes of the ground's mount; of grounds that are mounted by NFS on the machine that exports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nfs: Option<NfsCounters>,
 }
 
 /// cpu.stat of a cgroup with a quota (v1 or v2): the one of the engine's ancestors that held it back most.

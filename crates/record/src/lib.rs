@@ -20,6 +20,7 @@ pub mod lvm;
 pub mod lvm_cache;
 pub mod md;
 pub mod metric;
+pub mod nfs;
 pub mod pilot;
 pub mod plan;
 pub mod quantity;

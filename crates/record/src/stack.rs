@@ -3,6 +3,7 @@
 use crate::knobs::Knobs;
 use crate::lvm::Lvm;
 use crate::md::Md;
+use crate::nfs::Nfs;
 use crate::volume::Volume;
 use crate::zfs::Zfs;
 use schemars::JsonSchema;
@@ -83,6 +84,8 @@ pub enum Layer {
     Md(Md),
     /// A ZFS pool and a dataset in it.
     Zfs(Zfs),
+    /// What is below, exported and mounted again on the same machine.
+    Nfs(Nfs),
 }
 
 /// Which simple file system.

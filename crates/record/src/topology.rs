@@ -62,8 +62,20 @@ pub struct Topology {
     pub fs_type: Option<String>,
     /// Mount options in force, as the kernel shows them.
     pub mount_options: Option<String>,
+    /// Of a ground that is mounted by NFS on the machine that exports it: the file system that is exported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exported: Option<Exported>,
     /// What could not be followed, in words.
     pub unknown: Vec<String>,
+}
+
+/// A file system that is exported by NFS.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exported {
+    /// Its type.
+    pub fs_type: Option<String>,
+    /// Its own mount options, as the kernel shows them.
+    pub mount_options: Option<String>,
 }
 
 impl Topology {

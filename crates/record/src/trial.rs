@@ -50,6 +50,13 @@ pub struct TrialRecord {
     /// The same just after.
     #[serde(default)]
     pub backing_after: Vec<Residency>,
+    /// Of a ground that is mounted by NFS on the machine that exports it: the server's page cache of the data files, just before the
+    /// trial; empty where nobody could look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_before: Vec<Residency>,
+    /// The same just after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_after: Vec<Residency>,
     /// The ZFS pool under the ground, if it is one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolRecord>,

@@ -58,7 +58,8 @@ pub(crate) fn perform(
             record.trials_before = stays.then_some(up.trials);
             record.built.clone_from(&up.built.argv);
             record.settings.clone_from(&up.built.settings);
-            if let Err(reason) = measure(machine, volumes, &mut up, request, &mut steps, &mut record) {
+            if let Err(reason) = measure(machine, journal, volumes, &mut up, request, &mut steps, &mut record)
+            {
                 record.outcome = Outcome::Failed(reason);
             }
             if stays && record.outcome == Outcome::Measured {
@@ -81,6 +82,8 @@ fn blank(request: &TrialRequest) -> TrialRecord {
     TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
+        server_before: Vec::new(),
+        server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: request.id.clone(),
         seed: request.seed,
@@ -121,6 +124,7 @@ impl Steps<'_> {
 /// Everything between build and undo. The error is the reason in words.
 fn measure(
     machine: &Machine<'_>,
+    journal: &mut Journal,
     volumes: &Volumes,
     up: &mut Up,
     request: &TrialRequest,
@@ -132,7 +136,10 @@ fn measure(
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
     let roots = observe::Roots::default();
-    record.topology = observe::topology(&roots, &direct(built), directory(built));
+    record.topology = match &built.nfs {
+        Some(nfs) => observe::topology_exported(&roots, &direct(built), &nfs.directory, &nfs.target),
+        None => observe::topology(&roots, &direct(built), directory(built)),
+    };
     let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
     let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
     let config = Config {
@@ -143,6 +150,7 @@ fn measure(
             exclusive: exclusive(built, &request.cell.stack),
             network: observe::networked(&roots, &record.topology),
             arc: built.pool.is_some(),
+            nfs: built.nfs.as_ref().map(|nfs| nfs.target.clone()),
         },
         roots,
         engine_pid: None,
@@ -167,10 +175,13 @@ fn measure(
         None => steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?,
     };
     let cache = request.cell.workload.cache;
-    steps.time("settle", || settle(machine, built, &files, cache))?;
+    steps.time("settle", || settle(machine, journal, built, &files, cache))?;
+    let stored = at_server(built, &files);
+    let served = if built.nfs.is_some() { stored.as_slice() } else { &[] };
     let pool_before = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
-    record.files_before = extents(&files);
+    record.files_before = extents(&stored);
     record.cache_before = residency(&files);
+    record.server_before = residency(served);
     let backing = backing_files(&record.topology);
     record.backing_before = residency(&backing);
     let caches_before: Vec<_> = built.caches.iter().map(|cache| cache.state(machine)).collect();
@@ -185,6 +196,7 @@ fn measure(
         built.caches.iter().zip(caches_before).map(|(cache, before)| cache.record(machine, before)).collect();
     record.backing_after = residency(&backing);
     record.cache_after = residency(&files);
+    record.server_after = residency(served);
     if let Some(pool) = &built.pool {
         // what files take is known once it is on the devices
         pool.settle(machine, false).map_err(|e| chain(&e))?;
@@ -195,7 +207,7 @@ fn measure(
             after: pool.state(machine),
         });
     }
-    record.files_after = extents(&files);
+    record.files_after = extents(&stored);
     up.files = Some(files);
     match output {
         Ok(output) => record.engine = Some(output),
@@ -253,16 +265,33 @@ fn backing_files(topology: &Topology) -> Vec<PathBuf> {
 }
 
 /// Brings the page cache to the state the workload asks for.
-fn settle(machine: &Machine<'_>, built: &Built, files: &[PathBuf], cache: CacheStart) -> Result<(), String> {
+fn settle(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    built: &Built,
+    files: &[PathBuf],
+    cache: CacheStart,
+) -> Result<(), String> {
     match cache {
         CacheStart::Keep => {}
         CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?,
         CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e))?,
     }
-    match &built.pool {
-        Some(pool) => pool.settle(machine, cache == CacheStart::Cold).map_err(|e| chain(&e)),
-        None => Ok(()),
+    let cold = cache == CacheStart::Cold;
+    match (&built.pool, &built.nfs) {
+        // a pool that NFS exports can't be exported itself, as ZFS calls what empties its cache
+        (Some(pool), Some(nfs)) if cold => {
+            nfs.while_down(machine, journal, || pool.settle(machine, cold)).map_err(|e| chain(&e))
+        }
+        (Some(pool), _) => pool.settle(machine, cold).map_err(|e| chain(&e)),
+        (None, _) => Ok(()),
     }
+}
+
+/// The data files by the paths under which they can be looked into: those of the server, where they are mounted from it.
+fn at_server(built: &Built, files: &[PathBuf]) -> Vec<PathBuf> {
+    let at = |file: &PathBuf| built.nfs.as_ref()?.at_server(file);
+    files.iter().map(|file| at(file).unwrap_or_else(|| file.clone())).collect()
 }
 
 /// All files or none: a partial list would be taken for the whole.

@@ -14,7 +14,7 @@ pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
     let sum = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
     match layer {
         Layer::Command(_) => None,
-        Layer::Knobs(_) => Some(sum),
+        Layer::Knobs(_) | Layer::Nfs(_) => Some(sum),
         Layer::Lvm(lvm) => Some(of_lvm(lvm, sizes)),
         Layer::Md(md) => Some(of_md(md, sizes)),
         // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.

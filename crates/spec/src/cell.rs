@@ -72,7 +72,9 @@ fn on_device(stack: &Stack) -> bool {
         }
         Some(Layer::Command(command)) => matches!(command.provides, record::stack::Provides::Device(_)),
         Some(Layer::Lvm(_) | Layer::Md(_)) => true,
-        Some(Layer::Filesystem(_) | Layer::Btrfs(_) | Layer::Zfs(_) | Layer::Knobs(_)) => false,
+        Some(Layer::Filesystem(_) | Layer::Btrfs(_) | Layer::Zfs(_) | Layer::Nfs(_) | Layer::Knobs(_)) => {
+            false
+        }
     }
 }
 

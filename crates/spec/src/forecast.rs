@@ -285,6 +285,9 @@ fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
             Layer::Zfs(_) => {
                 tools.extend(["zpool", "zfs", "wipefs"].map(str::to_owned));
             }
+            Layer::Nfs(_) => {
+                tools.extend(["exportfs", "mount.nfs", "mount", "umount"].map(str::to_owned));
+            }
             Layer::Knobs(_) => {}
         }
     }

@@ -8,7 +8,7 @@ use crate::scope::Scope;
 use crate::tree::{Key, Node, Value};
 use crate::value;
 use crate::vocabulary::volume_manager::{LVM, MD};
-use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, RAW, STRIPE, Table, ZFS};
+use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, NFS, RAW, STRIPE, Table, ZFS};
 use crate::volume::Entry;
 use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
@@ -141,7 +141,7 @@ pub(crate) fn frames<'n>(
 }
 
 fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
-    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, zfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
+    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, zfs, nfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
     let (typed, span, inner) = match &node.value {
         Value::Text(name) => (name, node.span, node),
         Value::Map(entries) => match entries.as_slice() {
@@ -194,7 +194,7 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Option<Layer>> {
-    if let (Given::Directory { made_by }, false) = (&*given, matches!(frame.kind, "raw" | "knobs")) {
+    if let (Given::Directory { made_by }, false) = (&*given, matches!(frame.kind, "raw" | "knobs" | "nfs")) {
         problems
             .add(
                 frame.key_span,
@@ -203,7 +203,7 @@ pub(crate) fn read(
             .help(if *made_by == "the volume" {
                 "a lent directory is used as it is: leave `layers` empty, or use an emulated volume or a disk"
             } else {
-                "a file system is the last layer"
+                "a file system is the last layer, but for `nfs` and `knobs`"
             });
         return None;
     }
@@ -253,6 +253,12 @@ pub(crate) fn read(
             let layer = Layer::Zfs(crate::zfs::read(frame, &fields, given, below, scope, problems)?);
             check_room(frame, below, 64 << 20, scope, problems)?;
             *given = Given::Directory { made_by: "zfs" };
+            layer
+        }
+        "nfs" => {
+            let fields = fields(frame, &NFS, problems)?;
+            let layer = Layer::Nfs(crate::nfs::read(frame, &fields, given, below, scope, problems)?);
+            *given = Given::Directory { made_by: crate::nfs::MADE_BY };
             layer
         }
         "knobs" => {

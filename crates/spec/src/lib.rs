@@ -37,6 +37,7 @@ mod measure;
 mod metric;
 mod name;
 mod native;
+mod nfs;
 mod number;
 mod options;
 mod order;

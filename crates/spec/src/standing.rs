@@ -71,6 +71,10 @@ fn machine_wide(stack: &Stack) -> Option<(String, &'static str)> {
             zfs.arc_max_bytes?;
             Some(("so its `arc_max` would hold for the trials of all other cells".to_owned(), HELP))
         }
+        Layer::Nfs(_) => Some((
+            "so the NFS server that it needs would run during the trials of all other cells".to_owned(),
+            "leave `rebuild` out, or give the stack an experiment of its own",
+        )),
         _ => None,
     })
 }

@@ -2,11 +2,13 @@
 //! from these tables, so they can't disagree.
 
 mod knobs;
+mod nfs;
 pub(crate) mod volume_manager;
 mod workload;
 mod zfs;
 
 pub(crate) use knobs::KNOBS;
+pub(crate) use nfs::NFS;
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{
     BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, IOENGINES, LAYOUTS, ORDERS, PRESERVE,
@@ -315,7 +317,7 @@ pub(crate) static REBUILDS: &[&str] = &["trial", "run"];
 
 /// Names of layers.
 pub(crate) static LAYERS: &[&str] =
-    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "zfs", "command", "knobs"];
+    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "zfs", "nfs", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {
@@ -333,6 +335,11 @@ pub(crate) static LAYER: Table = Table {
         key("lvm", Shape::Either(&[Shape::Map(&LVM), Shape::Empty]), "A logical volume, cached or not"),
         key("md", Shape::Map(&MD), "An md array"),
         key("zfs", Shape::Either(&[Shape::Map(&ZFS), Shape::Empty]), "A ZFS pool and a dataset in it"),
+        key(
+            "nfs",
+            Shape::Either(&[Shape::Map(&NFS), Shape::Empty]),
+            "What is below, exported by this machine's NFS server and mounted from it",
+        ),
         key("command", Shape::Map(&COMMAND), "Your own programs"),
         key("knobs", Shape::Map(&KNOBS), "Settings of the kernel while the stack stands, put back after it"),
     ],
@@ -343,6 +350,8 @@ pub(crate) static LAYER: Table = Table {
         ("raid", "write `md: { level: ... }` or `lvm: { raid: ... }`"),
         ("zpool", "write `zfs`"),
         ("openzfs", "write `zfs`"),
+        ("nfs3", "write `nfs: { version: 3 }`"),
+        ("nfs4", "write `nfs: { version: 4 }`"),
         ("ext2", "not built in; use `command` with mkfs.ext2 and mount"),
         ("sysctl", "write `knobs: { dirty_ratio: 10 }`"),
         ("scheduler", "write `knobs: { scheduler: none }`"),

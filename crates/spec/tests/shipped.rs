@@ -71,6 +71,14 @@ fn compression_trap_crosses_layout_pattern_and_direct() {
 }
 
 #[test]
+fn nfs_compares_exports_with_what_they_export() {
+    let Loaded { plan, notes, .. } = loaded("nfs.yaml");
+    let names: Vec<&str> = plan.cells.iter().map(|cell| cell.stack.name.as_str()).collect();
+    assert_eq!(names, ["local", "local", "nfs-sync", "nfs-sync", "nfs-async", "nfs-async"]);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
 fn compressing_file_system_has_a_pool_with_a_log_beside_it() {
     let Loaded { plan, notes, .. } = loaded("compressing-file-system.yaml");
     let names: Vec<&str> = plan.cells.iter().map(|cell| cell.workload.name.as_str()).collect();

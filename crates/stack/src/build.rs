@@ -1,6 +1,7 @@
 //! Building a stack on provided volumes, and taking it down.
 
 mod managed;
+mod nfs;
 mod zfs;
 
 use crate::act::command::CommandUp;
@@ -19,6 +20,7 @@ use crate::names;
 use crate::pool::Pool;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
+pub use nfs::Remounted;
 use record::knobs::{Knobs, Setting};
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
@@ -39,6 +41,8 @@ pub struct Built {
     pub pool: Option<Pool>,
     /// Caches of LVM among its layers, from the bottom up.
     pub caches: Vec<Cache>,
+    /// What is exported and mounted again, if its ground is a mount by NFS.
+    pub nfs: Option<Remounted>,
     mark: Mark,
 }
 
@@ -95,15 +99,16 @@ pub fn build_unless(
         settings: Vec::new(),
         pool: None,
         caches: Vec::new(),
+        nfs: None,
         cancel,
     };
     let ground = match &under {
         Under::Directory(path) => builder.directory(path, volumes, stack),
         Under::Devices { .. } => builder.stack(&stack.layers),
     };
-    let Builder { argv, settings, pool, caches, .. } = builder;
+    let Builder { argv, settings, pool, caches, nfs, .. } = builder;
     match ground {
-        Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, mark }),
+        Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, nfs, mark }),
         Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
         Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
             Ok(_) => Err(unbuildable(what)),
@@ -148,13 +153,14 @@ fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
                 }
             }
             ProvidedPlace::Directory(lent)
-                if stack.all_volumes().count() == 1 && stack.transforming().next().is_none() =>
+                if stack.all_volumes().count() == 1
+                    && stack.transforming().all(|layer| matches!(layer, Layer::Nfs(_))) =>
             {
                 return Ok(Under::Directory(lent.path().to_owned()));
             }
             ProvidedPlace::Directory(_) => {
                 return Err(format!(
-                    "volume {} is a directory, which stands alone: no layers, no other volumes",
+                    "volume {} is a directory, which stands alone: no layers but nfs and knobs, no other volumes",
                     volume.name
                 ));
             }
@@ -201,6 +207,7 @@ struct Builder<'a> {
     cancel: &'a AtomicBool,
     pool: Option<Pool>,
     caches: Vec<Cache>,
+    nfs: Option<Remounted>,
 }
 
 impl<'a> Builder<'a> {
@@ -218,7 +225,13 @@ impl<'a> Builder<'a> {
             }
         }
         self.perform(&Act::UseLentDir(UseLentDir { path: path.to_owned() }))?;
-        self.lent(volumes, stack)
+        let lent = self.lent(volumes, stack)?;
+        for layer in &stack.layers {
+            if let Layer::Nfs(layer) = layer {
+                self.nfs(layer, path, false)?;
+            }
+        }
+        self.served_by_nfs(lent)
     }
 
     fn knobs(&mut self, layer: &Knobs, devices: &[DeviceRef]) -> Result<(), Stop> {
@@ -262,9 +275,13 @@ impl<'a> Builder<'a> {
                 self.knobs(layer, &top.devices)?;
                 continue;
             }
+            if let (Layer::Nfs(layer), Some(directory)) = (layer, &top.mount) {
+                self.nfs(layer, directory, true)?;
+                continue;
+            }
             if top.mount.is_some() {
                 return Err(Stop::Unbuildable(
-                    "a layer lies on a mounted file system; it must be the last".to_owned(),
+                    "a layer lies on a mounted file system; only nfs and knobs may".to_owned(),
                 ));
             }
             top = match layer {
@@ -273,11 +290,18 @@ impl<'a> Builder<'a> {
                 Layer::Command(layer) => self.command(layer, &top)?,
                 Layer::Zfs(layer) => self.zfs(layer, top)?,
                 Layer::Knobs(_) => top,
+                Layer::Nfs(_) => {
+                    return Err(Stop::Unbuildable(
+                        "nfs exports a directory, and what is below is a block device; put a file system below it"
+                            .to_owned(),
+                    ));
+                }
                 Layer::Lvm(layer) => self.lvm(layer, &top)?,
                 Layer::Md(layer) => self.md(layer, &top)?,
             };
         }
-        self.ground(&top)
+        let ground = self.ground(&top)?;
+        self.served_by_nfs(ground)
     }
 
     /// The guard's word at the moment of use; then the devices are let go for mkfs, which wants them for itself.

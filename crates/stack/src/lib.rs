@@ -23,7 +23,7 @@ mod throttle;
 mod volumes;
 
 pub use act::Act;
-pub use build::{Built, build, build_unless};
+pub use build::{Built, Remounted, build, build_unless};
 pub use cache::Cache;
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
 pub use holders::Holder;

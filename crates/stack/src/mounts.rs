@@ -24,6 +24,11 @@ pub(crate) fn read(proc: &Path) -> io::Result<Vec<MountEntry>> {
     Ok(parse(&std::fs::read_to_string(proc.join("self/mountinfo"))?))
 }
 
+/// Whether it is a mount from an NFS server.
+pub(crate) fn is_nfs(entry: &MountEntry) -> bool {
+    matches!(entry.fs_type.as_str(), "nfs" | "nfs4")
+}
+
 fn parse(text: &str) -> Vec<MountEntry> {
     text.lines().filter_map(parse_line).collect()
 }

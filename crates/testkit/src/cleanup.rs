@@ -1,6 +1,8 @@
 //! Removing what tests left behind, and nothing else.
 
-use crate::machine_state::{arrays, forgotten_loops, is_our_mapping, loops, mapped, mounts};
+use crate::machine_state::{
+    arrays, exports, forgotten_loops, is_our_export, is_our_mapping, loops, mapped, mounts,
+};
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,7 @@ pub fn cleanup() {
     for _ in 0..8 {
         let progress = pools()
             | unmount()
+            | unexport()
             | unmap()
             | detach()
             | remove_cgroups(Path::new("/sys/fs/cgroup"), 0)
@@ -73,6 +76,17 @@ fn unmount() -> bool {
         if is_ours(&mount.target) || ours.contains(&mount.source) {
             progress |= tool::run("umount", &[mount.target.as_os_str()]).is_ok();
         }
+    }
+    progress
+}
+
+/// Exports of ours; what is exported can't be unmounted.
+fn unexport() -> bool {
+    let mut progress = false;
+    for export in exports().into_iter().filter(|export| is_our_export(export)) {
+        let Some((path, rest)) = export.split_once('\t') else { continue };
+        let client = rest.split('(').next().unwrap_or_default();
+        progress |= tool::run("exportfs", &["-u", &format!("{client}:{path}")]).is_ok();
     }
     progress
 }

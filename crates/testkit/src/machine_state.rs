@@ -17,7 +17,7 @@ pub struct Watch {
     pub everything: bool,
 }
 
-/// Loop devices, mounts, cgroups, files, knobs and mounted btrfs file systems.
+/// Loop devices, mounts, cgroups, files, knobs, exports and mounted btrfs file systems.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineState {
     lines: BTreeSet<String>,
@@ -57,6 +57,11 @@ impl MachineState {
         }
         mounted_btrfs(&devices, &counts, &mut lines);
         stacked(&devices, watch.everything, &mut lines);
+        for export in exports() {
+            if watch.everything || is_our_export(&export) {
+                lines.insert(format!("export {export}"));
+            }
+        }
         Self { lines }
     }
 
@@ -212,6 +217,17 @@ fn stacked(devices: &BTreeMap<String, PathBuf>, everything: bool, lines: &mut BT
             lines.insert(format!("node /dev/mapper/{name}"));
         }
     }
+}
+
+/// The NFS server's exports, as its table has them.
+pub(crate) fn exports() -> Vec<String> {
+    let text = std::fs::read_to_string("/var/lib/nfs/etab").unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Whether what is exported is ours.
+pub(crate) fn is_our_export(line: &str) -> bool {
+    line.split('\t').next().is_some_and(|path| is_ours(Path::new(path)))
 }
 
 /// Names of device-mapper devices.

@@ -7,6 +7,7 @@
 use crate::arc::{self, Arc};
 use crate::facts::{Facts, Files, is_memory_fs};
 use crate::host_cache::{HostCache, Kept};
+use crate::nfs;
 use crate::strangers;
 use record::finding::Served;
 use record::plan::Cell;
@@ -88,7 +89,7 @@ fn nobody_knows() -> Served {
 ///
 /// On a device that others use too, its counters alone would hide what memory or holes served. Where these are possible,
 /// what strangers read is taken off, and no more counts than the kernel charged to the engine for uncompressed data.
-fn read_share(facts: &Facts<'_>) -> Option<f64> {
+pub(crate) fn read_share(facts: &Facts<'_>) -> Option<f64> {
     let counted = facts.read.device?;
     let elsewhere = facts.before.is_some_and(|f| f.empty_share() > 0.0 || may_be_cached(facts, &f));
     if !elsewhere {
@@ -103,7 +104,7 @@ fn read_share(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// Share of the bytes written that the devices took, at most 1; pages still dirty afterwards can't be among them.
-fn write_share(facts: &Facts<'_>) -> Option<f64> {
+pub(crate) fn write_share(facts: &Facts<'_>) -> Option<f64> {
     let ours = facts.write.device? - strangers::surplus(facts, false).bytes;
     let dirty = facts.dirty_after.unwrap_or(0.0);
     Some((ours.min(facts.write.asked - dirty) / facts.write.asked).clamp(0.0, 1.0))
@@ -114,7 +115,7 @@ fn reads(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.read);
-    if let Some(served) = zfs_reads(facts, slack) {
+    if let Some(served) = zfs_reads(facts, slack).or_else(|| nfs::reads(facts, slack)) {
         return served;
     }
     let Some(device) = read_share(facts) else {
@@ -190,6 +191,9 @@ fn writes(facts: &Facts<'_>) -> Served {
         return Served { page_cache: 1.0, ..Served::default() };
     }
     let slack = facts.slack(&facts.write);
+    if let Some(served) = nfs::writes(facts, slack) {
+        return served;
+    }
     let Some(device) = write_share(facts) else {
         return nobody_knows();
     };
@@ -214,7 +218,7 @@ fn writes(facts: &Facts<'_>) -> Served {
 }
 
 /// Moves as much of `missing` as `most` explains into `class`.
-fn take(missing: &mut f64, most: f64, class: &mut f64) {
+pub(crate) fn take(missing: &mut f64, most: f64, class: &mut f64) {
     let share = missing.min(most.max(0.0));
     *class += share;
     *missing -= share;
@@ -241,7 +245,7 @@ fn settle(mut served: Served, missing: f64, slack: f64) -> Served {
 }
 
 /// The larger of the two ratios when writes change the files during the trial.
-fn expansion(facts: &Facts<'_>) -> Option<f64> {
+pub(crate) fn expansion(facts: &Facts<'_>) -> Option<f64> {
     let before = facts.before?.expansion()?;
     match facts.after.filter(|_| facts.write.asked > 0.0) {
         Some(after) => Some(before.max(after.expansion()?)),
@@ -251,8 +255,8 @@ fn expansion(facts: &Facts<'_>) -> Option<f64> {
 
 /// Share of reads that holes may have answered.
 #[derive(Debug, Clone, Copy)]
-struct Reach {
-    likely: f64,
+pub(crate) struct Reach {
+    pub(crate) likely: f64,
     most: f64,
 }
 
@@ -260,7 +264,7 @@ impl Reach {
     /// From the files' empty share and from how the workload goes over them: uniform random offsets hit holes by their
     /// share (within four standard errors), sequential passes hit each byte once per pass, anything else may hit only
     /// holes. While writes fill the holes, the share shrinks.
-    fn of_holes(facts: &Facts<'_>, files: &Files) -> Self {
+    pub(crate) fn of_holes(facts: &Facts<'_>, files: &Files) -> Self {
         let at_first = files.empty_share();
         let at_last = match facts.after {
             Some(after) if facts.write.asked > 0.0 => after.empty_share().min(at_first),

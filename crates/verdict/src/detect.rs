@@ -7,6 +7,7 @@ pub(crate) mod cpu;
 pub(crate) mod generator;
 mod ground;
 mod load;
+mod nfs;
 mod outcome;
 mod setting;
 mod source;
@@ -66,7 +67,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 27] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 29] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -94,6 +95,8 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         cache_device::served,
         cache_device::bypassed,
         cache_device::write_cache,
+        nfs::server_cache,
+        nfs::asynchronous,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

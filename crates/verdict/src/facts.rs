@@ -281,7 +281,9 @@ fn files(list: &[FileExtents], topology: &Topology) -> Option<Files> {
 
 /// Copies on the direct devices: of the topmost layer, since its members are what the ground uses directly.
 pub(crate) fn copies(cell: &Cell) -> f64 {
-    match cell.stack.transforming().next_back() {
+    // What NFS exports has the same devices.
+    let top = cell.stack.transforming().rfind(|layer| !matches!(layer, Layer::Nfs(_)));
+    match top {
         Some(Layer::Btrfs(b)) => match b.data {
             BtrfsProfile::Single | BtrfsProfile::Raid0 => 1.0,
             BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => 2.0,

@@ -30,6 +30,7 @@ mod leaves;
 mod limit;
 mod metrics;
 mod model;
+mod nfs;
 mod pairing;
 #[cfg(test)]
 mod random;

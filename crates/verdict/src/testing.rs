@@ -143,6 +143,7 @@ impl Truth {
             Layer::Filesystem(f) => f.kind.name().to_owned(),
             Layer::Zfs(_) => "zfs".to_owned(),
             Layer::Command(_) | Layer::Knobs(_) | Layer::Lvm(_) | Layer::Md(_) => "ext4".to_owned(),
+            Layer::Nfs(_) => "nfs4".to_owned(),
         };
         let cell = Cell {
             id: CellId("0123456789abcdef".to_owned()),
@@ -344,6 +345,8 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
     TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
+        server_before: Vec::new(),
+        server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell.id.clone(), round: 0 },
         seed: 1,
@@ -359,6 +362,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
             nodes: (0..devices).map(loop_node).collect(),
             fs_type: Some(fs.to_owned()),
             mount_options: Some("rw,relatime".to_owned()),
+            exported: None,
             unknown: vec![],
         },
         files_before: vec![],

@@ -8,6 +8,7 @@ mod generator;
 mod host_cache;
 mod limit;
 mod load;
+mod nfs;
 mod source;
 mod trim;
 

@@ -160,6 +160,8 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::MkfsExt4 => "needed for ext4",
         Tool::MkfsXfs => "needed for xfs",
         Tool::Btrfs | Tool::MkfsBtrfs => "needed for btrfs",
+        Tool::Exportfs | Tool::MountNfs => "needed for nfs",
+        Tool::Systemctl => "needed for nfs where the server isn't running",
         Tool::Modprobe => "needed only for kernel features that are modules",
         tool if tool.is_of_the_lab() => "needed for `diskproof lab` only",
         Tool::Sudo => "needed only by users who aren't root",

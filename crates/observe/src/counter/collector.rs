@@ -7,7 +7,7 @@ use crate::counter::network::NetworkReader;
 use crate::counter::quota::QuotaReader;
 use crate::counter::throttle::ThrottleReader;
 use crate::counter::tree::ProcessTree;
-use crate::counter::{arc, cpu, keyed, pressure};
+use crate::counter::{arc, cpu, keyed, nfs, pressure};
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
 use crate::roots::Roots;
@@ -31,6 +31,8 @@ pub struct Subjects {
     pub network: bool,
     /// Whether the ground is on ZFS: only then its cache is watched, which is one for the whole machine.
     pub arc: bool,
+    /// Where the ground is mounted, if it is a mount by NFS whose bytes are to be counted.
+    pub nfs: Option<PathBuf>,
 }
 
 /// Reads samples from files it keeps open. One instance, one thread.
@@ -42,6 +44,8 @@ pub struct Collector {
     meminfo: Option<KernelFile>,
     vmstat: Option<KernelFile>,
     arcstats: Option<KernelFile>,
+    /// The mount by NFS, and the file that counts.
+    mountstats: Option<(PathBuf, KernelFile)>,
     pressure: Vec<(&'static str, KernelFile)>,
     cgroup: Option<CgroupReader>,
     journals: Vec<JournalReader>,
@@ -72,6 +76,8 @@ impl Collector {
         let meminfo = open("meminfo", Shape::OneRecord);
         let vmstat = open("vmstat", Shape::Records);
         let arcstats = if subjects.arc { open("spl/kstat/zfs/arcstats", Shape::Records) } else { None };
+        let mountstats =
+            subjects.nfs.clone().and_then(|mount| Some((mount, open("self/mountstats", Shape::Records)?)));
         let pressure = ["cpu", "io", "memory"]
             .into_iter()
             .filter_map(|resource| Some((resource, open(&format!("pressure/{resource}"), Shape::OneRecord)?)))
@@ -93,6 +99,7 @@ impl Collector {
             meminfo,
             vmstat,
             arcstats,
+            mountstats,
             pressure,
             cgroup,
             journals,
@@ -152,6 +159,12 @@ impl Collector {
         sample.memory = text(&self.meminfo, buffer, problems, keyed::memory);
         sample.vm = text(&self.vmstat, buffer, problems, keyed::vm);
         sample.arc = text(&self.arcstats, buffer, problems, arc::parse);
+        if let Some((mount, file)) = &self.mountstats {
+            let read = file
+                .read(buffer)
+                .and_then(|text| text.map_or(Ok(None), |text| nfs::parse(file.path(), text, mount)));
+            sample.nfs = noting(read, problems).flatten();
+        }
         for (resource, file) in &self.pressure {
             let read = file
                 .read(buffer)

@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 pub(crate) mod journal;
 pub(crate) mod keyed;
 pub(crate) mod network;
+pub(crate) mod nfs;
 pub(crate) mod pressure;
 pub(crate) mod process;
 pub(crate) mod quota;

@@ -6,7 +6,7 @@ mod networked;
 mod walk;
 
 pub use networked::networked;
-pub use walk::topology;
+pub use walk::{topology, topology_exported};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use crate::mountinfo::Mounts;
 use crate::roots::Roots;
 use crate::topology::{block_node, mounted};
-use record::topology::Topology;
+use record::topology::{Exported, Topology};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,28 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
     more.retain(|name| !found.nodes.iter().any(|node| node.name == *name));
     walk(roots, &mounts, more, &mut found);
     found.nodes.sort_by_key(|node| node.depth);
+    found
+}
+
+/// What lies under a directory that this machine exports by NFS and has mounted again at `mount`: the devices are those of
+/// `exported`, the file system of the ground is NFS.
+#[must_use]
+pub fn topology_exported(
+    roots: &Roots,
+    ground_devices: &[PathBuf],
+    exported: &Path,
+    mount: &Path,
+) -> Topology {
+    let mut found = topology(roots, ground_devices, Some(exported));
+    let fs_type = found.fs_type.take();
+    let mount_options = found.mount_options.take();
+    found.exported = Some(Exported { fs_type, mount_options });
+    if let Ok(mounts) = Mounts::read(roots)
+        && let Some(entry) = mounts.holding(mount)
+    {
+        found.fs_type = Some(entry.fs_type.clone());
+        found.mount_options = Some(entry.all_options());
+    }
     found
 }
 

@@ -163,6 +163,8 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
         cache_after: Vec::new(),
         backing_before: Vec::new(),
         backing_after: Vec::new(),
+        server_before: Vec::new(),
+        server_after: Vec::new(),
         engine: (!storage.fails).then_some(engine),
         evidence: Evidence::default(),
     }

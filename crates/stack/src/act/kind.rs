@@ -11,6 +11,9 @@ use super::lvm::{ChangeGroup, MakeGroup};
 use super::md::MakeArray;
 use super::mkfs::Mkfs;
 use super::mount::Mount;
+use super::nfs_export::ExportNfs;
+use super::nfs_mount::MountNfs;
+use super::nfs_server::StartNfsServer;
 use super::pool::CreatePool;
 use super::zfs_fuse::StartZfsFuse;
 use crate::error::ActError;
@@ -125,6 +128,12 @@ acts! {
     StartZfsFuse = "start_zfs_fuse",
     /// Makes a ZFS pool.
     CreatePool = "create_pool",
+    /// Starts the NFS server.
+    StartNfsServer = "start_nfs_server",
+    /// Exports a directory by NFS.
+    ExportNfs = "export_nfs",
+    /// Mounts it.
+    MountNfs = "mount_nfs",
     /// Runs the user's programs.
     CommandUp = "command_up",
 }

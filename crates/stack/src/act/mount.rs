@@ -2,6 +2,7 @@
 
 use super::device_ref::{DeviceRef, Standing};
 use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::nfs_server::patience;
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::machine::Machine;
@@ -100,7 +101,7 @@ impl Mount {
 
     fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let unmount = Invocation::new(Tool::Umount).arg(&self.target);
-        until_ok(PATIENCE, || {
+        until_ok(patience(&machine.roots.proc, PATIENCE), || {
             let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
             let holders = holders::of(&machine.roots.proc, &self.target);
             if holders.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::device_ref::{DeviceRef, Standing, Title};
 use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::nfs_server::patience;
 use super::retry::{PATIENCE, until_ok};
 use super::wipe;
 use crate::error::ActError;
@@ -127,7 +128,7 @@ impl CreatePool {
             } else {
                 Invocation::new(Tool::Umount).arg(&self.target)
             };
-            until_ok(PATIENCE, || {
+            until_ok(patience(&machine.roots.proc, PATIENCE), || {
                 let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
                 let holders = holders::of(&machine.roots.proc, &self.target);
                 if holders.is_empty() {

@@ -91,6 +91,7 @@ pub(crate) fn set_by_another(machine: &Machine<'_>, own: &RunId, file: &Path) ->
         open.iter().any(|entry| match &entry.act {
             Act::SetKnob(knob) => knob.path == *file,
             Act::SetArcMax(arc) => arc.path == *file,
+            Act::StartNfsServer(server) => server.threads == *file,
             _ => false,
         })
     };

@@ -5,4 +5,5 @@ pub(crate) mod command;
 pub(crate) mod filesystem;
 pub(crate) mod lvm;
 pub(crate) mod md;
+pub(crate) mod nfs;
 pub(crate) mod zfs;

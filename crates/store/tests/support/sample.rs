@@ -84,6 +84,8 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
     TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
+        server_before: Vec::new(),
+        server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell_id(cell), round },
         seed: u64::MAX - u64::from(round),

@@ -6,6 +6,7 @@ use crate::attribute::turned_buffered;
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
+use crate::nfs;
 use record::finding::{Claim, Served, Severity};
 use record::workload::{CacheStart, Layout};
 
@@ -120,7 +121,7 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
 pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let share = scene.shares.read?.other_cache;
-    if share < WORTH_SAYING {
+    if share < WORTH_SAYING || facts.fs() != Some("zfs") {
         return None;
     }
     let arc = Arc::of(facts)?;
@@ -273,11 +274,16 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let written = scene.shares.write?;
+    if nfs::layer(facts.cell).is_some_and(|nfs| nfs.is_async()) {
+        // which has a claim of its own
+        return None;
+    }
     let share = written.page_cache + written.other_cache - scene.shares.host_write;
     // A flush goes through a loop device to its backing file; without one, what it took may be in the host's memory only.
     let host = HostCache::of(facts);
     let on_host = host.as_ref().map_or(0.0, |h| h.dirty(facts));
-    let left = facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
+    let at_server = nfs::server_dirty(facts).unwrap_or(0.0);
+    let left = at_server + facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
     let left_share = ((left + on_host) / facts.write.asked).min(1.0);
     let share = if flushed(facts) {
         left_share
@@ -307,6 +313,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
             ("write_asked_bytes", Some(facts.write.asked)),
             ("write_device_bytes", facts.write.device),
             ("dirty_after_bytes", facts.dirty_after),
+            ("server_dirty_after_bytes", nfs::server_dirty(facts)),
             ("delayed_allocation_bytes", facts.after.map(|f| f.delalloc)),
             ("backing_dirty_growth_bytes", host.as_ref().and_then(|h| h.dirty_growth)),
             ("machine_dirty_growth_bytes", facts.dirty_growth()),

@@ -146,7 +146,12 @@ fn plain(layer: &Layer) -> bool {
         Layer::Btrfs(b) => {
             b.compress.is_none() && matches!(b.data, BtrfsProfile::Single | BtrfsProfile::Raid0)
         }
-        Layer::Command(_) | Layer::Knobs(_) | Layer::Lvm(_) | Layer::Md(_) | Layer::Zfs(_) => false,
+        Layer::Command(_)
+        | Layer::Knobs(_)
+        | Layer::Lvm(_)
+        | Layer::Md(_)
+        | Layer::Nfs(_)
+        | Layer::Zfs(_) => false,
     }
 }
 

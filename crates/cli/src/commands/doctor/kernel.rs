@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// File systems that a stack may ask for.
-const FILE_SYSTEMS: [&str; 4] = ["btrfs", "ext3", "ext4", "xfs"];
+const FILE_SYSTEMS: [&str; 6] = ["btrfs", "ext3", "ext4", "nfs", "nfsd", "xfs"];
 
 /// What the kernel offers.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -158,7 +158,7 @@ mod tests {
             ("lib/modules/6.1.0/modules.dep", "kernel/fs/btrfs/btrfs.ko: kernel/lib/xor.ko\n"),
         ]);
         let offers: Vec<Offer> = kernel.file_systems.values().copied().collect();
-        assert_eq!(offers, [Offer::Module, Offer::No, Offer::Ready, Offer::No]);
+        assert_eq!(offers, [Offer::Module, Offer::No, Offer::Ready, Offer::No, Offer::No, Offer::No]);
     }
 
     #[test]

@@ -62,6 +62,8 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
     TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
+        server_before: Vec::new(),
+        server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: CellId("a".to_owned()), round: 0 },
         seed: 0,

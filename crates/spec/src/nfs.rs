@@ -1,0 +1,193 @@
+//! The nfs layer: what is exported how, and mounted how.
+
+use crate::diagnostic::printable;
+use crate::fields::Fields;
+use crate::layer::{Below, Frame, Given};
+use crate::problems::Problems;
+use crate::scope::Scope;
+use crate::tree::Node;
+use crate::value;
+use record::nfs::{Nfs, NfsVersion};
+use record::quantity::Bytes;
+use record::volume::VolumeKind;
+
+/// Options of exports(5) that change how a server works, and nobody's rights.
+const EXPORT: &[&str] = &[
+    "sync",
+    "async",
+    "wdelay",
+    "no_wdelay",
+    "subtree_check",
+    "no_subtree_check",
+    "secure_locks",
+    "insecure_locks",
+    "auth_nlm",
+    "no_auth_nlm",
+    "acl",
+    "no_acl",
+    "pnfs",
+    "no_pnfs",
+    "security_label",
+];
+/// Of these pairs an export has one.
+const OPPOSITES: &[[&str; 2]] = &[
+    ["sync", "async"],
+    ["wdelay", "no_wdelay"],
+    ["subtree_check", "no_subtree_check"],
+    ["secure_locks", "insecure_locks"],
+    ["auth_nlm", "no_auth_nlm"],
+    ["acl", "no_acl"],
+    ["pnfs", "no_pnfs"],
+];
+/// What NFS lies on when nothing else was said of it.
+pub(crate) const MADE_BY: &str = "nfs";
+
+pub(crate) fn read(
+    frame: &Frame<'_>,
+    fields: &Fields<'_>,
+    given: &Given,
+    below: &Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Nfs> {
+    check_below(frame, given, below, scope, problems)?;
+    let version = match fields.get("version") {
+        Some(node) => Some(version(node, scope, problems)?),
+        None => None,
+    };
+    let mut size = |name: &str| match fields.get(name) {
+        Some(node) => Some(Some(transfer_size(node, scope, problems)?)),
+        None => Some(None),
+    };
+    let (rsize_bytes, wsize_bytes) = (size("rsize")?, size("wsize")?);
+    Some(Nfs {
+        version,
+        export: export(fields.get("export"), scope, problems)?,
+        rsize_bytes,
+        wsize_bytes,
+        mount_options: mount_options(fields.get("mount_options"), scope, problems)?,
+    })
+}
+
+/// It exports a directory, whose I/O a thread of the kernel does.
+fn check_below(
+    frame: &Frame<'_>,
+    given: &Given,
+    below: &Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    match given {
+        Given::Devices(_) => {
+            problems
+                .add(frame.key_span, "`nfs` exports a directory, but what is below is a block device")
+                .help("put a file system below it, e.g. `layers: [xfs, nfs]`, or lend it a directory");
+            return None;
+        }
+        Given::Directory { made_by: MADE_BY } => {
+            problems
+                .add(frame.key_span, "`nfs` on `nfs`: what is mounted by NFS is not exported again")
+                .help("leave one of them out");
+            return None;
+        }
+        Given::Directory { .. } | Given::Unknown => {}
+    }
+    let limited =
+        below.volumes.iter().chain(&below.beside).find(
+            |volume| matches!(&volume.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited()),
+        );
+    if let Some(volume) = limited {
+        problems
+            .add(
+                frame.key_span,
+                format!("the limits of `{}` would not bind under `nfs`{}", volume.name, scope.levels()),
+            )
+            .help(
+                "the NFS server does I/O in threads of the kernel, which no cgroup reaches; use disks that are limited by \
+                 themselves, e.g. a lab guest's, or leave the limits out",
+            );
+        return None;
+    }
+    Some(())
+}
+
+fn version(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<NfsVersion> {
+    const EXPECTED: &str = "3, 4, 4.0, 4.1 or 4.2";
+    let typed = value::text(node, EXPECTED, scope, problems)?;
+    let found = NfsVersion::ALL.into_iter().find(|version| version.word() == typed);
+    if found.is_none() {
+        problems
+            .add(node.span, format!("`{}` is no version of NFS{}", printable(&typed, 20), scope.levels()))
+            .expected(EXPECTED);
+    }
+    found
+}
+
+fn transfer_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    let bytes = value::size(node, scope, problems)?;
+    if !bytes.is_power_of_two() || !(1 << 10..=1 << 20).contains(&bytes) {
+        problems
+            .add(node.span, format!("a transfer size of {}{}", Bytes(bytes), scope.levels()))
+            .expected("a power of two from 1k to 1m: the kernel rounds everything else");
+        return None;
+    }
+    Some(bytes)
+}
+
+/// Lists and texts with commas mean the same.
+fn words(node: &Node, expected: &str, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    let given = value::texts(node, expected, &[], scope, problems)?;
+    let parts = given.iter().flat_map(|text| text.split(',')).map(str::trim);
+    Some(parts.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+}
+
+fn export(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    let Some(node) = node else { return Some(Vec::new()) };
+    let given = words(node, "options of exports(5), e.g. `[async, no_wdelay]`", scope, problems)?;
+    if let Some(other) = given.iter().find(|option| !EXPORT.contains(&option.as_str())) {
+        let name = other.split('=').next().unwrap_or("");
+        let why = match name {
+            "rw" | "ro" | "no_root_squash" | "root_squash" | "all_squash" | "no_all_squash" | "anonuid"
+            | "anongid" | "secure" | "insecure" | "sec" => {
+                "every export of ours is read-write, to this machine and root on it only"
+            }
+            "fsid" | "mountpoint" | "mp" | "crossmnt" | "nohide" | "hide" | "refer" | "replicas" => {
+                "an export of ours is known by its own fsid, and what is mounted below it is not exported"
+            }
+            _ => "only what changes how the server works can be set",
+        };
+        problems
+            .add(node.span, format!("export option `{}` is refused", printable(other, 40)))
+            .expected(format!("some of {}", EXPORT.join(", ")))
+            .help(why);
+        return None;
+    }
+    let has = |word: &str| given.iter().any(|option| option == word);
+    if let Some([a, b]) = OPPOSITES.iter().find(|[a, b]| has(a) && has(b)) {
+        problems.add(node.span, format!("`{a}` and `{b}` are both given")).help("keep one of them");
+        return None;
+    }
+    Some(given)
+}
+
+fn mount_options(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    let options = crate::layer::mount_options(node, scope, problems)?;
+    for option in &options {
+        let why = match option.split('=').next().unwrap_or("") {
+            "vers" | "nfsvers" | "v3" | "v4" | "v4.0" | "v4.1" | "v4.2" | "minorversion" => {
+                "write `version` beside `mount_options`"
+            }
+            "rsize" | "wsize" => "write `rsize` and `wsize` beside `mount_options`",
+            "addr" | "clientaddr" | "mountaddr" | "mounthost" | "port" | "mountport" => {
+                "server and client are this machine"
+            }
+            "bg" => "the mount must be there before the trial begins",
+            _ => continue,
+        };
+        if let Some(node) = node {
+            problems.add(node.span, format!("mount option `{}` is refused", printable(option, 40))).help(why);
+        }
+        return None;
+    }
+    Some(options)
+}

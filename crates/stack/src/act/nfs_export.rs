@@ -1,0 +1,180 @@
+//! Exporting one of our directories to this machine itself. Only the kernel server's own table of exports is changed
+//! (/var/lib/nfs/etab, by exportfs), never /etc/exports.
+
+use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::nfs_server;
+use crate::error::ActError;
+use crate::machine::Machine;
+use crate::names;
+use host::{Invocation, Tool};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The only client of our exports, and their server.
+pub(crate) const LOOPBACK: &str = "127.0.0.1";
+
+/// The kernel counts the age of what it knows in seconds.
+const A_SECOND: Duration = Duration::from_millis(1050);
+
+/// Exports a directory. It is known again by the `fsid` of its own among its options.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportNfs {
+    /// What; its name carries our prefix.
+    pub path: PathBuf,
+    /// Its `fsid`, which nothing else has.
+    pub fsid: String,
+    /// All options, the `fsid` too.
+    pub options: Vec<String>,
+    /// The table: /var/lib/nfs/etab.
+    pub table: PathBuf,
+}
+
+impl fmt::Display for ExportNfs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "export {} by NFS to {LOOPBACK}", self.path.display())
+    }
+}
+
+impl Reversible for ExportNfs {
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        if let Some(export) = self.found()? {
+            return Err(ActError::NotOurs {
+                what: self.path.display().to_string(),
+                saw: format!("it is exported already ({})", export.options),
+            });
+        }
+        let export =
+            Invocation::new(Tool::Exportfs).arg("-o").arg(self.options.join(",")).arg(self.address());
+        doing.run("export the directory", &export)?;
+        match self.found()? {
+            Some(export) if self.is_it(&export) => Ok(()),
+            other => Err(ActError::Unverified {
+                what: format!("export of {}", self.path.display()),
+                expected: format!("fsid={}", self.fsid),
+                saw: other.map_or("none".to_owned(), |export| export.options),
+            }),
+        }
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if !names::carries_prefix(undoing.machine, &self.path) {
+            return Err(self.not_ours("its name is not like ours".to_owned()));
+        }
+        // The table outlives a reboot.
+        match self.found()? {
+            None => return Ok(Undone::Nothing),
+            Some(export) if !self.is_it(&export) => return Err(self.not_ours(export.options)),
+            Some(_) => {}
+        }
+        let unexport = Invocation::new(Tool::Exportfs).arg("-u").arg(self.address());
+        let doing = format!("take back the export of {}", self.path.display());
+        undoing.machine.runner.run(&unexport).map_err(ActError::tool(doing))?;
+        match self.found()? {
+            None => {
+                let_go(undoing.machine);
+                Ok(Undone::Done)
+            }
+            Some(export) => Err(ActError::Unverified {
+                what: format!("export of {}", self.path.display()),
+                expected: "none".to_owned(),
+                saw: export.options,
+            }),
+        }
+    }
+}
+
+impl ExportNfs {
+    fn address(&self) -> String {
+        format!("{LOOPBACK}:{}", self.path.display())
+    }
+
+    /// Its line in the table.
+    fn found(&self) -> Result<Option<Exported>, ActError> {
+        let all = exports(&self.table)?;
+        Ok(all.into_iter().find(|export| export.path == self.path && export.client == LOOPBACK))
+    }
+
+    fn is_it(&self, export: &Exported) -> bool {
+        let fsid = format!("fsid={}", self.fsid);
+        export.options.split(',').any(|option| option == fsid)
+    }
+
+    fn not_ours(&self, saw: String) -> ActError {
+        ActError::NotOurs { what: format!("export of {}", self.path.display()), saw }
+    }
+}
+
+/// Has the kernel forget what it knows of exports, which it asks for again when somebody needs it. exportfs does that when it takes
+/// one back, but what was asked for in the very same second stays for up to half a minute, and holds the file system.
+fn let_go(machine: &Machine<'_>) {
+    if nfs_server::threads(&machine.roots.proc) == 0 {
+        return;
+    }
+    std::thread::sleep(A_SECOND);
+    // should it fail, whoever unmounts has the patience
+    let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exported {
+    pub(crate) path: PathBuf,
+    pub(crate) client: String,
+    pub(crate) options: String,
+}
+
+/// All exports. A table that isn't there has none.
+pub(crate) fn exports(table: &Path) -> Result<Vec<Exported>, ActError> {
+    match std::fs::read_to_string(table) {
+        Ok(text) => Ok(text.lines().filter_map(line).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(ActError::io("read", table)(error)),
+    }
+}
+
+/// Where the kernel server's tools keep it.
+pub(crate) fn table() -> PathBuf {
+    PathBuf::from("/var/lib/nfs/etab")
+}
+
+/// Whether an export is one that diskproof made, in this run or another.
+pub(crate) fn is_of_ours(machine: &Machine<'_>, export: &Exported) -> bool {
+    export.client == LOOPBACK && names::carries_prefix(machine, &export.path)
+}
+
+/// `/path<tab>client(options)`; in paths, what isn't plain stands in octal, and so is none of ours.
+fn line(text: &str) -> Option<Exported> {
+    let (path, rest) = text.split_once('\t')?;
+    let (client, options) = rest.trim_end().strip_suffix(')')?.split_once('(')?;
+    Some(Exported { path: PathBuf::from(path), client: client.to_owned(), options: options.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exported, exports};
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_table_is_read_line_by_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = dir.path().join("etab");
+        assert_eq!(exports(&table).unwrap(), [], "no table, no exports");
+        let text = "/srv/a\\040b\t*(ro,sync,fsid=0)\n\
+                    /var/lib/diskproof/mnt/diskproof-r-4\t127.0.0.1(rw,sync,fsid=1-2,sec=sys)\nnonsense\n";
+        std::fs::write(&table, text).unwrap();
+        let of = |path: &str, client: &str, options: &str| Exported {
+            path: PathBuf::from(path),
+            client: client.to_owned(),
+            options: options.to_owned(),
+        };
+        assert_eq!(
+            exports(&table).unwrap(),
+            [
+                of("/srv/a\\040b", "*", "ro,sync,fsid=0"),
+                of("/var/lib/diskproof/mnt/diskproof-r-4", "127.0.0.1", "rw,sync,fsid=1-2,sec=sys"),
+            ]
+        );
+    }
+}

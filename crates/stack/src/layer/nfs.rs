@@ -1,0 +1,104 @@
+//! What the nfs layer tells exportfs and mount.
+
+use record::nfs::Nfs;
+use std::path::Path;
+
+/// Options of the export. `is_mount`: a file system is mounted there, and nothing is exported should it not be.
+pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool) -> Vec<String> {
+    let mut options = vec!["rw".to_owned(), "no_root_squash".to_owned()];
+    let mut or_default = |pair: [&str; 2]| {
+        if !layer.export.iter().any(|option| pair.contains(&option.as_str())) {
+            options.push(pair[0].to_owned());
+        }
+    };
+    or_default(["sync", "async"]);
+    or_default(["no_subtree_check", "subtree_check"]);
+    options.extend(layer.export.iter().cloned());
+    options.extend(is_mount.then(|| "mountpoint".to_owned()));
+    options.push(format!("fsid={fsid}"));
+    options
+}
+
+/// Options of the mount, and those that must be in force then.
+pub(crate) fn mount_options(layer: &Nfs) -> (Vec<String>, Vec<String>) {
+    let mut options = Vec::new();
+    let mut in_force = Vec::new();
+    if let Some(version) = layer.version {
+        options.push(format!("vers={}", version.word()));
+        // `4` is whatever minor both know
+        if version != record::nfs::NfsVersion::V4 {
+            in_force.push(format!("vers={}", version.word()));
+        }
+    }
+    for (name, bytes) in [("rsize", layer.rsize_bytes), ("wsize", layer.wsize_bytes)] {
+        in_force.extend(bytes.map(|bytes| format!("{name}={bytes}")));
+        options.extend(bytes.map(|bytes| format!("{name}={bytes}")));
+    }
+    options.extend(layer.mount_options.iter().cloned());
+    (options, in_force)
+}
+
+/// exportfs takes no quotes: what isn't plain would be something else to it.
+pub(crate) fn plain_path(path: &Path) -> Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.+@".contains(&byte);
+    match path.to_str() {
+        Some(text) if text.bytes().all(plain) => Ok(()),
+        _ => Err(format!(
+            "{} can't be exported: its name must hold nothing but letters, digits and / - _ . + @",
+            path.display()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{export_options, mount_options, plain_path};
+    use record::nfs::{Nfs, NfsVersion};
+    use std::path::Path;
+
+    fn layer(export: &[&str]) -> Nfs {
+        Nfs {
+            version: None,
+            export: export.iter().map(|word| (*word).to_owned()).collect(),
+            rsize_bytes: None,
+            wsize_bytes: None,
+            mount_options: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn exports_are_synchronous_unless_said_and_known_by_their_fsid() {
+        let of = |export: &[&str], is_mount| export_options(&layer(export), "1-2", is_mount).join(",");
+        assert_eq!(of(&[], true), "rw,no_root_squash,sync,no_subtree_check,mountpoint,fsid=1-2");
+        assert_eq!(
+            of(&["async", "no_wdelay"], false),
+            "rw,no_root_squash,no_subtree_check,async,no_wdelay,fsid=1-2"
+        );
+        assert_eq!(of(&["sync", "subtree_check"], false), "rw,no_root_squash,sync,subtree_check,fsid=1-2");
+    }
+
+    #[test]
+    fn what_was_asked_must_be_in_force() {
+        assert_eq!(mount_options(&layer(&[])), (vec![], vec![]));
+        let asked = Nfs {
+            version: Some(NfsVersion::V4p1),
+            rsize_bytes: Some(65536),
+            wsize_bytes: Some(4096),
+            mount_options: vec!["nconnect=2".to_owned()],
+            ..layer(&[])
+        };
+        let (options, in_force) = mount_options(&asked);
+        assert_eq!(options, ["vers=4.1", "rsize=65536", "wsize=4096", "nconnect=2"]);
+        assert_eq!(in_force, options[..3]);
+        let any_minor = Nfs { version: Some(NfsVersion::V4), ..layer(&[]) };
+        assert_eq!(mount_options(&any_minor), (vec!["vers=4".to_owned()], vec![]));
+    }
+
+    #[test]
+    fn paths_that_exportfs_would_misread_are_refused() {
+        assert!(plain_path(Path::new("/var/lib/diskproof/mnt/diskproof-20261122-1")).is_ok());
+        for path in ["/a b", "/a#b", "/a(b", "/a\"b", "/\u{e4}"] {
+            assert!(plain_path(Path::new(path)).is_err(), "{path}");
+        }
+    }
+}

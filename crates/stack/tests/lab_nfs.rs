@@ -1,0 +1,164 @@
+//! NFS, in a kernel that has it: exported, mounted, loaded, taken down; at every moment a step fails or the process is killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
+mod support;
+
+use diskproof_stack::{NoHooks, undo_run};
+use std::time::Instant;
+use support::{Bench, Fault, Hook, Matrix, Server, chain, served, works};
+use testkit::{exclusive, is_root};
+
+/// The server runs while faults are injected around what rests on it: starting it takes long.
+const SERVED: Matrix = Matrix {
+    scenarios: |bench| served(&bench.dir.join("lent")).into_iter().take(scenarios()).collect(),
+    child: "lab_nfs_child_that_dies",
+    acts: &["export_nfs", "mount_nfs"],
+};
+/// What the matrix of one must at least hold: two acts, five moments each.
+const FEWEST_FAULTS: usize = 10;
+
+fn all_faults() -> bool {
+    std::env::var("DISKPROOF_TEST_FAULTS").is_ok_and(|value| value == "all")
+}
+
+/// Every one performs every act; all of them take long in a guest that is emulated, so they are for those who ask:
+/// `DISKPROOF_TEST_FAULTS=all`.
+fn scenarios() -> usize {
+    if all_faults() { usize::MAX } else { 1 }
+}
+
+#[test]
+fn lab_nfs_any_moment_may_be_the_last() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _server = Server::running();
+    SERVED.run(Fault::Kill, FEWEST_FAULTS);
+}
+
+#[test]
+fn lab_nfs_any_step_may_fail() {
+    if !is_root() || !all_faults() {
+        eprintln!("skipped: needs root, and DISKPROOF_TEST_FAULTS=all");
+        return;
+    }
+    let _server = Server::running();
+    SERVED.run(Fault::Fail, FEWEST_FAULTS);
+    SERVED.kill_at_instants(&["nfs"], 6);
+}
+
+/// Not a test by itself: the process that is killed. Does nothing when run with the others.
+#[test]
+fn lab_nfs_child_that_dies() {
+    SERVED.die_if_told();
+}
+
+/// The server is started when it doesn't run, and stopped with all that came with it; killed while it starts, too.
+#[test]
+fn lab_nfs_server_runs_only_as_long_as_it_must() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("served");
+    let (before, units) = (bench.state(), Server::units());
+    assert!(!units.contains("nfs-server.service"), "{units:?}");
+    let scenario = &served(&bench.dir.join("lent"))[0];
+    let same = |what: &str| {
+        assert_eq!(before.diff(&bench.state()), "", "{what}");
+        assert_eq!(Server::units(), units, "{what}");
+    };
+    let hook = Hook::count();
+    let began = Instant::now();
+    scenario
+        .with_ground(&bench, &hook, |built| {
+            assert!(Server::units().contains("nfs-server.service"));
+            Ok(works(built)?)
+        })
+        .unwrap_or_else(|error| panic!("{}", chain(&*error)));
+    same("without a fault");
+    eprintln!("started and stopped: {:.1} s", began.elapsed().as_secs_f64());
+    let points = hook.seen();
+    let of_server = points.iter().enumerate().filter(|(_, point)| point.act == "start_nfs_server");
+    let of_server: Vec<usize> = of_server.map(|(at, _)| at).collect();
+    assert_eq!(of_server.len(), 5, "{points:?}");
+    // without the wish for more: when it runs and nobody has written that down
+    let chosen: Vec<usize> = if all_faults() { of_server } else { vec![of_server[2]] };
+    let (state_dir, hooks) = (bench.state_dir(), NoHooks);
+    for at in chosen {
+        scenario.whole(&bench, &Hook::fail(at)).expect_err("the failure that was injected must show");
+        for _ in 0..2 {
+            undo_run(&bench.machine(&state_dir, &hooks), &bench.run).unwrap();
+            same(&support::name(&points[at]));
+        }
+    }
+}
+
+/// What others export meanwhile is left alone, and so is the server they use.
+#[test]
+fn lab_nfs_exports_of_others_stay() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("others");
+    let theirs = std::env::temp_dir().join("somebody-elses-directory");
+    std::fs::create_dir_all(&theirs).unwrap();
+    let address = format!("127.0.0.2:{}", theirs.display());
+    let exportfs = |args: &[&str]| {
+        assert!(std::process::Command::new("exportfs").args(args).status().unwrap().success(), "{args:?}");
+    };
+    let scenario = &served(&bench.dir.join("lent"))[0];
+    let done = scenario.with_ground(&bench, &Hook::count(), |_| {
+        exportfs(&["-o", "ro,fsid=4711,no_subtree_check", &address]);
+        Ok(())
+    });
+    let table = std::fs::read_to_string("/var/lib/nfs/etab").unwrap();
+    let threads = std::fs::read_to_string("/proc/fs/nfsd/threads").unwrap_or_default();
+    exportfs(&["-u", &address]);
+    drop(Server);
+    std::fs::remove_dir(&theirs).unwrap();
+    done.unwrap_or_else(|error| panic!("{}", chain(&*error)));
+    assert!(table.contains("somebody-elses-directory"), "{table}");
+    assert_eq!(table.lines().count(), 1, "{table}");
+    assert_ne!(threads.trim(), "0", "the server that others use was stopped");
+}
+
+/// Each once, without faults: which of them can't be built is told together.
+#[test]
+fn lab_nfs_every_stack_stands_and_falls() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _server = Server::running();
+    let _alone = exclusive();
+    let bench = Bench::new("stands");
+    let before = bench.state();
+    let mut wrong = Vec::new();
+    for scenario in served(&bench.dir.join("lent")) {
+        if scenario.name == "nfs-zfs" && !support::has_zfs() {
+            eprintln!("nfs-zfs: skipped, no ZFS");
+            continue;
+        }
+        let began = Instant::now();
+        if let Err(error) = scenario.whole(&bench, &Hook::count()) {
+            wrong.push(format!("{}: {}", scenario.name, chain(&*error)));
+            let state_dir = bench.state_dir();
+            if let Err(error) = undo_run(&bench.machine(&state_dir, &NoHooks), &bench.run) {
+                wrong.push(format!("{}, undone: {}", scenario.name, chain(&error)));
+                break;
+            }
+        }
+        let left = before.diff(&bench.state());
+        if !left.is_empty() {
+            wrong.push(format!("{} left\n{left}", scenario.name));
+        }
+        eprintln!("{}: {:.1} s", scenario.name, began.elapsed().as_secs_f64());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

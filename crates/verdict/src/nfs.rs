@@ -1,0 +1,102 @@
+//! Grounds that are mounted by NFS on the machine that exports them.
+//!
+//! Two caches may serve there: the client's page cache, and whatever memory the server's file system has. The client counts
+//! what it fetched from the server and sent to it, the devices count what reached them: what lies between is the
+//! server's memory, but for holes and compression. docs/metrics.md, "NFS".
+
+use crate::attribute::{Reach, expansion, read_share, take, write_share};
+use crate::facts::Facts;
+use crate::span::float;
+use record::extents::Residency;
+use record::finding::Served;
+use record::nfs::{Nfs, NfsCounters};
+use record::plan::Cell;
+use record::stack::Layer;
+
+/// Bytes between client and server within the window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Remote {
+    pub(crate) read: f64,
+    pub(crate) written: f64,
+}
+
+impl Remote {
+    /// `None` where the ground isn't served by this machine, or nobody counted.
+    pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
+        facts.trial.topology.exported.as_ref()?;
+        let moved = |counter: fn(&NfsCounters) -> u64| facts.span.grown(|s| s.nfs.as_ref().map(counter));
+        Some(Self { read: moved(|n| n.server_read_bytes)?, written: moved(|n| n.server_write_bytes)? })
+    }
+}
+
+/// The NFS layer of a stack.
+pub(crate) fn layer(cell: &Cell) -> Option<&Nfs> {
+    cell.stack.layers.iter().find_map(|layer| match layer {
+        Layer::Nfs(nfs) => Some(nfs),
+        _ => None,
+    })
+}
+
+/// Bytes of the data files that the server had in its page cache; `None`: not looked, or not told.
+pub(crate) fn server_cached(list: &[Residency]) -> Option<f64> {
+    (!list.is_empty()).then(|| list.iter().map(|file| float(file.cached_bytes)).sum())
+}
+
+/// Bytes of the data files that the server had not written to its devices after the trial.
+pub(crate) fn server_dirty(facts: &Facts<'_>) -> Option<f64> {
+    let all: Option<Vec<f64>> =
+        facts.trial.server_after.iter().map(|file| file.dirty_bytes.map(float)).collect();
+    all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+}
+
+/// Where reads came from. `None`: it is no such ground, or it can't be told like this.
+pub(crate) fn reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
+    let fetched = (Remote::of(facts)?.read / facts.read.asked).clamp(0.0, 1.0);
+    let files = facts.before?;
+    let device = read_share(facts)?.min(fetched);
+    let mut served = Served { device, page_cache: 1.0 - fetched, ..Served::default() };
+    let mut missing = fetched - device;
+    take(&mut missing, Reach::of_holes(facts, &files).likely * fetched, &mut served.hole);
+    match expansion(facts) {
+        Some(ratio) => {
+            take(&mut missing, device * (ratio - 1.0), &mut served.other);
+            take(&mut missing, 1.0, &mut served.other_cache);
+        }
+        // Compressed by nobody knows how much: then the server's memory and the decompressor can't be told apart.
+        None => served.unknown = missing,
+    }
+    Some(tidied(served, slack))
+}
+
+/// Where writes went to.
+pub(crate) fn writes(facts: &Facts<'_>, slack: f64) -> Option<Served> {
+    let sent = (Remote::of(facts)?.written / facts.write.asked).clamp(0.0, 1.0);
+    let device = write_share(facts)?.min(sent);
+    let mut served = Served { device, page_cache: 1.0 - sent, ..Served::default() };
+    let mut missing = sent - device;
+    match facts.after.and_then(|files| files.expansion()) {
+        Some(ratio) => {
+            take(&mut missing, device * (ratio - 1.0), &mut served.other);
+            take(&mut missing, 1.0, &mut served.other_cache);
+        }
+        None => served.unknown = missing,
+    }
+    Some(tidied(served, slack))
+}
+
+/// Shares within the tolerance belong to the devices, if these moved most.
+fn tidied(mut served: Served, slack: f64) -> Served {
+    let small = [
+        &mut served.page_cache,
+        &mut served.other_cache,
+        &mut served.hole,
+        &mut served.other,
+        &mut served.unknown,
+    ];
+    for share in small {
+        if *share <= slack && served.device > 0.5 {
+            served.device += std::mem::take(share);
+        }
+    }
+    served
+}
