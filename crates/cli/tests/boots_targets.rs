@@ -20,6 +20,24 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 16, direct: 1, size: 32m
 measure: { trial: 3s, ramp: 1s, rounds: 2 }
 ";
 
+/// What only a guest has: a limit whose burst nobody records, and a cache of ZFS over a whole disk, which it partitions.
+const TRUTH: &str = "
+experiment: truth
+targets:
+  lab:
+    guest: diskproof-test-target
+    disks: { gp: { size: 64m, iops: 40, burst: { iops: 120, seconds: 4 } }, d1: { size: 160m, iops: 200 } }
+volumes: { vol: { disks: [gp, d1] } }
+stacks:
+  burst: { on: \"vol[0]\" }
+  pool: { layers: [ { zfs: { on: \"vol[1]\", primarycache: all, compression: \"off\", recordsize: 4k } } ] }
+workloads:
+  randread: { rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 16m }
+  kept: { rw: randread, bs: 4k, direct: 0, size: 2m, cache: warm, rate_iops: 40 }
+only: [ { stack: burst, workload: randread }, { stack: pool, workload: kept } ]
+measure: { trial: 12s, ramp: 1s, rounds: 2 }
+";
+
 /// What is pulled out while it is at work.
 const PULLED: &str = "
 experiment: pulled
@@ -131,6 +149,40 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
         ls /dev/disk/by-id | grep d1; true";
     assert_eq!(says(left).unwrap(), "", "{said}");
     lab.down().unwrap();
+    if !testkit::keep_wreck() {
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[test]
+fn boots_and_the_truth_of_its_disks_is_told() {
+    let _alone = testkit::exclusive();
+    let dir = prepared("guest-truth");
+    std::fs::write(dir.join("e.yaml"), TRUTH).unwrap();
+    let ran = command(&dir, &["run", "e.yaml", "--progress", "lines"]);
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    let export = command(&dir, &["export", "latest", "--json"]);
+    let export: Value = serde_json::from_slice(&export.stdout).unwrap();
+    let cell = |stack: &str| {
+        export["cells"].as_array().unwrap().iter().find(|cell| cell["stack"] == stack).unwrap().clone()
+    };
+    let found = |stack: &str, claim: &str| {
+        let all = export["findings"].as_array().unwrap();
+        all.iter()
+            .find(|f| f["cell"] == cell(stack)["id"] && f["claim"] == claim)
+            .cloned()
+            .unwrap_or_else(|| panic!("{said}"))
+    };
+    let burst = found("burst", "burst_exhausted");
+    let rate = |name: &str| burst["evidence"][name].as_f64().unwrap_or_else(|| panic!("{burst}"));
+    // (120 - 40) I/Os a second of credit go, of 480: after 6 s of load, a second of which is the ramp.
+    assert!((3.0..=8.0).contains(&rate("fell_at_seconds")), "{burst}");
+    assert!((35.0..=45.0).contains(&rate("provided_iops")), "{burst}");
+    let arc = found("pool", "served_from_other_cache");
+    assert_eq!(arc["severity"], "void", "{arc}");
+    assert!(cell("pool")["served"]["other_cache"].as_f64().unwrap() > 0.95, "{said}");
+    assert_eq!(cell("pool")["trials"]["done"], 2, "the first left the disk as it found it: {said}");
     if !testkit::keep_wreck() {
         std::fs::remove_dir_all(dir).unwrap();
     }

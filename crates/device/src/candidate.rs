@@ -49,7 +49,7 @@ pub struct Claimed {
     candidate: Candidate,
     owner: Owner,
     min_size_bytes: u64,
-    _lock: File,
+    lock: File,
     hold: Mutex<Option<File>>,
 }
 
@@ -280,7 +280,7 @@ impl Cleared {
             candidate: self.candidate,
             owner,
             min_size_bytes: self.min_size_bytes,
-            _lock: self.lock,
+            lock: self.lock,
             hold: Mutex::new(Some(self.hold)),
         }
     }
@@ -359,6 +359,25 @@ impl Claimed {
     /// Lets go of the exclusive open, so that mkfs, mount or wipefs can have theirs at once. The lock stays.
     pub fn hand_over(&self) {
         *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Lets udev look at the device, which it leaves alone while we have the lock for ourselves: who makes partitions waits until udev
+    /// knows them. Every other diskproof stays locked out.
+    ///
+    /// # Errors
+    /// Somebody took the lock at that very moment, or locks don't work.
+    pub fn share(&self, roots: &Roots) -> Result<(), Refusal> {
+        let shared = exclusive::share(roots, &self.lock, &self.candidate.node);
+        shared.map_err(|dissent| Refusal::of(self.candidate.to_string(), vec![dissent]))
+    }
+
+    /// Takes the lock for ourselves again, once udev has let go.
+    ///
+    /// # Errors
+    /// Somebody else has it.
+    pub fn unshare(&self, roots: &Roots) -> Result<(), Refusal> {
+        let locked = exclusive::lock_file(roots, &self.lock, &self.candidate.node);
+        locked.map_err(|dissent| Refusal::of(self.candidate.to_string(), vec![dissent]))
     }
 
     /// Takes the exclusive open back.

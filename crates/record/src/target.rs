@@ -3,6 +3,7 @@
 use crate::volume::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Name of the machine that the controller itself is on, where an experiment names none.
 pub const LOCAL: &str = "local";
@@ -69,12 +70,18 @@ impl LabDisk {
 
 /// A burst: more than the limit, until its credit is used up. The credit fills up again at the rate of the limit
 /// (a leaky bucket, as QEMU's throttle keeps it).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// I/Os per second while the credit lasts.
     pub iops: u64,
     /// How long it lasts at that rate, from full.
     pub seconds: u64,
+}
+
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bursts to {} IOPS for {} s", self.iops, self.seconds)
+    }
 }
 
 /// How a guest sees a disk.

@@ -1,6 +1,6 @@
 //! Volumes: where data may live.
 
-use crate::target::LOCAL;
+use crate::target::{Burst, LOCAL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -38,6 +38,9 @@ pub enum VolumeKind {
         size_bytes: u64,
         /// What limits it at any time.
         limits: Limits,
+        /// More than that, for a while.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst: Option<Burst>,
     },
     /// A lent directory.
     Directory {
@@ -89,6 +92,9 @@ pub struct VolumeFacts {
     pub identity: Option<String>,
     /// For limited emulated volumes: what the verification probe measured before the first trial.
     pub verified: Vec<VerifiedLimit>,
+    /// More than its limit of I/Os, for a while. Such a limit is not probed: that would use up the credit that trials begin with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
     /// File system type under the backing file or directory, e.g. `ext4`, `tmpfs`.
     pub backing_fs: Option<String>,
     /// Whether the loop device does direct I/O to its backing file; `None` when it is no loop device.

@@ -124,18 +124,20 @@ fn stopped(view: &RunView) -> String {
 /// Volumes of one kind are counted: `vol[0] to vol[3], 1 GiB each, probed at 80.1 to 80.3 of 80 read_iops`.
 fn volumes(volumes: &[VolumeFacts]) -> String {
     let several = volumes.iter().any(|v| volumes.first().is_some_and(|first| first.target != v.target));
-    let mut kinds: BTreeMap<(&str, &str, u64), Vec<&VolumeFacts>> = BTreeMap::new();
-    for volume in volumes {
-        let base = volume.name.split('[').next().unwrap_or(&volume.name);
-        kinds.entry((&volume.target, base, volume.size_bytes)).or_default().push(volume);
-    }
-    let texts: Vec<String> = kinds
-        .into_iter()
-        .map(|((target, _, size), group)| {
-            let place = if several { format!("{target}: ") } else { String::new() };
-            let name = match group.as_slice() {
-                [one] => format!("{}, {}", one.name, Bytes(size)),
-                [first, .., last] => format!("{} to {}, {} each", first.name, last.name, Bytes(size)),
+    let base = |volume: &VolumeFacts| volume.name.split('[').next().unwrap_or(&volume.name).to_owned();
+    let limits = |volume: &VolumeFacts| -> Vec<(String, f64)> {
+        volume.verified.iter().map(|probe| (probe.limit.clone(), probe.asked)).collect()
+    };
+    let kind = |v: &VolumeFacts| (v.target.clone(), base(v), v.size_bytes, v.burst, limits(v));
+    let texts: Vec<String> = volumes
+        .chunk_by(|a, b| kind(a) == kind(b))
+        .map(|group| {
+            let place = if several { format!("{}: ", group[0].target) } else { String::new() };
+            let name = match group {
+                [one] => format!("{}, {}", one.name, Bytes(one.size_bytes)),
+                [first, .., last] => {
+                    format!("{} to {}, {} each", first.name, last.name, Bytes(first.size_bytes))
+                }
                 [] => String::new(),
             };
             let identity = group.iter().find_map(|v| v.identity.as_deref()).map(|i| format!(", {i}"));
@@ -144,21 +146,21 @@ fn volumes(volumes: &[VolumeFacts]) -> String {
                 "{place}{name}{}{}{}",
                 identity.unwrap_or_default(),
                 on.unwrap_or_default(),
-                probes(&group)
+                probes(group)
             )
         })
         .collect();
     texts.join("; ")
 }
 
-fn probes(group: &[&VolumeFacts]) -> String {
+fn probes(group: &[VolumeFacts]) -> String {
     let mut limits: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
     for probe in group.iter().flat_map(|v| &v.verified) {
         let entry = limits.entry(&probe.limit).or_insert((probe.asked, f64::INFINITY, f64::NEG_INFINITY));
         entry.1 = entry.1.min(probe.measured);
         entry.2 = entry.2.max(probe.measured);
     }
-    let texts: Vec<String> = limits
+    let mut texts: Vec<String> = limits
         .into_iter()
         .map(|(limit, (asked, low, high))| {
             let figure = |x: f64| {
@@ -181,6 +183,9 @@ fn probes(group: &[&VolumeFacts]) -> String {
             format!("limit {} {what}, probe {measured}", figure(asked).trim_end_matches(".0"))
         })
         .collect();
+    if let Some(burst) = group.iter().find_map(|v| v.burst) {
+        texts.push(format!("{burst}, not probed: that would use up its credit"));
+    }
     if texts.is_empty() { String::new() } else { format!(", {}", texts.join(", ")) }
 }
 

@@ -208,6 +208,7 @@ pub(crate) fn striped() -> RunView {
         .to_vec();
     view.volumes = (0..4_u32)
         .map(|i| VolumeFacts {
+            burst: None,
             name: format!("vol[{i}]"),
             target: "local".to_owned(),
             device: Some(format!("/dev/loop{i}").into()),

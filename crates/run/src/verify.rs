@@ -5,6 +5,7 @@ use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
 use engine::Job;
 use record::stack::{Rebuild, Stack};
+use record::target::Burst;
 use record::trial::{EngineOutput, Totals};
 use record::volume::{Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
@@ -22,7 +23,7 @@ const PROBE_RAMP_SECONDS: f64 = 1.0;
 const TOLERANCE: f64 = 0.10;
 
 /// Probes each limit of each emulated volume, all volumes at once, one direction after the other, and returns the volumes'
-/// facts with the measured rates. A limit that does not bind is refused: such a volume would not be what it is called.
+/// facts with the measured rates. A volume that bursts is not probed: that would use up the credit that trials begin with. A limit that does not bind is refused: such a volume would not be what it is called.
 pub(crate) fn limits(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -31,7 +32,14 @@ pub(crate) fn limits(
     bench: &Bench<'_>,
 ) -> Result<Vec<VolumeFacts>, Failure> {
     let mut facts = volumes.facts();
-    let limited: Vec<(&Volume, Limits)> = asked.iter().filter_map(|v| limits_of(v).map(|l| (v, l))).collect();
+    for fact in &mut facts {
+        fact.burst = asked.iter().find(|volume| volume.name == fact.name).and_then(burst_of);
+    }
+    let limited: Vec<(&Volume, Limits)> = asked
+        .iter()
+        .filter(|volume| burst_of(volume).is_none())
+        .filter_map(|volume| Some((volume, limits_of(volume)?)))
+        .collect();
     if limited.is_empty() {
         return Ok(facts);
     }
@@ -65,6 +73,11 @@ fn limits_of(volume: &Volume) -> Option<Limits> {
         }
         _ => None,
     }
+}
+
+fn burst_of(volume: &Volume) -> Option<Burst> {
+    let VolumeKind::Guest { burst, .. } = volume.kind else { return None };
+    burst
 }
 
 struct Raw {

@@ -229,8 +229,8 @@ fn real(
                         problems.add(item.span, message).help("one volume entry for each target");
                         return None;
                     }
-                    let (size_bytes, limits) = (disk.size_bytes, disk.limits);
-                    (disk.id(), VolumeKind::Guest { id: disk.id(), size_bytes, limits })
+                    let (size_bytes, limits, burst) = (disk.size_bytes, disk.limits, disk.burst);
+                    (disk.id(), VolumeKind::Guest { id: disk.id(), size_bytes, limits, burst })
                 }
                 None => {
                     let id = id(&typed, item.span, problems)?;

@@ -209,6 +209,7 @@ impl Maker<'_> {
             .map_err(guard)
             .map_err(Failed::at(format!("take {}", node.display())))?;
         let facts = VolumeFacts {
+            burst: None,
             name: name.to_owned(),
             target: LOCAL.to_owned(),
             device: Some(node.clone()),
@@ -244,6 +245,7 @@ impl Maker<'_> {
             .map_err(guard)
             .map_err(at())?;
         let facts = VolumeFacts {
+            burst: None,
             name: name.to_owned(),
             target: LOCAL.to_owned(),
             device: Some(claimed.path().to_owned()),
@@ -280,6 +282,7 @@ impl Maker<'_> {
             .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(guard))
             .map_err(Failed::at(step))?;
         let facts = VolumeFacts {
+            burst: None,
             name: name.to_owned(),
             target: LOCAL.to_owned(),
             device: None,

@@ -21,6 +21,7 @@ fn place() -> (TempDir, PathBuf) {
 
 fn volume(name: &str) -> VolumeFacts {
     VolumeFacts {
+        burst: None,
         name: name.to_owned(),
         target: "local".to_owned(),
         device: Some("/dev/loop9".into()),

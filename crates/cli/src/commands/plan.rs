@@ -114,8 +114,9 @@ fn describe(kind: &VolumeKind) -> String {
         VolumeKind::Emulate { size_bytes, limits } => {
             format!("emulated, {}, {}", Bytes(*size_bytes), describe_limits(limits))
         }
-        VolumeKind::Guest { id, size_bytes, limits } => {
-            format!("emulated disk {id}, {}, {}", Bytes(*size_bytes), describe_limits(limits))
+        VolumeKind::Guest { id, size_bytes, limits, burst } => {
+            let burst = burst.map(|burst| format!(", {burst}")).unwrap_or_default();
+            format!("emulated disk {id}, {}, {}{burst}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
         VolumeKind::Directory { path } => format!("lent directory {}", path.display()),

@@ -65,15 +65,28 @@ pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
     let file = file.map_err(|error| {
         Dissent::unheard(Witness::Lock, format!("{}: {error}", node.display()), "ask again as root")
     })?;
-    match try_lock(roots, &file) {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            let (saw, remedy) = locked_by(roots, &file, &node.display().to_string());
-            Err(Dissent::new(Witness::Lock, saw, remedy))
+    lock_file(roots, &file, node).map(|()| file)
+}
+
+/// Locks it by the descriptor that is open already.
+pub(crate) fn lock_file(roots: &Roots, file: &File, node: &Path) -> Result<(), Dissent> {
+    try_lock(roots, file).map_err(|error| unlocked(roots, file, node, error))
+}
+
+/// Makes it a lock that udev may have beside us.
+pub(crate) fn share(roots: &Roots, file: &File, node: &Path) -> Result<(), Dissent> {
+    file.try_lock_shared().map_err(|error| unlocked(roots, file, node, error))
+}
+
+fn unlocked(roots: &Roots, file: &File, node: &Path, error: TryLockError) -> Dissent {
+    match error {
+        TryLockError::WouldBlock => {
+            let (saw, remedy) = locked_by(roots, file, &node.display().to_string());
+            Dissent::new(Witness::Lock, saw, remedy)
         }
-        Err(TryLockError::Error(error)) => {
+        TryLockError::Error(error) => {
             let why = format!("{}: {error}", node.display());
-            Err(Dissent::unheard(Witness::Lock, why, "see whether locks work here"))
+            Dissent::unheard(Witness::Lock, why, "see whether locks work here")
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::layer::zfs;
 use crate::machine::Machine;
 use crate::names;
 use crate::pool::{Pool, Served};
-use crate::volumes::Failed;
+use crate::volumes::{Failed, guard};
+use device::{Claimed, Refusal, Roots};
 use host::{Invocation, Tool};
 use record::knobs::Setting;
 use record::zfs::Zfs;
@@ -30,15 +31,26 @@ impl Builder<'_> {
         let args = zfs::create_args(layer, &members, &name, &target).map_err(Stop::Unbuildable)?;
         let devices = top.devices.iter().chain(&log).chain(&cache).cloned().collect();
         self.hand_over();
-        self.perform(&Act::CreatePool(CreatePool {
-            name: name.clone(),
-            devices,
-            args,
-            target: target.clone(),
-        }))?;
+        let create = CreatePool { name: name.clone(), devices, args, target: target.clone() };
+        self.each_claimed("share", |claimed, roots| claimed.share(roots))?;
+        let created = self.perform(&Act::CreatePool(create));
+        let locked = self.each_claimed("lock", |claimed, roots| claimed.unshare(roots));
+        created.and(locked)?;
         let all = [main, logs, caches].concat();
         self.pool = Some(Pool::of(self.machine, name, target.clone(), all, served));
         Ok(Top { mount: Some(target), ..top })
+    }
+
+    fn each_claimed(
+        &self,
+        doing: &str,
+        act: impl Fn(&Claimed, &Roots) -> Result<(), Refusal>,
+    ) -> Result<(), Stop> {
+        for claimed in self.claimed() {
+            let done = act(claimed, self.machine.roots);
+            done.map_err(guard).map_err(Failed::at(format!("{doing} {}", claimed.path().display())))?;
+        }
+        Ok(())
     }
 
     /// Who serves it here: started, if need be, and with the cache that was asked for.

@@ -120,6 +120,7 @@ fn a_throttle_that_was_met_is_the_limit() {
     let mut t = full();
     t.emulated(1);
     t.volumes = vec![VolumeFacts {
+        burst: None,
         name: "vol[0]".to_owned(),
         target: "local".to_owned(),
         device: Some("/dev/loop0".into()),

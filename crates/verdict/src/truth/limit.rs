@@ -49,6 +49,7 @@ fn limited(t: &mut Truth, iops: f64) {
         seconds: 3.0,
     });
     t.volumes = vec![VolumeFacts {
+        burst: None,
         name: "vol[0]".to_owned(),
         target: "local".to_owned(),
         device: Some("/dev/loop0".into()),
