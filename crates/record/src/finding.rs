@@ -100,8 +100,8 @@ pub enum Claim {
     AboveModel,
     /// A cache on a faster device, e.g. of LVM, took part.
     ServedFromCacheDevice,
-    /// A cache on a faster device is there and let the requests pass.
-    CacheBypassed,
+    /// A cache on a faster device is there and had next to nothing of what was asked.
+    CacheMissed,
     /// From round to round more requests were in the cache: these trials are not replicates.
     CacheWarming,
     /// A stack that stays up over the rounds was built anew between them: what it had cached is gone.

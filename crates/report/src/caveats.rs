@@ -138,7 +138,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::TooFast => "too fast to be measured",
         Claim::AboveModel => "more than the volumes can give",
         Claim::ServedFromCacheDevice => "a cache on a faster device took part",
-        Claim::CacheBypassed => "the cache let the requests pass",
+        Claim::CacheMissed => "the cache had next to nothing of it",
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::StackRebuilt => "the stack was built anew between rounds",
     }

@@ -87,3 +87,27 @@ fn compressing_file_system_has_a_pool_with_a_log_beside_it() {
     assert_eq!((stack.volumes.len(), stack.beside.len(), stack.name.as_str()), (2, 1, "zfs-gzip-1"));
     assert_eq!(notes, Vec::<String>::new());
 }
+
+#[test]
+fn lvm_cache_has_one_stack_that_stays_up_on_disks_of_its_own() {
+    let Loaded { plan, notes, .. } = loaded("lvm-cache.yaml");
+    let names: Vec<(&str, &str)> =
+        plan.cells.iter().map(|cell| (cell.stack.name.as_str(), cell.workload.name.as_str())).collect();
+    assert_eq!(
+        names,
+        [
+            ("slow", "seq-read"),
+            ("slow", "seq-write"),
+            ("slow", "random"),
+            ("fast", "random"),
+            ("cached", "seq-read"),
+            ("cached", "seq-write"),
+            ("cached", "seq-again"),
+            ("warming", "random"),
+        ]
+    );
+    let stays = |cell: &record::plan::Cell| cell.stack.rebuild == record::stack::Rebuild::Run;
+    assert_eq!(plan.cells.iter().filter(|cell| stays(cell)).count(), 1);
+    assert!(diskproof_spec::forecast(&plan).seconds < 900.0, "its short form is done within 15 minutes");
+    assert_eq!(notes, Vec::<String>::new());
+}

@@ -1,29 +1,115 @@
-//! A cache of LVM that stands: what it tells of itself.
+//! A cache of LVM that stands: what it tells of itself, and how it is taken away and put back.
 
+use crate::act::device_ref::DeviceRef;
+use crate::act::lvm::ChangeGroup;
+use crate::act::{Act, Doing};
+use crate::error::{ActError, StackError};
+use crate::journal::Journal;
+use crate::layer::lvm;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
+use record::lvm::Lvm;
 use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
 
 /// The kernel's sectors, whatever the device's own are.
 const SECTOR_BYTES: u64 = 512;
 
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
 /// The cache of a logical volume of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     /// Name of the cached volume, as device-mapper knows it.
-    volume: String,
+    pub(crate) volume: String,
+    /// The group it is in, and what it was made as.
+    pub(crate) group: String,
+    pub(crate) layer: Lvm,
+    /// Devices of the origin, and of the cache.
+    pub(crate) main: Vec<DeviceRef>,
+    pub(crate) beside: Vec<DeviceRef>,
 }
 
 impl Cache {
-    pub(crate) fn of(volume: String) -> Self {
-        Self { volume }
+    /// Takes the cache away. What only it has is flushed to the origin first, so the volume keeps its data, and may be in use
+    /// meanwhile; it is as fast as its origin then. LVM takes as long as the origin needs for the dirty blocks.
+    ///
+    /// # Errors
+    /// LVM refuses, e.g. since there is no cache; the volume still is a cached one afterwards.
+    pub fn detach(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<(), StackError> {
+        self.perform(machine, journal, lvm::detach_step(&self.group))?;
+        self.verify(machine, "detach the cache", |target| !target.contains("cache"))
+    }
+
+    /// Puts a cache before the volume again, as it was made at first, and empty.
+    ///
+    /// # Errors
+    /// LVM refuses, e.g. since there is a cache; the volume isn't a cached one afterwards.
+    pub fn attach(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<(), StackError> {
+        let Some(cache) = &self.layer.cache else { return Ok(()) };
+        for step in lvm::attach_steps(cache, &self.group, &paths(&self.beside)) {
+            self.perform(machine, journal, step)?;
+        }
+        self.verify(machine, "attach the cache", |target| target.contains("cache"))
+    }
+
+    /// Makes the volume larger, in bytes, on its own devices; what lies on it keeps its size. The cache must be detached: LVM of
+    /// many releases refuses to resize a cached volume.
+    ///
+    /// # Errors
+    /// LVM refuses: there is a cache, or no room.
+    pub fn grow(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        size_bytes: u64,
+    ) -> Result<(), StackError> {
+        let step = lvm::grow_step(&self.layer, &self.group, &paths(&self.main), size_bytes);
+        self.perform(machine, journal, step)
+    }
+
+    /// One command on the group, under the journal: its undo is the group's, and the data are ours, so nothing need be flushed then.
+    fn perform(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        step: lvm::Step,
+    ) -> Result<(), StackError> {
+        let devices = self.main.iter().chain(&self.beside).cloned().collect();
+        let lvm::Step { command, args } = step;
+        let act = Act::ChangeGroup(ChangeGroup { group: self.group.clone(), devices, command, args });
+        let never = AtomicBool::new(false);
+        let (mut silent, mut argv) = (|_| {}, Vec::new());
+        let mut doing = Doing { machine, progress: &mut silent, cancel: &never, argv: &mut argv };
+        journal.perform(&act, &mut doing).map_err(failed(&act.to_string()))
+    }
+
+    fn verify(
+        &self,
+        machine: &Machine<'_>,
+        step: &str,
+        expected: impl FnOnce(&str) -> bool,
+    ) -> Result<(), StackError> {
+        let said = machine.runner.run(&self.ask());
+        let said = said.map_err(ActError::tool(format!("look at {}", self.volume))).map_err(failed(step))?;
+        match said.stdout.split_whitespace().nth(2) {
+            Some(target) if expected(target) => Ok(()),
+            target => Err(failed(step)(ActError::Unverified {
+                what: format!("target of {}", self.volume),
+                expected: "the other kind of volume".to_owned(),
+                saw: target.unwrap_or("none").to_owned(),
+            })),
+        }
+    }
+
+    fn ask(&self) -> Invocation {
+        Invocation::new(Tool::Dmsetup).args(["status", &self.volume])
     }
 
     /// What it tells now; `None` where it can't be asked, or says what this build doesn't understand.
     #[must_use]
     pub fn state(&self, machine: &Machine<'_>) -> Option<CacheState> {
-        let ask = Invocation::new(Tool::Dmsetup).args(["status", &self.volume]);
-        state_of(&machine.runner.run(&ask).ok()?.stdout)
+        state_of(&machine.runner.run(&self.ask()).ok()?.stdout)
     }
 
     /// The record of a trial that has just ended, from what it told before.
@@ -31,6 +117,15 @@ impl Cache {
     pub fn record(&self, machine: &Machine<'_>, before: Option<CacheState>) -> CacheRecord {
         CacheRecord { volume: self.volume.clone(), before, after: self.state(machine) }
     }
+}
+
+fn failed(step: &str) -> impl FnOnce(ActError) -> StackError {
+    let step = step.to_owned();
+    |source| StackError::Act { step, source, undo: None }
+}
+
+fn paths(devices: &[DeviceRef]) -> Vec<&Path> {
+    devices.iter().map(|device| device.path.as_path()).collect()
 }
 
 /// The line of `dmsetup status`: begin, length and kind of the target, then what the target tells.

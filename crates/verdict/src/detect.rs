@@ -93,7 +93,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         bonnie::memory_rule,
         bonnie::too_fast,
         cache_device::served,
-        cache_device::bypassed,
+        cache_device::missed,
         cache_device::write_cache,
         nfs::server_cache,
         nfs::asynchronous,

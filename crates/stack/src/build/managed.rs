@@ -52,7 +52,13 @@ impl Builder<'_> {
             self.wait("wait for the mirrors to be equal", |builder| builder.mirror_is_equal(&raid))?;
         }
         if layer.cache.is_some() {
-            self.caches.push(Cache::of(name.clone()));
+            self.caches.push(Cache {
+                volume: name.clone(),
+                group,
+                layer: layer.clone(),
+                main: top.devices.clone(),
+                beside,
+            });
         }
         self.made_device(self.machine.roots.dev.join("mapper").join(name), false)
     }

@@ -162,6 +162,17 @@ pub(crate) fn attach_steps(cache: &LvmCache, group: &str, beside: &[&Path]) -> V
     vec![Step::new(LvmCommand::Lvcreate, make), Step::new(LvmCommand::Lvconvert, convert)]
 }
 
+/// What takes the cache away: what only it has is written to the origin first, which keeps all data; the cache's own volume goes.
+pub(crate) fn detach_step(group: &str) -> Step {
+    Step::new(LvmCommand::Lvconvert, ["--uncache".to_owned(), format!("{group}/{DATA}")])
+}
+
+/// What makes the volume larger, on its own devices.
+pub(crate) fn grow_step(lvm: &Lvm, group: &str, devices: &[&Path], size_bytes: u64) -> Step {
+    let size = ["--size".to_owned(), format!("{size_bytes}b"), format!("{group}/{DATA}")];
+    Step::new(LvmCommand::Lvextend, size.into_iter().chain(places(lvm.tag.as_deref(), devices)))
+}
+
 fn striped(stripes: u32, stripe_bytes: u64) -> Vec<String> {
     // lvcreate warns of a chunk without stripes
     if stripes < 2 {

@@ -73,9 +73,10 @@ fn of_trend(cell: &CellRounds, total: f64) -> Finding {
 pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
     let warming = warming(&cell.rounds).filter(|w| w.counter == "cache_device_share")?;
     let text = format!(
-        "These trials are no replicates.{} The rates were {}.",
-        warming.text(),
-        listed(&cell.values(), cell.unit)
+        "The rounds gave {}. These trials are no replicates, and their mean of {} is of no state that lasts.{}",
+        listed(&cell.values(), cell.unit),
+        with_unit(cell.mean(), cell.unit),
+        warming.text()
     );
     let mut evidence = ends(cell);
     evidence.insert(format!("first_{}", warming.counter), warming.first);

@@ -20,7 +20,7 @@ pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let cache = CacheUse::of(facts.trial)?;
     let share = cache.both_share()?;
-    if share < WORTH_SAYING || passes(&cache) {
+    if share < WORTH_SAYING || misses(&cache, facts) {
         return None;
     }
     let filled = cache.promotions * cache.block_bytes;
@@ -55,34 +55,36 @@ pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Requests that went past the cache.
-pub(super) fn bypassed(scene: &Scene<'_>) -> Option<Detected> {
+/// Requests of which the cache had next to nothing.
+pub(super) fn missed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let cache = CacheUse::of(facts.trial)?;
-    if !passes(&cache) {
+    if !misses(&cache, facts) {
         return None;
     }
     let share = cache.both_share()?;
-    let sequential = facts.options().is_some_and(|options| !options.rw.is_random());
-    let why = if sequential {
+    let why = if is_stream(facts) {
+        "That is right: a cache has what was asked for before, and a stream asks for each block once; so the figure is the origin's"
+    } else {
+        "So the figure is the origin's"
+    };
+    let copied = if cache.promotions >= PART * (cache.reads + cache.writes) {
         format!(
-            "That is right: {} promotes what is asked for again and again, and a sequential stream asks for each block once, so the figure is the origin's",
-            cache.policy
+            ". Yet {} took {:.0} blocks of {} ({}) into the cache meanwhile, which costs time on both devices: the origin alone may be faster",
+            cache.policy,
+            cache.promotions,
+            bytes(cache.block_bytes),
+            bytes(cache.promotions * cache.block_bytes)
         )
     } else {
-        "So the figure is the origin's".to_owned()
+        format!("; {:.0} blocks of {} were promoted", cache.promotions, bytes(cache.block_bytes))
     };
     Some(Detected {
-        claim: Claim::CacheBypassed,
+        claim: Claim::CacheMissed,
         severity: Severity::Caveat,
         strength: 1.0 - share,
         evidence: counters(&cache, facts),
-        text: format!(
-            "The LVM cache let these requests pass: {}, and {:.0} blocks of {} were promoted. {why}.",
-            lower(&of_requests(&cache)),
-            cache.promotions,
-            bytes(cache.block_bytes),
-        ),
+        text: format!("{}. {why}{copied}.", of_requests(&cache)),
         remedy: format!(
             "To see what the cache gives, ask small random requests, again and again, of data that fit it (size below {}), on a stack that stays up over the \
              rounds (rebuild: run).",
@@ -130,12 +132,16 @@ pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Whether hardly anything was in the cache, and hardly anything came into it.
-fn passes(cache: &CacheUse) -> bool {
+/// Whether hardly anything was in the cache; of random requests only where it wasn't filling, which is another story.
+fn misses(cache: &CacheUse, facts: &Facts<'_>) -> bool {
     let requests = cache.reads + cache.writes;
     requests >= ENOUGH
         && cache.both_share().is_some_and(|share| share < PART)
-        && cache.promotions < PART * requests
+        && (is_stream(facts) || cache.promotions < PART * requests)
+}
+
+fn is_stream(facts: &Facts<'_>) -> bool {
+    facts.options().is_some_and(|options| !options.rw.is_random())
 }
 
 fn of_requests(cache: &CacheUse) -> String {
@@ -148,11 +154,6 @@ fn of_requests(cache: &CacheUse) -> String {
             .flatten()
             .collect();
     format!("In the LVM cache were {} (counted in pieces of its blocks)", sides.join(" and "))
-}
-
-fn lower(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
 }
 
 fn filling_remedy(facts: &Facts<'_>) -> String {

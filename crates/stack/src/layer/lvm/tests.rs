@@ -1,4 +1,4 @@
-use super::{group_steps, mapper_name, settings, synced, uuid, volume_steps};
+use super::{detach_step, group_steps, grow_step, mapper_name, settings, synced, uuid, volume_steps};
 use crate::act::device_ref::{DeviceRef, Title};
 use crate::act::lvm::Pv;
 use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmCache, LvmLayout, Resync};
@@ -116,4 +116,18 @@ fn what_a_mirror_says_of_its_copying() {
     assert_eq!(synced("0 65536 raid raid10 4 aaaa 128/65536 resync 0 0 -\n"), Some((128, 65_536)));
     assert_eq!(synced("0 65536 linear"), None);
     assert_eq!(synced("0 65536 raid raid1 2 AA"), None);
+}
+
+#[test]
+fn a_cache_is_taken_away_and_the_volume_grown_on_its_own_devices() {
+    let line = |step: super::Step| format!("{} {}", step.command.name(), step.args.join(" "));
+    assert_eq!(line(detach_step("g")), "lvconvert --uncache g/data");
+    let plain = lvm(LvmLayout::Linear);
+    let first = [Path::new(DEVICES[0])];
+    assert_eq!(
+        line(grow_step(&plain, "g", &first, 96 << 20)),
+        "lvextend --size 100663296b g/data /dev/loop1000"
+    );
+    let tagged = Lvm { tag: Some("slow".to_owned()), ..plain };
+    assert_eq!(line(grow_step(&tagged, "g", &first, 96 << 20)), "lvextend --size 100663296b g/data @slow");
 }
