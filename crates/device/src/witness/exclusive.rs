@@ -94,18 +94,23 @@ fn unlocked(roots: &Roots, file: &File, node: &Path, error: TryLockError) -> Dis
 /// Locks it. A lock of udev's, which it holds while it looks at a device, is waited for; another diskproof's isn't.
 fn try_lock(roots: &Roots, file: &File) -> Result<(), TryLockError> {
     let begun = Instant::now();
+    let mut unseen: Option<Instant> = None;
     loop {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {}
             result => return result,
         }
-        // whoever can't be seen may just have let go
-        let patience = match lock_owner(roots, file) {
-            Some(pid) if comm(roots, &pid.to_string()).contains("udev") => PROBES_LAST,
-            Some(_) => return Err(TryLockError::WouldBlock),
-            None => UNSEEN_LASTS,
+        let owner = lock_owner(roots, file).map(|pid| comm(roots, &pid.to_string()));
+        let over = match owner.filter(|name| !name.is_empty()) {
+            Some(name) if name.contains("udev") => {
+                unseen = None;
+                begun.elapsed() >= PROBES_LAST
+            }
+            Some(_) => true,
+            // who can't be seen may just have let go, after however long
+            None => unseen.get_or_insert_with(Instant::now).elapsed() >= UNSEEN_LASTS,
         };
-        if begun.elapsed() >= patience {
+        if over {
             return Err(TryLockError::WouldBlock);
         }
         std::thread::sleep(LOOK_AGAIN);
