@@ -34,7 +34,13 @@ mkswap util-linux
 strip binutils
 ssh openssh-client
 /usr/sbin/sshd openssh-server
-zfs-fuse zfs-fuse"
+zfs-fuse zfs-fuse
+sshfs sshfs
+socat socat
+ethtool ethtool
+ip iproute2
+tc iproute2
+/usr/lib/openssh/sftp-server openssh-sftp-server"
 
 # Packages of the given needs that are not there, each once.
 missing() {

@@ -179,6 +179,7 @@ fn boots_and_the_truth_of_its_disks_is_told() {
     // (120 - 40) I/Os a second of credit go, of 480: after 6 s of load, a second of which is the ramp.
     assert!((3.0..=8.0).contains(&rate("fell_at_seconds")), "{burst}");
     assert!((35.0..=45.0).contains(&rate("provided_iops")), "{burst}");
+    assert_eq!(cell("burst")["limited_by"]["by"], "device", "what QEMU limits is the guest's device: {said}");
     let arc = found("pool", "served_from_other_cache");
     assert_eq!(arc["severity"], "void", "{arc}");
     assert!(cell("pool")["served"]["other_cache"].as_f64().unwrap() > 0.95, "{said}");

@@ -51,7 +51,10 @@ fn the_document_lists_every_scenario() {
 /// A session's outcomes, once every truth that can be made here was made.
 fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = Vec::new();
-    let mut left: Option<BTreeSet<&'static str>> = None;
+    let mut left = named(&session());
+    if left.as_ref().is_some_and(BTreeSet::is_empty) {
+        return outcomes;
+    }
     for _ in 0..TRIES {
         let mut again = session();
         if let Some(left) = &left {
@@ -69,6 +72,13 @@ fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
     }
     made_again(bench, session, &mut outcomes);
     outcomes
+}
+
+/// What somebody at work on a few scenarios names in `DISKPROOF_TEST_TRUTH`, parted by commas.
+fn named(session: &Session) -> Option<BTreeSet<&'static str>> {
+    let named = std::env::var("DISKPROOF_TEST_TRUTH").ok()?;
+    let is_named = |name: &&str| named.split(',').any(|one| one == *name);
+    Some(session.scenarios.iter().map(|scenario| scenario.name).filter(is_named).collect())
 }
 
 /// Makes again what was judged wrongly, and tells of it: once in three is no fault, but it is seen.

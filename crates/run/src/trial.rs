@@ -7,6 +7,7 @@ use crate::standing::{Standing, Up};
 use device::Place;
 use engine::Job;
 use observe::{Config, Exclusive, Sampler, Subjects};
+use record::copy::Extents;
 use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};
 use record::id::CellId;
@@ -210,7 +211,12 @@ fn measure(
     record.files_after = extents(&stored);
     up.files = Some(files);
     match output {
-        Ok(output) => record.engine = Some(output),
+        Ok(mut output) => {
+            if let (Some(copied), Some(pool)) = (&mut output.copied, &record.pool) {
+                copied.extents = copied.extents.or(by_ratio(copied.logical_bytes, pool));
+            }
+            record.engine = Some(output);
+        }
         Err(error) => {
             let reason = chain(&error);
             record.engine = error.into_output();
@@ -218,6 +224,13 @@ fn measure(
         }
     }
     Ok(())
+}
+
+/// What a copy takes on ZFS, whose files don't tell: by the ratio of its dataset, which holds nothing else.
+fn by_ratio(logical_bytes: u64, pool: &PoolRecord) -> Option<Extents> {
+    let percent = pool.after.compress_ratio_percent.filter(|percent| *percent > 0)?;
+    let disk_bytes = u128::from(logical_bytes) * 100 / u128::from(percent);
+    Some(Extents { uncompressed_bytes: logical_bytes, disk_bytes: u64::try_from(disk_bytes).ok()? })
 }
 
 /// Where nobody but the engine should be: nothing in a lent directory, where others are at home.

@@ -111,3 +111,40 @@ fn lvm_cache_has_one_stack_that_stays_up_on_disks_of_its_own() {
     assert!(diskproof_spec::forecast(&plan).seconds < 900.0, "its short form is done within 15 minutes");
     assert_eq!(notes, Vec::<String>::new());
 }
+
+#[test]
+fn mail_archive_has_every_algorithm_with_one_and_two_writers() {
+    let Loaded { plan, notes, .. } = loaded("mail-archive.yaml");
+    let of = |writers: &str| plan.cells.iter().filter(|cell| cell.workload.name == writers).count();
+    assert_eq!([of("1-writers"), of("2-writers"), plan.cells.len()], [12, 12, 24]);
+    assert!(plan.derived.iter().any(|derived| derived.name == "efficiency"));
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
+fn virtualisation_baseline_has_nfs_over_both_kinds_of_disk() {
+    let Loaded { plan, notes, .. } = loaded("virtualisation-baseline.yaml");
+    let names: Vec<&str> = plan.cells.iter().map(|cell| cell.stack.name.as_str()).collect();
+    assert_eq!(names, ["raid1", "raid1-nfs", "ssd", "ssd-nfs", "scsi"]);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+/// Each is one command and done within a coffee: longer ones are asked for by their parameters.
+#[test]
+fn every_one_loads_and_its_short_form_is_done_within_fifteen_minutes() {
+    let entries = std::fs::read_dir(shipped("")).unwrap();
+    let names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let files: Vec<&String> = names.iter().filter(|name| name.ends_with(".yaml")).collect();
+    assert!(files.len() >= 12, "{files:?}");
+    for name in files {
+        let dir = BTreeMap::from([("dir".to_owned(), "/lent".to_owned())]);
+        let asks = ["quick.yaml", "lent-directory.yaml"].contains(&name.as_str());
+        let set = if asks { dir } else { BTreeMap::new() };
+        let plan = load(&shipped(name), &set).unwrap_or_else(|error| panic!("{error}")).plan;
+        // With `until` the forecast is of the most rounds there may be; a budget ends it before.
+        let seconds =
+            diskproof_spec::forecast(&plan).seconds.min(plan.measure.max_seconds.unwrap_or(f64::MAX));
+        let most = if name == "iops-per-price.yaml" { 1800.0 } else { 900.0 };
+        assert!(seconds < most, "{name}: {seconds} s");
+    }
+}

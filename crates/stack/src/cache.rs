@@ -11,11 +11,11 @@ use host::{Invocation, Tool};
 use record::lvm::Lvm;
 use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
 
-/// The kernel's sectors, whatever the device's own are.
-const SECTOR_BYTES: u64 = 512;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+
+/// The kernel's sectors, whatever the device's own are.
+const SECTOR_BYTES: u64 = 512;
 
 /// The cache of a logical volume of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]

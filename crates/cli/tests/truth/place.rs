@@ -1,7 +1,8 @@
 //! File systems that the harness makes, on what diskproof doesn't build itself, and lends.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A directory to lend: the name of its volume and stack, and what is under it.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     BufferedLoop,
     /// ext4 on a loop device with direct I/O.
     DirectLoop,
+    /// A directory served by sftp over a link of so many Mbit/s.
+    Sshfs { mbps: u32 },
 }
 
 impl Place {
@@ -44,6 +47,8 @@ enum Undo {
     Detach(String),
     Remove(PathBuf),
     RemoveZram(String),
+    End(Child),
+    RemoveNamespace,
 }
 
 impl Made {
@@ -62,6 +67,7 @@ impl Made {
             }
             Kind::BufferedLoop => made.attach(&beside(".img"), place.mib, "off")?,
             Kind::DirectLoop => made.attach(&beside(".img"), place.mib, "on")?,
+            Kind::Sshfs { mbps } => return made.sshfs(mbps, &beside("-served"), &mount).map(|()| made),
         };
         run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device])?;
         made.mount(&[&device], &mount)?;
@@ -98,6 +104,73 @@ impl Made {
     }
 }
 
+/// The namespace that the server is in, and both ends of the link to it.
+const NAMESPACE: &str = "diskproof-test-net";
+const NEAR: &str = "dptest-near";
+const FAR: &str = "dptest-far";
+const SERVER: &str = "10.231.77.2";
+const PORT: &str = "2222";
+
+impl Made {
+    /// Two TAP devices with a process between them; a token bucket on each keeps the speed that the near one tells.
+    fn link(&mut self, mbps: u32) -> Result<(), String> {
+        // of a harness that was killed
+        let _ = run("ip", &["link", "del", NEAR]);
+        let _ = run("ip", &["netns", "del", NAMESPACE]);
+        run("ip", &["netns", "add", NAMESPACE])?;
+        self.undo.push(Undo::RemoveNamespace);
+        let tap = |name: &str| format!("TUN,tun-type=tap,tun-name={name},iff-no-pi");
+        self.spawn("socat", &[&tap(NEAR), &tap(FAR)])?;
+        for name in [NEAR, FAR] {
+            patiently(|| run("ip", &["link", "show", name]))?;
+        }
+        run("ip", &["link", "set", FAR, "netns", NAMESPACE])?;
+        run("ethtool", &["-s", NEAR, "speed", &mbps.to_string(), "duplex", "full"])?;
+        let rate = format!("{mbps}mbit");
+        for (name, address, place) in
+            [(NEAR, "10.231.77.1/24", &[][..]), (FAR, "10.231.77.2/24", &["-n", NAMESPACE])]
+        {
+            let ip = |args: &[&str]| run("ip", &[place, args].concat());
+            ip(&["addr", "add", address, "dev", name])?;
+            ip(&["link", "set", name, "up"])?;
+            let bucket = ["root", "tbf", "rate", &rate, "burst", "16kb", "latency", "100ms"];
+            run("tc", &[place, &["qdisc", "add", "dev", name], &bucket].concat())?;
+        }
+        Ok(())
+    }
+
+    fn sshfs(&mut self, mbps: u32, served: &Path, mount: &Path) -> Result<(), String> {
+        self.link(mbps)?;
+        for directory in [served, mount] {
+            std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+        }
+        let listen = format!("TCP-LISTEN:{PORT},reuseaddr");
+        let serve = ["netns", "exec", NAMESPACE, "socat", &listen, "EXEC:/usr/lib/openssh/sftp-server"];
+        self.spawn("ip", &serve)?;
+        let (port, what) = (format!("directport={PORT}"), format!("{SERVER}:{}", served.display()));
+        patiently(|| run("sshfs", &["-o", &port, &what, &mount.display().to_string()]))?;
+        self.undo.push(Undo::Unmount(mount.to_owned()));
+        Ok(())
+    }
+
+    fn spawn(&mut self, program: &str, args: &[&str]) -> Result<(), String> {
+        let child = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).spawn();
+        self.undo.push(Undo::End(child.map_err(|error| format!("{program}: {error}"))?));
+        Ok(())
+    }
+}
+
+/// What takes a moment to be there.
+fn patiently(attempt: impl Fn() -> Result<String, String>) -> Result<(), String> {
+    let end = Instant::now() + Duration::from_secs(5);
+    loop {
+        match attempt() {
+            Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(50)),
+            result => return result.map(drop),
+        }
+    }
+}
+
 impl Drop for Made {
     fn drop(&mut self) {
         while let Some(undo) = self.undo.pop() {
@@ -109,13 +182,17 @@ impl Drop for Made {
 }
 
 impl Undo {
-    fn perform(&self) -> Result<(), String> {
+    fn perform(self) -> Result<(), String> {
         match self {
             Self::Unmount(target) => run("umount", &[&target.display().to_string()]).map(drop),
-            Self::Detach(device) => run("losetup", &["-d", device]).map(drop),
-            Self::Remove(file) => std::fs::remove_file(file).map_err(|e| format!("{}: {e}", file.display())),
+            Self::Detach(device) => run("losetup", &["-d", &device]).map(drop),
+            Self::End(mut child) => {
+                child.kill().and_then(|()| child.wait()).map(drop).map_err(|e| format!("{child:?}: {e}"))
+            }
+            Self::RemoveNamespace => run("ip", &["netns", "del", NAMESPACE]).map(drop),
+            Self::Remove(file) => std::fs::remove_file(&file).map_err(|e| format!("{}: {e}", file.display())),
             Self::RemoveZram(number) => std::fs::write(format!("/sys/block/zram{number}/reset"), "1")
-                .and_then(|()| std::fs::write("/sys/class/zram-control/hot_remove", number))
+                .and_then(|()| std::fs::write("/sys/class/zram-control/hot_remove", &number))
                 .map_err(|e| format!("zram{number}: {e}")),
         }
     }

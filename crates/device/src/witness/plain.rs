@@ -39,6 +39,17 @@ pub(crate) fn wipe(disk: &Block) -> String {
     )
 }
 
+/// The same for marks that libblkid, and so wipefs, doesn't see.
+pub(crate) fn zero(disk: &Block) -> String {
+    if disk.is_partition() {
+        return WHOLE.to_owned();
+    }
+    format!(
+        "wipefs doesn't see it; if nobody needs what is on it: save it, then blkdiscard --zeroout /dev/{}, by hand, which writes all of it",
+        disk.name.replace('!', "/")
+    )
+}
+
 /// The kernel's read-only flag.
 pub(crate) fn read_only(disk: &Block) -> Vec<Dissent> {
     match disk.is_read_only() {

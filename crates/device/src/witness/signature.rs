@@ -3,7 +3,7 @@
 use crate::block::Block;
 use crate::refusal::{Dissent, Witness};
 use crate::witness::magic;
-use crate::witness::plain::wipe;
+use crate::witness::plain::{wipe, zero};
 use crate::witness::probe::{Found, probe};
 use host::Runner;
 use std::fs::File;
@@ -30,7 +30,7 @@ pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path) -> Vec<Dis
         Ok(found) => dissent.push(Dissent::new(
             Witness::Signature,
             format!("found the mark of {}", found.join(", ")),
-            wipe(disk),
+            if dissent.is_empty() { zero(disk) } else { wipe(disk) },
         )),
         Err(error) => dissent.push(Dissent::unheard(
             Witness::Signature,

@@ -7,7 +7,7 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,9 +74,6 @@ fn wipe_within(
             found.uuid.as_deref().unwrap_or("none"),
         )));
     }
-    if found.kind == LVM_MEMBER {
-        clear_lvm_labels(&path)?;
-    }
     let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(&path);
     until_ok(patience, || machine.runner.run(&erase).map(|_| ()))
         .map_err(ActError::tool(format!("remove the signature on {}", path.display())))?;
@@ -110,28 +107,6 @@ fn signature(machine: &Machine<'_>, path: &Path) -> Result<Option<Signature>, Ac
     let value = |key: &str| output.stdout.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned);
     let kind = value("TYPE=").unwrap_or_else(|| "unknown".to_owned());
     Ok(Some(Signature { kind, uuid: value("UUID="), label: value("LABEL=") }))
-}
-
-/// What libblkid calls a physical volume.
-const LVM_MEMBER: &str = "LVM2_member";
-/// LVM's label begins one of this many sectors of 512 bytes.
-const LVM_LABEL_SECTORS: usize = 4;
-const LVM_LABEL: &[u8] = b"LABELONE";
-
-/// Zeroes the sectors that LVM's label begins. wipefs only takes the type inside it away: the guard, which looks for the label
-/// itself, would then refuse the disk to the next stack. One sector is written as a whole, so that libblkid finds all of it or nothing.
-fn clear_lvm_labels(path: &Path) -> Result<(), ActError> {
-    let mut device = until_ok(PATIENCE, || File::options().read(true).write(true).open(path))
-        .map_err(ActError::io("open", path))?;
-    let mut head = [0_u8; LVM_LABEL_SECTORS * 512];
-    device.read_exact(&mut head).map_err(ActError::io("read", path))?;
-    for (sector, at) in head.chunks(512).zip((0_u64..).step_by(512)) {
-        if sector.starts_with(LVM_LABEL) {
-            let cleared = device.seek(SeekFrom::Start(at)).and_then(|_| device.write_all(&[0; 512]));
-            cleared.map_err(ActError::io("clear the label of", path))?;
-        }
-    }
-    device.sync_all().map_err(ActError::io("sync", path))
 }
 
 /// Size of a label of ZFS; there are two at each end of a device.
@@ -220,26 +195,4 @@ pub(super) fn join(all: impl IntoIterator<Item = Result<Undone, ActError>>) -> R
         }
     }
     failed.map_or(Ok(joined), Err)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::clear_lvm_labels;
-
-    /// What the guard looks for, `LABELONE`, goes with the type that libblkid looks for; nothing else does.
-    #[test]
-    fn lvms_label_goes_as_a_whole_and_nothing_beside_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("disk");
-        let mut disk = vec![7_u8; 8192];
-        disk[512..520].copy_from_slice(b"LABELONE");
-        disk[536..544].copy_from_slice(b"LVM2 001");
-        disk[2048..2056].copy_from_slice(b"LABELONE");
-        std::fs::write(&path, &disk).unwrap();
-        clear_lvm_labels(&path).unwrap();
-        disk[512..1024].fill(0);
-        assert_eq!(std::fs::read(&path).unwrap(), disk, "the fifth sector holds no label of LVM's");
-        clear_lvm_labels(&path).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), disk);
-    }
 }

@@ -7,7 +7,7 @@ use record::judged::LimitKind;
 use std::time::Duration;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [depth(), asked(), cpu(), files(), changes(), others()].concat()
+    [depth(), asked(), cpu(), network(), files(), changes(), others()].concat()
 }
 
 fn depth() -> Vec<Scenario> {
@@ -62,6 +62,27 @@ fn cpu() -> Vec<Scenario> {
             .claim(Claim::CpuQuota, Severity::Caveat)
             .limited_by(&[LimitKind::CpuQuota])
             .served(Source::Device, 1.0, 0.02),
+        truth(
+            "compression",
+            "squeezed",
+            "free-zstd-15",
+            "rw: write, bs: 1m, size: 64m, direct: 0, end_fsync: 1, buffer_compress_percentage: 50",
+        )
+        .made("zstd at its slowest compresses what is written, in the kernel's threads, on all cores")
+        .claim(Claim::Compressed, Severity::Note)
+        .may(&[Claim::EngineCpuBound])
+        .limited_by(&[LimitKind::Cpu])
+        .needs_cpu(),
+    ]
+}
+
+fn network() -> Vec<Scenario> {
+    vec![
+        truth("network", "network", "link", "rw: randread, bs: 32k, iodepth: 4, size: 4m, direct: 1")
+            .made("a directory served over a link of 10 Mbit/s")
+            .claim(Claim::NetworkBound, Severity::Caveat)
+            .claim(Claim::SourceUnknown, Severity::Caveat)
+            .limited_by(&[LimitKind::Network]),
     ]
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn once() -> Session {
             Place { name: "loop-on-tmpfs", kind: Kind::LoopOnTmpfs, mib: 400 },
             Place { name: "buffered-loop", kind: Kind::BufferedLoop, mib: 400 },
             Place { name: "small", kind: Kind::DirectLoop, mib: 480 },
+            Place { name: "link", kind: Kind::Sshfs { mbps: 10 }, mib: 0 },
         ],
         measure: "trial: 1s, ramp: 250ms, rounds: 1, sample_hz: 50",
         expect: "",
@@ -54,4 +55,5 @@ const STACKS: &str = "  \
   free-ext4: { on: free, layers: [ext4] }
   free-xfs: { on: free, layers: [xfs] }
   free-zstd: { layers: [ { btrfs: { on: free, compress_force: zstd } } ] }
+  free-zstd-15: { layers: [ { btrfs: { on: free, compress_force: \"zstd:15\" } } ] }
 ";
