@@ -6,7 +6,7 @@ mod support;
 
 use diskproof_stack::{NoHooks, undo_run};
 use std::time::Instant;
-use support::{Bench, Fault, Hook, Matrix, Server, chain, served, works};
+use support::{Bench, Fault, Hook, Matrix, Server, asked_for_all, chain, served, works};
 use testkit::{exclusive, is_root};
 
 /// The server runs while faults are injected around what rests on it: starting it takes long.
@@ -14,18 +14,15 @@ const SERVED: Matrix = Matrix {
     scenarios: |bench| served(&bench.dir.join("lent")).into_iter().take(scenarios()).collect(),
     child: "lab_nfs_child_that_dies",
     acts: &["export_nfs", "mount_nfs"],
+    failures_every: 3,
 };
 /// What the matrix of one must at least hold: two acts, five moments each.
 const FEWEST_FAULTS: usize = 10;
 
-fn all_faults() -> bool {
-    std::env::var("DISKPROOF_TEST_FAULTS").is_ok_and(|value| value == "all")
-}
-
 /// Every one performs every act; all of them take long in a guest that is emulated, so they are for those who ask:
 /// `DISKPROOF_TEST_FAULTS=all`.
 fn scenarios() -> usize {
-    if all_faults() { usize::MAX } else { 1 }
+    if asked_for_all() { usize::MAX } else { 1 }
 }
 
 #[test]
@@ -40,7 +37,7 @@ fn lab_nfs_any_moment_may_be_the_last() {
 
 #[test]
 fn lab_nfs_any_step_may_fail() {
-    if !is_root() || !all_faults() {
+    if !is_root() || !asked_for_all() {
         eprintln!("skipped: needs root, and DISKPROOF_TEST_FAULTS=all");
         return;
     }
@@ -86,7 +83,7 @@ fn lab_nfs_server_runs_only_as_long_as_it_must() {
     let of_server: Vec<usize> = of_server.map(|(at, _)| at).collect();
     assert_eq!(of_server.len(), 5, "{points:?}");
     // without the wish for more: when it runs and nobody has written that down
-    let chosen: Vec<usize> = if all_faults() { of_server } else { vec![of_server[2]] };
+    let chosen: Vec<usize> = if asked_for_all() { of_server } else { vec![of_server[2]] };
     let (state_dir, hooks) = (bench.state_dir(), NoHooks);
     for at in chosen {
         scenario.whole(&bench, &Hook::fail(at)).expect_err("the failure that was injected must show");

@@ -17,12 +17,19 @@ pub(crate) struct Matrix {
     pub(crate) child: &'static str,
     /// Faults are injected around these acts; none named: around all.
     pub(crate) acts: &'static [&'static str],
+    /// Of the moments in which a step fails, every so many-th is taken, where time is dear: a kill, at each, leaves no less behind. All with
+    /// `DISKPROOF_TEST_FAULTS=all`.
+    pub(crate) failures_every: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fault {
     Fail,
     Kill,
+}
+
+pub(crate) fn asked_for_all() -> bool {
+    std::env::var("DISKPROOF_TEST_FAULTS").is_ok_and(|value| value == "all")
 }
 
 impl Matrix {
@@ -45,8 +52,9 @@ impl Matrix {
             assert_eq!(before.diff(&bench.state()), "", "{} without a fault", scenario.name);
             let points = hook.seen();
             let around = |point: &Point| self.acts.is_empty() || self.acts.contains(&point.act);
+            let every = if fault == Fault::Fail && !asked_for_all() { self.failures_every } else { 1 };
             let chosen: Vec<(usize, &Point)> =
-                points.iter().enumerate().filter(|(_, point)| around(point)).collect();
+                points.iter().enumerate().filter(|(_, point)| around(point)).step_by(every).collect();
             for &(at, point) in &chosen {
                 match fault {
                     Fault::Fail => fail(&bench, &scenario, at),

@@ -62,17 +62,6 @@ fn cpu() -> Vec<Scenario> {
             .claim(Claim::CpuQuota, Severity::Caveat)
             .limited_by(&[LimitKind::CpuQuota])
             .served(Source::Device, 1.0, 0.02),
-        truth(
-            "compression",
-            "squeezed",
-            "free-zstd-15",
-            "rw: write, bs: 1m, size: 64m, direct: 0, end_fsync: 1, buffer_compress_percentage: 50",
-        )
-        .made("zstd at its slowest compresses what is written, in the kernel's threads, on all cores")
-        .claim(Claim::Compressed, Severity::Note)
-        .may(&[Claim::EngineCpuBound])
-        .limited_by(&[LimitKind::Cpu])
-        .needs_cpu(),
     ]
 }
 

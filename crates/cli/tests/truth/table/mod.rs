@@ -55,5 +55,4 @@ const STACKS: &str = "  \
   free-ext4: { on: free, layers: [ext4] }
   free-xfs: { on: free, layers: [xfs] }
   free-zstd: { layers: [ { btrfs: { on: free, compress_force: zstd } } ] }
-  free-zstd-15: { layers: [ { btrfs: { on: free, compress_force: \"zstd:15\" } } ] }
 ";
