@@ -1,5 +1,6 @@
 //! A ZFS pool that stands: what it tells, and how it is brought to rest.
 
+use crate::act::wipe::partitions;
 use crate::act::zfs_fuse::StartZfsFuse;
 use crate::error::ActError;
 use crate::machine::Machine;
@@ -92,6 +93,10 @@ impl Pool {
         let mut import = Invocation::new(Tool::Zpool).args(["import", "-o", "cachefile=none"]);
         for device in &self.devices {
             import = import.arg("-d").arg(device);
+            // of a whole disk, ZFS uses a partition that it made
+            for (partition, _) in partitions(machine, device) {
+                import = import.arg("-d").arg(partition);
+            }
         }
         run("import", import.arg(&self.name))
     }

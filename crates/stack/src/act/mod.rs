@@ -20,7 +20,7 @@ pub(crate) mod nfs_mount;
 pub(crate) mod nfs_server;
 pub(crate) mod pool;
 mod retry;
-mod wipe;
+pub(crate) mod wipe;
 pub(crate) mod zfs_fuse;
 
 pub use kind::Act;

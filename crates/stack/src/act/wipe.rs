@@ -149,7 +149,7 @@ fn left_on(path: &Path) -> ActError {
 }
 
 /// Partitions of a disk, and where they begin, in bytes.
-fn partitions(machine: &Machine<'_>, disk: &Path) -> Vec<(PathBuf, u64)> {
+pub(crate) fn partitions(machine: &Machine<'_>, disk: &Path) -> Vec<(PathBuf, u64)> {
     let Some((major, minor)) = devno_of(disk) else { return Vec::new() };
     let dir = machine.roots.sys.join(format!("dev/block/{major}:{minor}"));
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();

@@ -11,6 +11,10 @@ pub(crate) struct Geometry {
     pub(crate) copies: u32,
     /// Who serves reads.
     pub(crate) reads: Reads,
+    /// Whether a request's chunks on one member, which lie side by side there, are one I/O where it is limited: the kernel joins what it has split
+    /// before a disk gets it, and after a cgroup has counted it. Seen on Linux 6.1: LVM over 3 disks of 80, chunks of 16 KiB, requests of
+    /// 64 KiB: 79.8 a second (in fours it would be 60), of 256 KiB: 79.9 (15).
+    pub(crate) joined: bool,
 }
 
 /// Which copy a read is served from.
@@ -24,20 +28,23 @@ pub(crate) enum Reads {
 
 impl Geometry {
     /// One device, as it is.
-    pub(crate) const PLAIN: Self = Self { members: 1, chunk_bytes: None, copies: 1, reads: Reads::Spread };
+    pub(crate) const PLAIN: Self =
+        Self { members: 1, chunk_bytes: None, copies: 1, reads: Reads::Spread, joined: false };
 
     /// Device I/Os of one copy of a request: the chunks it touches, on average over requests that begin at `base` plus any multiple of
     /// `step`, all equally often.
     ///
     /// A request of `bytes` = q·chunk + t + 1 that begins r bytes into a chunk touches q + 1 of them, and one more when r + t ≥ chunk; r
-    /// runs over all residues of base modulo gcd(step, chunk).
+    /// runs over all residues of base modulo gcd(step, chunk). Where they are joined, there are no more than members.
     pub(crate) fn chunks_touched(&self, bytes: u64, step: u64, base: u64) -> f64 {
         let Some(chunk) = self.chunk_bytes.filter(|&c| c > 0 && bytes > 0) else { return 1.0 };
         let (whole, rest) = ((bytes - 1) / chunk, (bytes - 1) % chunk);
         let stride = gcd(step, chunk).max(1);
         let (first, places) = (base % stride, chunk / stride);
         let below = (chunk - rest).saturating_sub(first).div_ceil(stride).min(places);
-        float(whole) + 1.0 + float(places - below) / float(places)
+        let most = if self.joined { u64::from(self.columns()) } else { u64::MAX };
+        let (few, many) = (float((whole + 1).min(most)), float((whole + 2).min(most)));
+        few + (many - few) * float(places - below) / float(places)
     }
 
     /// Whether every request touches all members equally often.
@@ -67,7 +74,7 @@ mod tests {
     use super::{Geometry, Reads};
 
     fn stripe(members: u32, chunk: u64) -> Geometry {
-        Geometry { members, chunk_bytes: Some(chunk), copies: 1, reads: Reads::Spread }
+        Geometry { members, chunk_bytes: Some(chunk), copies: 1, reads: Reads::Spread, joined: false }
     }
 
     /// The same by looking at every place.
@@ -103,6 +110,16 @@ mod tests {
         assert_eq!([4, 16, 64].map(|bs| of(bs, 4096)), [1.0, 2.0, 5.0], "shifted by 4 KiB");
         assert_eq!(of(24, 0), 2.0, "24 KiB in 16 KiB chunks: two, at either place");
         assert_eq!(Geometry::PLAIN.chunks_touched(1 << 20, 1 << 20, 0), 1.0);
+    }
+
+    #[test]
+    fn joined_chunks_are_no_more_than_members() {
+        let joined = Geometry { joined: true, ..stripe(3, 16 << 10) };
+        let of = |bs: u64, base: u64| joined.chunks_touched(bs << 10, bs << 10, base);
+        assert_eq!([4, 16, 32, 64, 256].map(|bs| of(bs, 0)), [1.0, 1.0, 2.0, 3.0, 3.0]);
+        assert_eq!([16, 32, 64].map(|bs| of(bs, 4096)), [2.0, 3.0, 3.0]);
+        // 24 KiB: two chunks at either place; of one member there is one
+        assert_eq!(Geometry { members: 1, ..joined }.chunks_touched(24 << 10, 24 << 10, 0), 1.0);
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(crate) fn expected(member: &Member, stacking: &Stacking, load: &Load, lapse:
     })
 }
 
-/// Device I/Os of a request: chunks it touches, writes in every copy.
+/// Device I/Os of a request: chunks it touches, or members where these are joined; writes in every copy.
 pub(crate) fn ios_per_request(stacking: &Stacking, load: &Load) -> f64 {
     let copies = f64::from(stacking.geometry.copies);
     load.chunks_touched(&stacking.geometry) * (load.read_share + (1.0 - load.read_share) * copies)
@@ -125,7 +125,8 @@ fn counts_are_known(
     binding_: &Binding,
 ) -> bool {
     let chunk = stacking.geometry.chunk_bytes.unwrap_or(u64::MAX);
-    let largest = load.largest_bytes().min(chunk);
+    let parts = if stacking.geometry.joined { u64::from(stacking.geometry.columns()) } else { u64::MAX };
+    let largest = load.largest_bytes().min(chunk.max(load.largest_bytes().div_ceil(parts)));
     if largest <= SURELY_ONE_IO {
         return true;
     }
@@ -142,12 +143,13 @@ fn steps(stacking: &Stacking, load: &Load, binding: &Binding) -> Vec<String> {
         let touched = load.chunks_touched(geometry);
         let each = if load.sizes.len() == 1 { "each request of" } else { "a request of on average" };
         let plural = if (touched - 1.0).abs() < 1e-9 { "" } else { "s" };
-        steps.push(format!(
-            "{each} {} touches {} chunk{plural} of {}",
-            bytes(load.mean_bytes()),
-            rate(touched),
-            bytes(float(chunk))
-        ));
+        let size = bytes(load.mean_bytes());
+        let (touched, chunk) = (rate(touched), bytes(float(chunk)));
+        steps.push(if geometry.joined {
+            format!("{each} {size} is {touched} device I/O{plural}: its chunks of {chunk} on one volume are joined")
+        } else {
+            format!("{each} {size} touches {touched} chunk{plural} of {chunk}")
+        });
     }
     if geometry.copies > 1 && load.read_share < 1.0 {
         steps.push(format!("every write goes to {} copies", geometry.copies));

@@ -33,8 +33,8 @@ impl Stacking {
             ([], 1) => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Filesystem(_)], 1) if in_blocks => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Btrfs(b)], 1..) if in_blocks && !compresses(b) => of_btrfs(b.data, &stack.volumes, load),
-            ([below @ .., Layer::Filesystem(_)], _) if in_blocks => of_devices(below, volumes),
-            (below, _) => of_devices(below, volumes),
+            ([below @ .., Layer::Filesystem(_)], _) if in_blocks => of_devices(below, &stack.volumes),
+            (below, _) => of_devices(below, &stack.volumes),
         }
     }
 
@@ -48,20 +48,25 @@ impl Stacking {
 }
 
 /// Arrays and logical volumes. One on top of the other has the geometry of the lower one where the upper one adds none.
-fn of_devices(layers: &[&Layer], volumes: u32) -> Option<Stacking> {
-    match layers {
-        [Layer::Lvm(lvm)] if lvm.cache.is_none() => of_lvm(lvm.layout, volumes),
-        [Layer::Md(md)] => Some(of_md(md, volumes)),
+fn of_devices(layers: &[&Layer], volumes: &[Volume]) -> Option<Stacking> {
+    let members = u32::try_from(volumes.len()).ok()?;
+    let mut stacking = match layers {
+        [Layer::Lvm(lvm)] if lvm.cache.is_none() => of_lvm(lvm.layout, members)?,
+        [Layer::Md(md)] => of_md(md, members),
         [Layer::Md(md), Layer::Lvm(lvm)] if lvm.cache.is_none() && lvm.layout.devices() == 1 => {
-            Some(of_md(md, volumes))
+            of_md(md, members)
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    // an emulated volume is limited by a cgroup
+    stacking.geometry.joined = !volumes.iter().any(|v| matches!(v.kind, VolumeKind::Emulate { .. }));
+    Some(stacking)
 }
 
 fn of_lvm(layout: LvmLayout, members: u32) -> Option<Stacking> {
     let chunk_bytes = layout.stripe_bytes().filter(|_| layout.devices() > 1);
-    let geometry = Geometry { members, chunk_bytes, copies: layout.copies(), reads: Reads::Spread };
+    let geometry =
+        Geometry { members, chunk_bytes, copies: layout.copies(), reads: Reads::Spread, joined: false };
     // linear over several, or groups of stripes one behind the other
     let doubt = (layout.devices() < members).then_some("on which volumes the data lies isn't known");
     (layout.devices() <= members).then_some(Stacking { geometry, doubt })
@@ -69,7 +74,8 @@ fn of_lvm(layout: LvmLayout, members: u32) -> Option<Stacking> {
 
 fn of_md(md: &Md, members: u32) -> Stacking {
     let chunk_bytes = md.chunk_bytes.filter(|_| members > 1);
-    let geometry = Geometry { members, chunk_bytes, copies: md.copies(members), reads: Reads::Spread };
+    let geometry =
+        Geometry { members, chunk_bytes, copies: md.copies(members), reads: Reads::Spread, joined: false };
     Stacking { geometry, doubt: None }
 }
 
@@ -81,7 +87,7 @@ fn of_btrfs(data: BtrfsProfile, volumes: &[Volume], load: &Load) -> Option<Stack
     let members = u32::try_from(volumes.len()).ok()?;
     let laid = |chunk_bytes, copies, everywhere: bool| {
         let reads = if copies > 1 && members > 1 { Reads::ByThread } else { Reads::Spread };
-        let geometry = Geometry { members, chunk_bytes, copies, reads };
+        let geometry = Geometry { members, chunk_bytes, copies, reads, joined: false };
         let doubt = if !everywhere {
             Some("on which volumes the data lies isn't known")
         } else if load.read_share < 1.0 && geometry.columns() > 1 {

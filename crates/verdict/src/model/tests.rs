@@ -34,12 +34,16 @@ fn load(rw: Rw, bs: u64, change: impl Fn(&mut Options)) -> Load {
 }
 
 fn stripe(members: u32, chunk: u64) -> Stacking {
-    let geometry = Geometry { members, chunk_bytes: Some(chunk), copies: 1, reads: Reads::Spread };
+    let geometry =
+        Geometry { members, chunk_bytes: Some(chunk), copies: 1, reads: Reads::Spread, joined: false };
     Stacking { geometry, doubt: None }
 }
 
 fn mirror(members: u32, reads: Reads) -> Stacking {
-    Stacking { geometry: Geometry { members, chunk_bytes: None, copies: 2, reads }, doubt: None }
+    Stacking {
+        geometry: Geometry { members, chunk_bytes: None, copies: 2, reads, joined: false },
+        doubt: None,
+    }
 }
 
 fn shared(ios: f64) -> Member {
