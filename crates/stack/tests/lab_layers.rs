@@ -4,10 +4,8 @@
 
 mod support;
 
-use diskproof_stack::{NoHooks, undo_run};
-use std::time::Instant;
-use support::{Bench, Fault, Hook, Matrix, asked_for_all, chain, managed};
-use testkit::{exclusive, is_root};
+use support::{Fault, Matrix, asked_for_all, managed, stands_and_falls};
+use testkit::is_root;
 
 /// What the loop tier has injected faults around already is left out: the lab is slow.
 const MANAGED: Matrix = Matrix {
@@ -55,25 +53,5 @@ fn lab_every_stack_stands_and_falls() {
         eprintln!("skipped: needs root");
         return;
     }
-    let _alone = exclusive();
-    let bench = Bench::new("stands");
-    let before = bench.state();
-    let mut wrong = Vec::new();
-    for scenario in managed() {
-        let began = Instant::now();
-        if let Err(error) = scenario.whole(&bench, &Hook::count()) {
-            wrong.push(format!("{}: {}", scenario.name, chain(&*error)));
-            let state_dir = bench.state_dir();
-            if let Err(error) = undo_run(&bench.machine(&state_dir, &NoHooks), &bench.run) {
-                wrong.push(format!("{}, undone: {}", scenario.name, chain(&error)));
-                break;
-            }
-        }
-        let left = before.diff(&bench.state());
-        if !left.is_empty() {
-            wrong.push(format!("{} left\n{left}", scenario.name));
-        }
-        eprintln!("{}: {:.1} s", scenario.name, began.elapsed().as_secs_f64());
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    stands_and_falls(|_| managed());
 }

@@ -6,7 +6,7 @@ mod support;
 
 use diskproof_stack::{NoHooks, undo_run};
 use std::time::Instant;
-use support::{Bench, Fault, Hook, Matrix, Server, asked_for_all, chain, served, works};
+use support::{Bench, Fault, Hook, Matrix, Server, asked_for_all, chain, served, stands_and_falls, works};
 use testkit::{exclusive, is_root};
 
 /// The server runs while faults are injected around what rests on it: starting it takes long.
@@ -133,29 +133,12 @@ fn lab_nfs_every_stack_stands_and_falls() {
         return;
     }
     let _server = Server::running();
-    let _alone = exclusive();
-    let bench = Bench::new("stands");
-    let before = bench.state();
-    let mut wrong = Vec::new();
-    for scenario in served(&bench.dir.join("lent")) {
-        if scenario.name == "nfs-zfs" && !support::has_zfs() {
+    stands_and_falls(|bench| {
+        let mut all = served(&bench.dir.join("lent"));
+        if !support::has_zfs() {
             eprintln!("nfs-zfs: skipped, no ZFS");
-            continue;
+            all.retain(|scenario| scenario.name != "nfs-zfs");
         }
-        let began = Instant::now();
-        if let Err(error) = scenario.whole(&bench, &Hook::count()) {
-            wrong.push(format!("{}: {}", scenario.name, chain(&*error)));
-            let state_dir = bench.state_dir();
-            if let Err(error) = undo_run(&bench.machine(&state_dir, &NoHooks), &bench.run) {
-                wrong.push(format!("{}, undone: {}", scenario.name, chain(&error)));
-                break;
-            }
-        }
-        let left = before.diff(&bench.state());
-        if !left.is_empty() {
-            wrong.push(format!("{} left\n{left}", scenario.name));
-        }
-        eprintln!("{}: {:.1} s", scenario.name, began.elapsed().as_secs_f64());
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        all
+    });
 }

@@ -124,6 +124,30 @@ impl Matrix {
     }
 }
 
+/// Each once, without faults: which of them can't be built is told together.
+pub(crate) fn stands_and_falls(scenarios: impl FnOnce(&Bench) -> Vec<Scenario>) {
+    let _alone = exclusive();
+    let bench = Bench::new("stands");
+    let before = bench.state();
+    let mut wrong = Vec::new();
+    for scenario in scenarios(&bench) {
+        let began = Instant::now();
+        if let Err(error) = scenario.whole(&bench, &Hook::count()) {
+            wrong.push(format!("{}: {}", scenario.name, chain(&*error)));
+            if let Err(error) = undo(&bench) {
+                wrong.push(format!("{}, undone: {}", scenario.name, chain(&error)));
+                break;
+            }
+        }
+        let left = before.diff(&bench.state());
+        if !left.is_empty() {
+            wrong.push(format!("{} left\n{left}", scenario.name));
+        }
+        eprintln!("{}: {:.1} s", scenario.name, began.elapsed().as_secs_f64());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn fail(bench: &Bench, scenario: &Scenario, at: usize) {
     let result = scenario.whole(bench, &Hook::fail(at));
     let error = result.expect_err("the failure that was injected must show");
