@@ -2396,7 +2396,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__resume)
-            opts="-q -h --rounds --time --written --cost --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --rounds --time --written --cost --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2490,7 +2490,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__run)
-            opts="-q -h --set --seed --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --set --seed --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -126,6 +126,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l color -d 'au
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d 'Provision the targets also where nothing changed since they were'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help'
@@ -140,6 +141,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision -d 'Provision the targets also where nothing changed since they were'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s h -l help -d 'Print help'

@@ -25,7 +25,9 @@ qemu-img qemu-utils
 mmdebstrap mmdebstrap
 ssh openssh-client
 /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
-test_needs="lvm lvm2
+test_needs="ansible-playbook ansible-core
+puppet puppet-agent
+lvm lvm2
 bonnie++ bonnie++
 cpio cpio
 rsync rsync

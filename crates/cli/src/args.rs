@@ -1,7 +1,9 @@
 //! What may be typed. Only the shape; what it means is in `commands`.
 
+mod calibrate;
 mod lab;
 
+pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -257,74 +259,6 @@ pub(crate) struct Quick {
     pub(crate) events: Events,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Calibrate {
-    /// A directory, or a claimed disk as it is named in /dev/disk/by-id; default: an emulated volume (needs root)
-    #[arg(value_hint = ValueHint::AnyPath)]
-    pub(crate) volume: Option<String>,
-    /// Limit of the emulated volume, reads and writes each
-    #[arg(long, default_value_t = 500, value_name = "N", conflicts_with = "volume",
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub(crate) iops: u64,
-    /// Only these workloads; repeatable
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub(crate) workload: Vec<Load>,
-    /// Measured seconds per trial
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
-    pub(crate) seconds: u32,
-    /// Rounds: each measures everything once by each engine
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) rounds: u32,
-    /// Bytes of data, e.g. 512m; default: 128m on an emulated volume, 1g on a disk, from free space in a directory
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<String>,
-    /// Difference in percent that still counts as the same, of IOPS and bandwidth
-    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = margin)]
-    pub(crate) rate_margin: f64,
-    /// Difference in percent that still counts as the same, of latencies
-    #[arg(long, default_value_t = 2.0, value_name = "PERCENT", value_parser = margin)]
-    pub(crate) latency_margin: f64,
-    /// Measure nothing: judge the trials of this run (its name, how it begins, or `latest`)
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["volume", "iops", "workload", "seconds", "rounds", "size"])]
-    pub(crate) run: Option<String>,
-    /// Print the judgement as one JSON document, format diskproof.agreement/1.0 (docs/calibrate.md)
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// A workload that both engines perform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Load {
-    /// Random reads of 4k, one at a time
-    #[value(name = "randread-d1")]
-    RandreadD1,
-    /// Random reads of 4k, 16 in flight
-    Randread,
-    /// Random writes of 4k, 16 in flight
-    Randwrite,
-    /// Sequential reads of 128k, 4 in flight
-    Read,
-    /// 70 % reads, 30 % writes of 4k, random, 16 in flight
-    Mix,
-}
-
-impl Load {
-    /// All.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::RandreadD1, Self::Randread, Self::Randwrite, Self::Read, Self::Mix];
-}
-
-/// A margin in percent.
-fn margin(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    let margin = number.parse::<f64>().map_err(|_| "expected a number of percent, e.g. 2".to_owned())?;
-    if margin > 0.0 && margin <= 100.0 {
-        Ok(margin)
-    } else {
-        Err("expected more than 0, at most 100".to_owned())
-    }
-}
-
 /// How a run tells what it does.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Events {
@@ -381,6 +315,9 @@ pub(crate) struct PlanArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) experiment: Experiment,
+    /// Provision the targets also where nothing changed since they were
+    #[arg(long)]
+    pub(crate) provision: bool,
     #[command(flatten)]
     pub(crate) events: Events,
 }
@@ -401,6 +338,9 @@ pub(crate) struct Resume {
     /// Raise the budget of money for the whole run
     #[arg(long, value_name = "N")]
     pub(crate) cost: Option<f64>,
+    /// Provision the targets also where nothing changed since they were
+    #[arg(long)]
+    pub(crate) provision: bool,
     #[command(flatten)]
     pub(crate) events: Events,
 }
@@ -502,7 +442,8 @@ pub(crate) enum Undecided {
 
 /// A margin in percent that leaves something of a rate.
 fn gate_margin(text: &str) -> Result<f64, String> {
-    margin(text).and_then(|m| if m < 100.0 { Ok(m) } else { Err("expected less than 100".to_owned()) })
+    calibrate::margin(text)
+        .and_then(|m| if m < 100.0 { Ok(m) } else { Err("expected less than 100".to_owned()) })
 }
 
 #[derive(Debug, clap::Args)]

@@ -7,9 +7,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, read, write};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::io;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What came of it.
@@ -28,7 +29,14 @@ pub(crate) enum End {
     TimedOut,
     /// stdout grew beyond the limit; the child lives.
     TooMuchOutput,
+    /// It was asked to end; what it started, or itself, may live.
+    Cancelled,
 }
+
+/// How long a child may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often it is looked whether the user wants it to end.
+const TICK: Duration = Duration::from_millis(100);
 
 /// One output of the child.
 struct Reader {
@@ -99,12 +107,13 @@ fn nonblocking(fd: &OwnedFd) -> io::Result<()> {
     Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
 }
 
-/// Feeds and reads a child until it ends, time is up, or stdout overflows.
+/// Feeds and reads a child until it ends, time is up, or stdout overflows. When `cancel` is set, its process group is asked to end.
 pub(crate) fn converse(
     child: &mut Child,
     input: Vec<u8>,
     limit_bytes: usize,
     timeout: Option<Duration>,
+    cancel: Option<&AtomicBool>,
 ) -> io::Result<Captured> {
     let pid = Pid::from_child(child);
     let ended = pidfd_open(pid, PidfdFlags::empty())?;
@@ -114,18 +123,32 @@ pub(crate) fn converse(
     let mut stdout = Reader::new(child.stdout.take(), limit_bytes)?;
     let mut stderr = Reader::new(child.stderr.take(), limit_bytes)?;
     let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
+    let mut ends_by = None;
     let end = loop {
         writer.feed()?;
-        if wait(&ended, &writer, &stdout, &stderr, deadline)? {
+        if ends_by.is_none() && cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            // It may have ended just now.
+            let _ = kill_process_group(pid, Signal::TERM);
+            ends_by = Some(Instant::now() + GRACE);
+        }
+        let tick = cancel.map(|_| Instant::now() + TICK);
+        if wait(&ended, &writer, &stdout, &stderr, deadline.into_iter().chain(tick).min())? {
             // All it wrote is in the pipes by now.
             stdout.drain()?;
             stderr.drain()?;
-            break if stdout.overflowed { End::TooMuchOutput } else { End::Exited };
+            break match ends_by {
+                Some(_) => End::Cancelled,
+                None if stdout.overflowed => End::TooMuchOutput,
+                None => End::Exited,
+            };
         }
         stdout.drain()?;
         stderr.drain()?;
         if stdout.overflowed {
             break End::TooMuchOutput;
+        }
+        if ends_by.is_some_and(|end| Instant::now() >= end) {
+            break End::Cancelled;
         }
         if deadline.is_some_and(|d| Instant::now() >= d) {
             break End::TimedOut;

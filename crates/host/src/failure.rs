@@ -51,6 +51,12 @@ pub enum CommandFailure {
         /// What it complained about until then.
         stderr: String,
     },
+    /// The user asked to stop; it was ended, with its process group.
+    #[error("{} was ended, as the user asked", quote(.argv))]
+    Cancelled {
+        /// What was run.
+        argv: Vec<String>,
+    },
     /// It wrote more than its reader wants to keep; it and its process group were killed.
     #[error("{} wrote more than {limit_bytes} bytes and was killed", quote(.argv))]
     TooMuchOutput {

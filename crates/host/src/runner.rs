@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
 
 /// The environment variable that holds the number of the process that started a program: what outlived its diskproof is known by it.
 pub const STARTED_BY: &str = "DISKPROOF_STARTED_BY";
@@ -20,6 +21,15 @@ pub trait Runner: Send + Sync {
     /// # Errors
     /// It isn't there, doesn't start, takes too long, says too much, or ends with a status that isn't accepted.
     fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure>;
+
+    /// Runs a program to its end, or until `cancel` is set: then it is asked to end (SIGTERM to its process group), and killed when it
+    /// doesn't within 10 s. A fake that answers at once need not heed it.
+    ///
+    /// # Errors
+    /// As of [`Self::run`]; [`CommandFailure::Cancelled`].
+    fn run_until(&self, cmd: &Invocation, _cancel: &AtomicBool) -> Result<Output, CommandFailure> {
+        self.run(cmd)
+    }
 }
 
 /// What a program that ended well said.
@@ -42,20 +52,28 @@ pub struct LocalRunner;
 
 impl Runner for LocalRunner {
     fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
-        let path = path_of(&cmd.program)?;
-        let mut argv = cmd.argv();
-        argv[0] = path.display().to_string();
-        let spawn = |source| CommandFailure::Spawn { argv: argv.clone(), source };
-        let mut child = command(cmd, &path).spawn().map_err(spawn)?;
-        let captured =
-            converse(&mut child, cmd.stdin.clone().unwrap_or_default(), cmd.capture_bytes, cmd.timeout);
-        let left_alive = !matches!(&captured, Ok(Captured { end: End::Exited, .. }));
-        if left_alive {
-            end_group(&child);
-        }
-        let status = child.wait().map_err(spawn)?;
-        conclude(cmd, argv.clone(), captured.map_err(spawn)?, status)
+        run(cmd, None)
     }
+
+    fn run_until(&self, cmd: &Invocation, cancel: &AtomicBool) -> Result<Output, CommandFailure> {
+        run(cmd, Some(cancel))
+    }
+}
+
+fn run(cmd: &Invocation, cancel: Option<&AtomicBool>) -> Result<Output, CommandFailure> {
+    let path = path_of(&cmd.program)?;
+    let mut argv = cmd.argv();
+    argv[0] = path.display().to_string();
+    let spawn = |source| CommandFailure::Spawn { argv: argv.clone(), source };
+    let mut child = command(cmd, &path).spawn().map_err(spawn)?;
+    let captured =
+        converse(&mut child, cmd.stdin.clone().unwrap_or_default(), cmd.capture_bytes, cmd.timeout, cancel);
+    let left_alive = !matches!(&captured, Ok(Captured { end: End::Exited, .. }));
+    if left_alive {
+        end_group(&child);
+    }
+    let status = child.wait().map_err(spawn)?;
+    conclude(cmd, argv.clone(), captured.map_err(spawn)?, status)
 }
 
 fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
@@ -65,9 +83,14 @@ fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
         // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and their like must not change what a tool sees.
         command.env_clear().env("PATH", DIRECTORIES.join(":"));
     }
+    let locale = match cmd.program {
+        // Ansible refuses any other, and manifests hold what they like.
+        Program::Tool(tool) if tool.provisions() => "C.UTF-8",
+        _ => "C",
+    };
     command
         .args(&cmd.args)
-        .env("LC_ALL", "C")
+        .env("LC_ALL", locale)
         .env(STARTED_BY, std::process::id().to_string())
         .envs(cmd.env.iter().map(|(k, v)| (k, v)))
         .current_dir(cmd.directory.as_deref().unwrap_or(std::path::Path::new("/")))
@@ -98,6 +121,7 @@ fn conclude(
         End::TimedOut => {
             return Err(CommandFailure::TimedOut { argv, limit: cmd.timeout.unwrap_or_default(), stderr });
         }
+        End::Cancelled => return Err(CommandFailure::Cancelled { argv }),
         End::Exited => {}
     }
     match (status.code(), status.signal()) {

@@ -6,6 +6,8 @@ use std::fmt;
 /// [`crate::Invocation::program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
+    /// Runs playbooks.
+    AnsiblePlaybook,
     /// Names of mirrors.
     AptGet,
     /// Low-level probe for signatures on block devices.
@@ -48,6 +50,8 @@ pub enum Tool {
     Mount,
     /// Mounts from NFS servers; mount(8) calls it.
     MountNfs,
+    /// Applies manifests.
+    Puppet,
     /// Makes disk images.
     QemuImg,
     /// Runs a guest.
@@ -86,7 +90,8 @@ pub enum Tool {
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 39] = [
+        Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
         Self::Bonnie,
@@ -108,6 +113,7 @@ impl Tool {
         Self::Modprobe,
         Self::Mount,
         Self::MountNfs,
+        Self::Puppet,
         Self::QemuImg,
         Self::QemuSystem,
         Self::Scp,
@@ -130,6 +136,7 @@ impl Tool {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::AnsiblePlaybook => "ansible-playbook",
             Self::AptGet => "apt-get",
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
@@ -153,6 +160,7 @@ impl Tool {
             Self::Modprobe => "modprobe",
             Self::Mount => "mount",
             Self::MountNfs => "mount.nfs",
+            Self::Puppet => "puppet",
             Self::QemuImg => "qemu-img",
             Self::QemuSystem => "qemu-system-x86_64",
             Self::Scp => "scp",
@@ -175,6 +183,7 @@ impl Tool {
     #[must_use]
     pub fn package(self) -> &'static str {
         match self {
+            Self::AnsiblePlaybook => "ansible-core",
             Self::AptGet => "apt",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
@@ -195,6 +204,7 @@ impl Tool {
             Self::MkfsXfs => "xfsprogs",
             Self::Mmdebstrap => "mmdebstrap",
             Self::Modprobe => "kmod",
+            Self::Puppet => "puppet-agent",
             Self::QemuImg => "qemu-utils",
             Self::QemuSystem => "qemu-system-x86",
             Self::Scp | Self::Ssh | Self::SshKeygen => "openssh-client",
@@ -219,6 +229,12 @@ impl Tool {
                 | Self::SshKeygen
                 | Self::Unshare
         )
+    }
+
+    /// Whether it only provisions targets: asking it for its version takes a second, so only who uses it does.
+    #[must_use]
+    pub fn provisions(self) -> bool {
+        matches!(self, Self::AnsiblePlaybook | Self::Puppet)
     }
 
     /// Arguments that make it print its version.

@@ -30,6 +30,7 @@ pub fn environment(roots: &Roots) -> Environment {
         throttle: throttle(roots).map(str::to_owned),
         tools: std::collections::BTreeMap::new(),
         native_ceiling: None,
+        provision: Vec::new(),
         elsewhere: std::collections::BTreeMap::new(),
     }
 }

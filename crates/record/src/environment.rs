@@ -1,5 +1,6 @@
 //! The machine a run ran on. No secrets: no environment variables, no addresses, no user names.
 
+use crate::provision::Provisioned;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ pub struct Environment {
     /// version.
     #[serde(default)]
     pub native_ceiling: Option<Ceiling>,
+    /// What was done here before anything was measured, all sittings of the run together; in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provision: Vec<Provisioned>,
     /// The machines of a run's further targets, by the target's name; this one is that of its first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elsewhere: BTreeMap<String, Environment>,
@@ -49,6 +53,23 @@ impl Environment {
     #[must_use]
     pub fn of(&self, target: &str) -> &Self {
         self.elsewhere.get(target).unwrap_or(self)
+    }
+
+    /// Puts what earlier sittings did before what this one did; a step that was skipped is there already.
+    pub fn after(&mut self, earlier: &Self) {
+        let known = |done: &Provisioned| {
+            let same =
+                |e: &Provisioned| (&e.digest, e.applied_unix_ms) == (&done.digest, done.applied_unix_ms);
+            earlier.provision.iter().any(same)
+        };
+        let new: Vec<Provisioned> =
+            std::mem::take(&mut self.provision).into_iter().filter(|d| !known(d)).collect();
+        self.provision = earlier.provision.iter().cloned().chain(new).collect();
+        for (target, machine) in &mut self.elsewhere {
+            if let Some(earlier) = earlier.elsewhere.get(target) {
+                machine.after(earlier);
+            }
+        }
     }
 }
 

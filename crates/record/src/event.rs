@@ -25,6 +25,11 @@ pub enum Event {
         /// What it is.
         environment: Box<Environment>,
     },
+    /// The targets were provisioned, or one could not be.
+    Provisioned {
+        /// What they are now, with what became of each step.
+        environment: Box<Environment>,
+    },
     /// A step that may take longer than two seconds has begun or moved on.
     Step {
         /// Cell, if it belongs to one.

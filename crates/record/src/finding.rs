@@ -106,6 +106,8 @@ pub enum Claim {
     CacheWarming,
     /// A stack that stays up over the rounds was built anew between them: what it had cached is gone.
     StackRebuilt,
+    /// A step of the provisioning goes on changing things when it is run again: what state the machine was in depends on how often it was.
+    NotIdempotent,
 }
 
 /// How much a finding matters.

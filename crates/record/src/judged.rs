@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `too_fast` of a cell; metrics of copies and of Bonnie++.
+/// * 1.3: `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.

@@ -23,6 +23,7 @@ pub mod metric;
 pub mod nfs;
 pub mod pilot;
 pub mod plan;
+pub mod provision;
 pub mod quantity;
 pub mod stack;
 pub mod target;

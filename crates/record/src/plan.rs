@@ -1,6 +1,7 @@
 //! The plan: what a run will do, resolved to the last value.
 
 use crate::id::CellId;
+use crate::provision::ProvisionStep;
 use crate::stack::Stack;
 use crate::target::Target;
 use crate::version::FormatVersion;
@@ -39,9 +40,17 @@ pub struct Plan {
     /// The machines that cells run on; empty: only the controller's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
+    /// What is done on the targets before anything is built, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provision: Vec<ProvisionStep>,
 }
 
 impl Plan {
+    /// What is done on a target before anything is built.
+    pub fn provision_of<'p>(&'p self, target: &'p str) -> impl Iterator<Item = &'p ProvisionStep> {
+        self.provision.iter().filter(move |step| step.target.as_deref().is_none_or(|only| only == target))
+    }
+
     /// For each cell, the group of cells that it is compared with: those of one workload on one target.
     #[must_use]
     pub fn groups(&self) -> Vec<usize> {

@@ -140,6 +140,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::ServedFromCacheDevice => "a cache on a faster device took part",
         Claim::CacheMissed => "the cache had next to nothing of it",
         Claim::CacheWarming => "a cache warmed over the rounds",
+        Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::StackRebuilt => "the stack was built anew between rounds",
     }
 }

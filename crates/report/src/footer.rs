@@ -1,6 +1,6 @@
 //! What the numbers rest on: how it was measured, on what, by whom judged.
 
-use crate::number;
+use crate::{number, provisioning};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::judged::{CellView, Metric, RunView};
@@ -50,6 +50,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     lines.extend(load(view));
     lines.extend(content(view));
     lines.push(format!("Machine: {}.", machines(view)));
+    lines.extend(provisioning::lines(view));
     lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));
     lines
 }

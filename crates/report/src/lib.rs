@@ -12,6 +12,7 @@ mod markdown;
 mod number;
 mod paint;
 mod plan;
+mod provisioning;
 mod rows;
 mod sparkline;
 mod table;

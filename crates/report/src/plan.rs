@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 /// No more cells than this are listed; their number always is.
 const MOST_CELLS: usize = 60;
 
+const NOT_UNDONE: &str = "each is run twice, and skipped when these were the last ones there since the machine booted; \
+                          what they change stays: it is not undone";
+
 /// One cell of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanCell {
@@ -64,6 +67,8 @@ pub struct PlanView {
     pub question: Option<String>,
     /// The volumes, one sentence each.
     pub volumes: Vec<String>,
+    /// What is done on the targets before anything is built, one sentence each.
+    pub provision: Vec<String>,
     /// The cells, in the order of the file.
     pub cells: Vec<PlanCell>,
     /// For the first round: indices into `cells`, in the order they would be measured.
@@ -86,6 +91,13 @@ pub fn plan(view: &PlanView, width: usize, colour: bool) -> String {
     let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Volumes"));
     for volume in &view.volumes {
         out.push_str(&fill("  ", volume, width));
+    }
+    if !view.provision.is_empty() {
+        let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Provisioning, before anything is built"));
+        for step in &view.provision {
+            out.push_str(&fill("  ", step, width));
+        }
+        out.push_str(&fill("  ", NOT_UNDONE, width));
     }
     let heading = format!("Cells: {}, measured once per round, in another order each time", view.cells.len());
     let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, &heading));
@@ -174,6 +186,7 @@ mod tests {
             experiment: "striped-volumes".to_owned(),
             question: Some("How many IOPS does a stripe of N provisioned volumes deliver?".to_owned()),
             volumes: vec!["vol[0] to vol[3]: emulated, 1 GiB, 80 read IOPS, 80 write IOPS".to_owned()],
+            provision: vec!["shell tune.sh 64 (sha256 0a1b2c3d4e5f)".to_owned()],
             cells: vec![
                 cell(1, "randread-16k", "randread, 16 KiB, depth 64, direct"),
                 cell(2, "randread-16k", "randread, 16 KiB, depth 64, direct"),

@@ -9,6 +9,7 @@ use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::RunId;
 use record::plan::{Cell, Plan};
+use record::provision::{ProvisionStep, Provisioned};
 use record::target::LOCAL;
 use record::trial::TrialRecord;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
@@ -27,6 +28,8 @@ pub struct How {
     pub nodes: Vec<NodeAt>,
     /// Trials that earlier sittings of this run have finished.
     pub earlier: Earlier,
+    /// Provision also where nothing changed since that was done.
+    pub provision_anew: bool,
 }
 
 /// A node, and how it is started.
@@ -74,9 +77,21 @@ pub enum RunError {
     /// The node answered something else than was asked.
     #[error("the node answered out of turn: {0}")]
     OutOfTurn(String),
+    /// A target could not be provisioned.
+    #[error("provisioning {} failed: {error}", machine(.target))]
+    Provision {
+        /// Which.
+        target: String,
+        /// Which step, and how its output ends.
+        error: String,
+    },
     /// Whoever consumes the events can't go on, e.g. the store's disk is full.
     #[error("can't keep what was measured")]
     Sink(#[source] SinkError),
+}
+
+fn machine(target: &str) -> String {
+    if target == LOCAL { "this machine".to_owned() } else { format!("target {target}") }
 }
 
 /// Why a consumer of events can't go on.
@@ -99,7 +114,7 @@ impl RunError {
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Blame::Machine,
             Self::On { source, .. } => source.blame(),
             Self::Node { blame, .. } => *blame,
-            Self::Sink(_) | Self::Link(LinkError::Spawn { .. }) => Blame::Machine,
+            Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Blame::Machine,
             Self::Link(_) | Self::Protocol { .. } | Self::OutOfTurn(_) | Self::NoNode(_) => Blame::Ours,
         }
     }
@@ -130,8 +145,10 @@ pub fn execute(
     .map_err(RunError::Sink)?;
     let begun = Instant::now();
     let lines = how.nodes.iter().map(Line::to).collect::<Result<_, _>>()?;
-    let mut session = Session { lines, begun, cancel, sink };
-    let stopped = session.hello().and_then(|()| session.open(plan, &how.run)).and_then(|opened| {
+    let mut session = Session { lines, machines: Vec::new(), begun, cancel, sink };
+    let provisioned = session.hello().and_then(|()| session.provision(plan, how.provision_anew));
+    let opened = provisioned.and_then(|done| if done { session.open(plan, &how.run) } else { Ok(false) });
+    let stopped = opened.and_then(|opened| {
         if !opened {
             return Ok(Stopped::Interrupted);
         }
@@ -203,7 +220,8 @@ fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
 /// Programs that a target's cells need.
 fn tools_of(plan: &Plan, target: &str) -> Vec<String> {
     let cells = cells_of(plan, target).cloned().collect();
-    spec::forecast(&Plan { cells, ..plan.clone() }).needs_tools
+    let provision = plan.provision_of(target).cloned().collect();
+    spec::forecast(&Plan { cells, provision, ..plan.clone() }).needs_tools
 }
 
 /// A node that was started, and whether it knows that the user wants to stop.
@@ -276,6 +294,8 @@ fn on(target: &str, error: RunError) -> RunError {
 
 struct Session<'a, 's> {
     lines: Vec<Line>,
+    /// What the nodes are on, in the order of `lines`.
+    machines: Vec<Environment>,
     begun: Instant,
     cancel: &'a AtomicBool,
     sink: &'a mut Sink<'s>,
@@ -283,14 +303,52 @@ struct Session<'a, 's> {
 
 impl Session<'_, '_> {
     fn hello(&mut self) -> Result<(), RunError> {
-        let mut machines = Vec::new();
         for line in &mut self.lines {
-            machines.push((line.target.clone(), *line.hello(self.cancel, self.sink)?));
+            self.machines.push(*line.hello(self.cancel, self.sink)?);
         }
-        let mut machines = machines.into_iter();
-        let Some((_, mut environment)) = machines.next() else { return Ok(()) };
-        environment.elsewhere = machines.collect();
-        (self.sink)(Event::NodeReady { environment: Box::new(environment) }).map_err(RunError::Sink)
+        let Some(environment) = self.environment() else { return Ok(()) };
+        self.tell(Event::NodeReady { environment })
+    }
+
+    /// All machines: the first target's, with the others in it.
+    fn environment(&self) -> Option<Box<Environment>> {
+        let targets = self.lines.iter().map(|line| line.target.clone());
+        let mut machines = targets.zip(self.machines.iter().cloned());
+        let (_, first) = machines.next()?;
+        Some(Box::new(Environment { elsewhere: machines.collect(), ..first }))
+    }
+
+    /// Whether the targets are as the plan wants them; `false` when the user asked to stop meanwhile.
+    fn provision(&mut self, plan: &Plan, anew: bool) -> Result<bool, RunError> {
+        let mut failure = None;
+        for (line, machine) in self.lines.iter_mut().zip(&mut self.machines) {
+            let steps: Vec<ProvisionStep> = plan.provision_of(&line.target).cloned().collect();
+            if steps.is_empty() {
+                continue;
+            }
+            match line.ask(&Request::Provision { steps, anew }, self.cancel, self.sink)? {
+                Reply::Provisioned { environment, failed } => {
+                    *machine = *environment;
+                    failure = failed.map(|error| RunError::Provision { target: line.target.clone(), error });
+                }
+                other => return Err(out_of_turn(&other)),
+            }
+            if failure.is_some() {
+                break;
+            }
+        }
+        // What was done is kept, also when it failed.
+        if let (Some(environment), false) = (self.environment(), plan.provision.is_empty()) {
+            for text in not_idempotent(&environment) {
+                self.tell(Event::Warning { text })?;
+            }
+            self.tell(Event::Provisioned { environment })?;
+        }
+        match failure {
+            Some(_) if self.is_cancelled() => Ok(false),
+            Some(failure) => Err(failure),
+            None => Ok(true),
+        }
     }
 
     /// Whether the volumes are there; `false` when the user asked to stop meanwhile.
@@ -355,6 +413,20 @@ impl Hands for Session<'_, '_> {
     fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
+}
+
+/// Steps that were carried out now, and whose second run changed something again.
+fn not_idempotent(environment: &Environment) -> Vec<String> {
+    let machines = std::iter::once(environment).chain(environment.elsewhere.values());
+    let steps = machines.flat_map(|machine| &machine.provision);
+    let suspects = steps.filter(|step| !step.skipped && step.is_idempotent() == Some(false));
+    let text = |step: &Provisioned| {
+        format!(
+            "provision: `{} {}` is not idempotent: its second run changed something again",
+            step.by, step.path
+        )
+    };
+    suspects.map(text).collect()
 }
 
 fn out_of_turn(reply: &Reply) -> RunError {

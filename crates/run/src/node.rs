@@ -8,11 +8,13 @@ use crate::verify;
 use device::Roots;
 use engine::Engine;
 use host::LocalRunner;
+use record::environment::Environment;
 use record::event::Event;
 use record::id::RunId;
+use record::provision::ProvisionStep;
 use record::quantity::Bytes;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
-use stack::{Journal, Machine, NoHooks, RESERVE_BYTES, Volumes};
+use stack::{Journal, Machine, NoHooks, Provisioning, RESERVE_BYTES, Volumes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -130,6 +132,7 @@ impl<W: Write> Node<'_, W> {
     fn answer(&mut self, request: Request) -> Reply {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
+            Request::Provision { steps, anew } => Ok(self.provision(&steps, anew)),
             Request::Open { run, volumes, space_bytes, needs_tools } => crate::tools::check(&needs_tools)
                 .map_err(|missing| Failure::machine(&missing))
                 .and_then(|()| self.open(&run, &volumes, &space_bytes)),
@@ -144,15 +147,29 @@ impl<W: Write> Node<'_, W> {
     }
 
     fn hello(&self) -> Reply {
+        Reply::Hello { protocol: PROTOCOL, environment: Box::new(self.environment()) }
+    }
+
+    fn environment(&self) -> Environment {
         let mut environment = observe::environment(&observe::Roots::default());
         environment.diskproof = env!("CARGO_PKG_VERSION").to_owned();
         environment.native_ceiling = engine::native::ceiling::current(self.machine.state_dir, &environment);
-        for tool in host::Tool::ALL.into_iter().filter(|tool| !tool.is_of_the_lab()) {
+        for tool in host::Tool::ALL.into_iter().filter(|tool| !tool.is_of_the_lab() && !tool.provisions()) {
             if let Some(version) = host::version(self.machine.runner, tool) {
                 environment.tools.insert(tool.name().to_owned(), version);
             }
         }
-        Reply::Hello { protocol: PROTOCOL, environment: Box::new(environment) }
+        environment
+    }
+
+    fn provision(&self, steps: &[ProvisionStep], anew: bool) -> Reply {
+        let boot = observe::environment(&observe::Roots::default()).boot_id;
+        let wanted = Provisioning { steps, boot_id: boot.as_deref(), anew };
+        let mut tell =
+            |step: &str| self.out.event(Event::Step { cell: None, step: step.to_owned(), done: None });
+        let (done, outcome) = stack::provision(&self.machine, wanted, self.cancel, &mut tell);
+        let environment = Box::new(Environment { provision: done, ..self.environment() });
+        Reply::Provisioned { environment, failed: outcome.err().map(|error| chain(&error)) }
     }
 
     fn open(

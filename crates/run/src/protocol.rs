@@ -8,6 +8,7 @@ use record::environment::Environment;
 use record::event::Event;
 use record::id::{RunId, TrialId};
 use record::plan::{Cell, Measure};
+use record::provision::ProvisionStep;
 use record::trial::TrialRecord;
 use record::version::FormatVersion;
 use record::volume::{Volume, VolumeFacts};
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of this protocol. Both ends are the same binary; anything else is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// What the controller asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,6 +26,13 @@ pub enum Request {
     Hello {
         /// The controller's [`PROTOCOL`].
         protocol: FormatVersion,
+    },
+    /// Carry out what comes before anything is built. Answered by [`Reply::Provisioned`].
+    Provision {
+        /// In this order.
+        steps: Vec<ProvisionStep>,
+        /// Also where nothing changed since they were carried out.
+        anew: bool,
     },
     /// Provide and verify volumes. Answered by [`Reply::Opened`].
     Open {
@@ -78,6 +86,13 @@ pub enum Reply {
     Event {
         /// What.
         event: Event,
+    },
+    /// The steps were carried out, skipped, or one failed.
+    Provisioned {
+        /// The machine as it is now, with what became of each step.
+        environment: Box<Environment>,
+        /// Why it ended before its time, if it did.
+        failed: Option<String>,
     },
     /// Volumes are there.
     Opened {

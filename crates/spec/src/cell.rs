@@ -19,12 +19,21 @@ use std::fmt::Write;
 pub(crate) fn id(target: &str, stack: &str, workload: &str, levels: &BTreeMap<String, String>) -> CellId {
     let (levels, target) = (canonical_json(levels), Value::from(target));
     let text = format!(r#"{{"levels":{levels},"stack":{stack},"target":{target},"workload":{workload}}}"#);
-    let digest = Sha256::digest(text.as_bytes());
-    let mut hex = String::with_capacity(16);
-    for byte in digest.iter().take(8) {
+    CellId(hex(&text, 8))
+}
+
+/// SHA-256 over the canonical JSON of a noun, in hex.
+pub(crate) fn digest(noun: &impl serde::Serialize) -> String {
+    hex(&canonical_json(noun), 32)
+}
+
+/// The first bytes of a text's SHA-256.
+fn hex(text: &str, bytes: usize) -> String {
+    let mut hex = String::with_capacity(2 * bytes);
+    for byte in Sha256::digest(text.as_bytes()).iter().take(bytes) {
         let _ = write!(hex, "{byte:02x}");
     }
-    CellId(hex)
+    hex
 }
 
 /// The canonical JSON of a noun.

@@ -8,7 +8,7 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{derive, expect, matrix, measure, price, value};
+use crate::{derive, expect, matrix, measure, price, provision, value};
 use record::plan::Plan;
 use record::version::FormatVersion;
 use std::collections::BTreeMap;
@@ -52,6 +52,7 @@ pub(crate) fn read(
     let measure = measure::read(fields.get("measure"), &metrics, &scope, problems);
     let currency = fields.get("currency").and_then(|node| price::currency(node, problems));
     let matrix = matrix::read(&fields, base_dir, &scope, problems);
+    let provision = provision::read(fields.get("provision"), &matrix.targets, base_dir, &scope, problems);
     let derived = derive::read(fields.get("derive"), &matrix, &scope, problems);
     let expectations = expect::read(fields.get("expect"), &matrix, &metrics, &derived, &scope, problems);
     let prices = price::of_plan(currency, &matrix);
@@ -75,6 +76,7 @@ pub(crate) fn read(
             prices,
             derived,
             targets: matrix.targets,
+            provision,
         })),
         _ => Outcome::Wrong,
     }

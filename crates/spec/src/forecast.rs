@@ -3,6 +3,7 @@
 use crate::pace;
 use record::copy::Copier;
 use record::plan::{Cell, Measure, Plan};
+use record::provision::Provisioner;
 use record::stack::{Layer, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, EngineKind, Layout};
@@ -259,6 +260,17 @@ fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
                 tools.insert("bonnie++".to_owned());
             }
             _ => {}
+        }
+    }
+    for step in &plan.provision {
+        match step.by {
+            Provisioner::Shell => {}
+            Provisioner::Ansible => {
+                tools.insert("ansible-playbook".to_owned());
+            }
+            Provisioner::Puppet => {
+                tools.insert("puppet".to_owned());
+            }
         }
     }
     if needs_root {

@@ -2,6 +2,7 @@
 
 use self::jobs::Outside;
 use self::section::{Given, Section, effective};
+use crate::beside;
 use crate::diagnostic::printable;
 use crate::fio_option::check_in_job_file;
 use crate::limits::MAX_JOB_FILE_BYTES;
@@ -11,7 +12,6 @@ use crate::source::{Source, Span};
 use crate::tree::Node;
 use record::workload::{EngineKind, Layout, NamedJob};
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 mod jobs;
@@ -39,7 +39,7 @@ pub(crate) fn read(
     layout: Layout,
     problems: &mut Problems<'_>,
 ) -> Option<JobFile> {
-    let text = match load(&base_dir.join(path)) {
+    let text = match beside::text(&base_dir.join(path), MAX_JOB_FILE_BYTES) {
         Ok(text) => text,
         Err(why) => {
             problems
@@ -146,20 +146,6 @@ fn laid_out(options: &BTreeMap<&str, &Given>) -> Option<u64> {
         None => 1,
     };
     u64::try_from(bytes.checked_mul(jobs)?).ok()
-}
-
-fn load(path: &Path) -> Result<String, String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("not a regular file".to_owned());
-    }
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
-    file.take(MAX_JOB_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MAX_JOB_FILE_BYTES {
-        return Err(format!("larger than {} KiB", MAX_JOB_FILE_BYTES >> 10));
-    }
-    String::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())
 }
 
 fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>> {

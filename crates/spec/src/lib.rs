@@ -1,10 +1,11 @@
 //! YAML to [`record::plan::Plan`]: parse, validate, expand, order, forecast. Pure: it reads the experiment file and the fio
-//! job files it names, and changes nothing.
+//! job files, scripts, playbooks and manifests it names, and changes nothing.
 //!
 //! The way of a file: [`tree`] (bounded, every key and value with its place) -> parameters -> volumes, stacks, workloads
 //! (one per combination of levels) -> cells -> derived metrics -> expectations -> plan. All that is wrong is gathered on the way and told
 //! together, with line, column, what was expected and the way out.
 
+mod beside;
 mod block_sizes;
 mod bonnie;
 mod btrfs;
@@ -45,6 +46,7 @@ mod pace;
 mod parameter;
 mod price;
 mod problems;
+mod provision;
 mod quantity;
 mod schema;
 mod scope;

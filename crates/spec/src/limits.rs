@@ -4,6 +4,10 @@
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Largest fio job file that is read, in bytes.
 pub const MAX_JOB_FILE_BYTES: u64 = 256 << 10;
+/// Largest script, playbook or manifest that is read, in bytes.
+pub const MAX_PROVISION_BYTES: u64 = 256 << 10;
+/// Most steps of `provision`.
+pub const MAX_PROVISION_STEPS: usize = 32;
 /// Deepest nesting of lists and maps.
 pub const MAX_DEPTH: usize = 64;
 /// Most values in a file, after aliases are followed.

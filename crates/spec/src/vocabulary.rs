@@ -100,6 +100,11 @@ pub(crate) static EXPERIMENT: Table = Table {
             Shape::MapOf(&Shape::Either(&[Shape::Choice(&["local"]), Shape::Map(&TARGET)])),
             "Machines the trials run on; this one if not said. Every stack is built on every target that has its volumes",
         ),
+        key(
+            "provision",
+            Shape::ListOf(&Shape::Map(&PROVISION)),
+            "What is done on the targets before anything is built; it is not undone",
+        ),
         needed("volumes", Shape::MapOf(&Shape::Map(&VOLUME)), "Where data may live"),
         needed(
             "stacks",
@@ -182,6 +187,35 @@ pub(crate) static TARGET: Table = Table {
         ("user", "write `ssh: user@host`"),
         ("port", "a port belongs into ~/.ssh/config"),
         ("volumes", "volumes stand at the top of the file"),
+    ],
+};
+
+/// A step of provisioning.
+pub(crate) static PROVISION: Table = Table {
+    what: "a step of `provision`",
+    keys: &[
+        key(
+            "shell",
+            Shape::Text,
+            "A script, beside the experiment; it says `changed=N` in a line of its own at the end",
+        ),
+        key(
+            "ansible",
+            Shape::Text,
+            "A playbook, beside the experiment; ansible-playbook runs it on the target for `localhost`",
+        ),
+        key("puppet", Shape::Text, "A manifest, beside the experiment; `puppet apply` on the target"),
+        key("args", Shape::Texts, "Arguments of the script"),
+        key("vars", Shape::MapOf(&Shape::Text), "Variables of the playbook, facts of the manifest"),
+        key("target", Shape::Text, "The only target it is for; all if not said"),
+    ],
+    instead: &[
+        ("script", "write `shell: FILE`"),
+        ("playbook", "write `ansible: FILE`"),
+        ("manifest", "write `puppet: FILE`"),
+        ("extra_vars", "write `vars: { NAME: VALUE }`"),
+        ("facts", "write `vars: { NAME: VALUE }`"),
+        ("hosts", "write `target: NAME`, one of `targets`"),
     ],
 };
 

@@ -191,7 +191,12 @@ struct Disks<'t> {
 }
 
 /// The name of a target that there is.
-fn known(node: &Node, targets: &[Target], scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+pub(crate) fn known(
+    node: &Node,
+    targets: &[Target],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
     let name = value::text(node, "the name of a target", scope, problems)?;
     if targets.iter().any(|target| target.name == name) {
         return Some(name);

@@ -18,6 +18,7 @@ mod machine;
 mod mounts;
 mod names;
 mod pool;
+mod provision;
 pub mod settle;
 mod throttle;
 mod volumes;
@@ -31,5 +32,6 @@ pub use journal::{Journal, Leftover, Mark, Skipped, UndoReport, leftovers, undo_
 pub use knobs::set_knob;
 pub use machine::{Fill, Hooks, Injected, Machine, NoHooks, PREFIX, Phase, Point};
 pub use pool::Pool;
+pub use provision::{ProvisionError, Provisioning, provision};
 pub use throttle::{Flavour, Throttle, detect};
 pub use volumes::{Provided, RESERVE_BYTES, Volumes};

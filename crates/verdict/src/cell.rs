@@ -7,7 +7,7 @@ use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
 use crate::judge::Input;
 use crate::sequential::Means;
-use crate::{leaves, limit, metrics};
+use crate::{leaves, limit, metrics, provision};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
 use record::plan::Cell;
@@ -55,6 +55,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     findings.extend(detect::failed(cell, &failed, measured.len()));
     findings.extend(course::within(cell, &facts, &plan.measure));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
+    findings.extend(provision::findings(cell, number(measured.len()), input));
 
     let view = CellView {
         limited_by: limit::over_trials(limits),

@@ -32,6 +32,7 @@ mod metrics;
 mod model;
 mod nfs;
 mod pairing;
+mod provision;
 #[cfg(test)]
 mod random;
 mod reached;

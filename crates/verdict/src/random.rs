@@ -156,6 +156,7 @@ fn plan(truth: &Truth) -> Plan {
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn run_with(cells: &[(Cell, Vec<TrialRecord>)], change: impl FnOnce(&
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     };
     change(&mut plan);
     // The order of records is nobody's promise.

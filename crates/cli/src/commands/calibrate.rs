@@ -35,7 +35,8 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
         Bytes(forecast.bytes_written)
     ));
     let run = experiment::run_id();
-    let ended = measure(&Sitting { run: run.clone(), plan: &plan, earlier: None, settings })?;
+    let sitting = Sitting { run: run.clone(), plan: &plan, earlier: None, provision_anew: false, settings };
+    let ended = measure(&sitting)?;
     let exit = answer(&ended.store, &run, args, settings);
     output::aside(&format!("\nkept in {}", settings.store.value.display()));
     match ended.by_signal(&run) {

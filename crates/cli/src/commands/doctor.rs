@@ -153,6 +153,8 @@ fn needed_for(tool: Tool) -> &'static str {
     match tool {
         Tool::Fio => "needed for `engine: fio` only",
         Tool::Bonnie => "needed for `engine: bonnie` only",
+        Tool::AnsiblePlaybook => "needed for `provision: [{ ansible: ... }]` only",
+        Tool::Puppet => "needed for `provision: [{ puppet: ... }]` only",
         Tool::Cp | Tool::Cpio | Tool::Rsync | Tool::Tar => "needed to compare `copier: native` with it only",
         Tool::Losetup | Tool::Mount | Tool::Umount => "needed for all but lent directories",
         Tool::Blkid | Tool::Wipefs => "needed for disks",

@@ -10,6 +10,7 @@ use crate::settings::Settings;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::plan::{Plan, Prices};
+use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
 use record::target::TargetKind;
@@ -49,6 +50,7 @@ fn view(plan: &Plan) -> PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
         volumes: all_volumes(plan),
+        provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         cells: plan
             .cells
             .iter()
@@ -84,6 +86,19 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
         sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
     };
     targets.iter().flat_map(of).collect()
+}
+
+fn provision(plan: &Plan, step: &ProvisionStep) -> String {
+    let mut words = vec![step.by.name().to_owned(), step.path.clone()];
+    words.extend(step.args.iter().cloned());
+    words.extend(step.vars.iter().map(|(name, value)| format!("{name}={value}")));
+    let on = match &step.target {
+        Some(target) => format!(" on {target}"),
+        None if targets_of(plan).len() > 1 => " on every target".to_owned(),
+        None => String::new(),
+    };
+    let digest: String = step.digest.chars().take(12).collect();
+    format!("{} (sha256 {digest}){on}", words.join(" "))
 }
 
 /// As the experiment file counts them.

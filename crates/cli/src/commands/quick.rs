@@ -42,7 +42,8 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
     ]);
     let mut plan = spec::parse(EXPERIMENT, "quick.yaml", &dir, &set).map_err(experiment::failure)?.plan;
     plan.seed = experiment::seed_of_the_clock();
-    sit(Sitting { run: experiment::run_id(), plan: &plan, earlier: None, settings })
+    let run = experiment::run_id();
+    sit(Sitting { run, plan: &plan, earlier: None, provision_anew: false, settings })
 }
 
 /// Whether files here can be opened past the page cache. Tried with a file of our own that has no name.

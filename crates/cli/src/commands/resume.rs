@@ -32,7 +32,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     let planned = plan.cells.len() * plan.measure.rounds as usize;
     let most = if plan.measure.until.is_some() { "at most " } else { "" };
     output::aside(&format!("run {run}: {} of {most}{planned} trials are there", earlier.len()));
-    sit(Sitting { run, plan: &plan, earlier: Some(earlier), settings })
+    sit(Sitting { run, plan: &plan, earlier: Some(earlier), provision_anew: args.provision, settings })
 }
 
 /// Puts the budgets that were typed into the plan; whether there were any.

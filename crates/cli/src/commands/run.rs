@@ -8,5 +8,6 @@ use crate::settings::Settings;
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
-    sit(Sitting { run: experiment::run_id(), plan: &plan, earlier: None, settings })
+    let run = experiment::run_id();
+    sit(Sitting { run, plan: &plan, earlier: None, provision_anew: args.provision, settings })
 }

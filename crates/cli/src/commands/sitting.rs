@@ -24,6 +24,8 @@ pub(crate) struct Sitting<'a> {
     pub(crate) plan: &'a Plan,
     /// Trials that earlier sittings finished; `None` when the run is new.
     pub(crate) earlier: Option<Earlier>,
+    /// Provision the targets also where nothing changed since.
+    pub(crate) provision_anew: bool,
     /// Store, state, progress.
     pub(crate) settings: &'a Settings,
 }
@@ -93,7 +95,8 @@ fn carry_out(
     if let Err(error) = wish.answer_with(teller.speaker()) {
         teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
     }
-    let how = How { run: sitting.run.clone(), nodes, earlier };
+    let provision_anew = sitting.provision_anew;
+    let how = How { run: sitting.run.clone(), nodes, earlier, provision_anew };
     let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
@@ -124,6 +127,26 @@ impl Keeper<'_> {
         environment
     }
 
+    /// What was done by earlier sittings stays in the record. Whoever carried a step out has the machine to himself; where all were
+    /// skipped, another process may be at this run.
+    fn provisioned(&mut self, environment: &Environment) -> Result<(), SinkError> {
+        let (store, run) = (self.store, &self.sitting.run);
+        let mut now = self.with_ceiling(environment);
+        let carried_out = |machine: &Environment| machine.provision.iter().any(|step| !step.skipped);
+        let ours = self.is_ours || carried_out(&now) || now.elsewhere.values().any(carried_out);
+        if self.sitting.earlier.is_some() {
+            now.after(&store.head(run)?.environment);
+        }
+        if ours {
+            store.set_environment(run, &now)?;
+            self.is_ours = true;
+            self.environment = None;
+        } else {
+            self.environment = Some(Box::new(now));
+        }
+        Ok(())
+    }
+
     fn keep(&mut self, event: &Event) -> Result<(), SinkError> {
         let (store, run) = (self.store, &self.sitting.run);
         match event {
@@ -134,6 +157,7 @@ impl Keeper<'_> {
             Event::NodeReady { environment } => {
                 self.environment = Some(Box::new(self.with_ceiling(environment)));
             }
+            Event::Provisioned { environment } => self.provisioned(environment)?,
             Event::VolumesReady { volumes } => {
                 self.is_ours = true;
                 if let Some(environment) = self.environment.take() {

@@ -56,7 +56,10 @@ impl Lines {
             Event::RoundFinished { .. } => self.tracker.reported(event),
             Event::LengthChosen { .. } => Tracker::length(event),
             Event::Warning { text } => Some(format!("warning: {text}")),
-            Event::Step { .. } | Event::NodeReady { .. } | Event::RunFinished { .. } => None,
+            Event::Step { .. }
+            | Event::NodeReady { .. }
+            | Event::Provisioned { .. }
+            | Event::RunFinished { .. } => None,
         }
     }
 }

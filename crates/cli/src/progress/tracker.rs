@@ -85,6 +85,7 @@ impl Tracker {
                 self.expected = more_rounds.map(|more| u64::from(more) * open.max(&1));
             }
             Event::NodeReady { .. }
+            | Event::Provisioned { .. }
             | Event::VolumesReady { .. }
             | Event::LengthChosen { .. }
             | Event::Warning { .. } => {}

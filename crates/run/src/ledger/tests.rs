@@ -68,6 +68,7 @@ fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
         prices: Prices::default(),
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     }
 }
 

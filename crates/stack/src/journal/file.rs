@@ -12,8 +12,8 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long its lock may outlive a process: until a child that it was just making becomes the program it is to run.
-const LOCK_OUTLIVES: Duration = Duration::from_secs(2);
+/// How long a lock may outlive a process: until a child that it was just making becomes the program it is to run.
+pub(crate) const LOCK_OUTLIVES: Duration = Duration::from_secs(2);
 
 /// The journal of one run, locked while this lives: nobody else can act for, or undo, the run meanwhile.
 #[derive(Debug)]

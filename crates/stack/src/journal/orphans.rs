@@ -25,6 +25,11 @@ pub(super) fn wait(machine: &Machine<'_>, owner: u32) -> Result<Vec<u32>, Vec<Ho
     if left.is_empty() { Ok(ended) } else { Err(left) }
 }
 
+/// Waits for what `owner` started to end; gives what is still at work after a while, which stays alone.
+pub(crate) fn outlast(machine: &Machine<'_>, owner: u32) -> Vec<Holder> {
+    gone(&machine.roots.proc, owner, MAY_FINISH)
+}
+
 fn gone(proc: &Path, owner: u32, patience: Duration) -> Vec<Holder> {
     let end = Instant::now() + patience;
     loop {

@@ -41,6 +41,7 @@ pub(crate) fn plan(cells: u32, rounds: u32) -> Plan {
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     }
 }
 

@@ -53,6 +53,7 @@ impl Bench {
             prices: record::plan::Prices::default(),
             derived: Vec::new(),
             targets: Vec::new(),
+            provision: Vec::new(),
         };
         Self { plan, trials: Vec::new() }
     }

@@ -6,9 +6,13 @@ use record::finding::{Claim, Severity};
 use record::judged::RunView;
 use record::quantity::Bytes;
 use record::volume::VolumeFacts;
+use std::collections::BTreeSet;
 
 /// Memory that differs by less is the same machine under another kernel.
 const SAME_MEMORY: f64 = 0.02;
+
+/// Digits of a digest that tell two files of a name apart.
+const SHOWN_DIGITS: usize = 12;
 
 /// Claims that say the rounds of a run are no replicates, so that what changed is in the figures and not in their intervals.
 const UNSTEADY: [Claim; 3] = [Claim::MachineDrift, Claim::Trend, Claim::Autocorrelated];
@@ -38,6 +42,7 @@ pub(super) fn differences(run: &RunView, baseline: &RunView) -> Vec<Difference> 
         .filter_map(|(what, field, severity, means)| machine(what, field(then), field(now), *severity, means))
         .collect();
     found.extend(memory(then, now));
+    found.extend(provisions(run, baseline));
     for (tool, version) in &now.tools {
         let before = then.tools.get(tool);
         found.extend(before.and_then(|b| {
@@ -76,6 +81,33 @@ fn machine(
         before,
         after,
     })
+}
+
+/// How the targets were provisioned: what decides what a step does is in its digest.
+fn provisions(run: &RunView, baseline: &RunView) -> Vec<Difference> {
+    let targets: BTreeSet<&str> =
+        run.cells.iter().chain(&baseline.cells).map(|c| c.target.as_str()).collect();
+    let one = |target: &str| {
+        let what = if targets.len() > 1 { format!("provision of {target}") } else { "provision".to_owned() };
+        let steps = |of: &RunView| Some(provision(of.environment.of(target)));
+        let (before, after) = (steps(baseline), steps(run));
+        let differs = machine(&what, before, after, Severity::Void, "the machine was set up otherwise")?;
+        Some(Difference { text: format!("environment differs: {}", differs.text), ..differs })
+    };
+    targets.iter().filter_map(|target| one(target)).collect()
+}
+
+/// The steps in order, each once, however often it was carried out.
+fn provision(machine: &Environment) -> String {
+    let mut steps: Vec<String> = Vec::new();
+    for step in &machine.provision {
+        let digest: String = step.digest.chars().take(SHOWN_DIGITS).collect();
+        let shown = format!("{} {} ({digest})", step.by, step.path);
+        if !steps.contains(&shown) {
+            steps.push(shown);
+        }
+    }
+    if steps.is_empty() { "none".to_owned() } else { steps.join(", ") }
 }
 
 fn memory(then: &Environment, now: &Environment) -> Option<Difference> {

@@ -168,6 +168,40 @@ fn an_edited_experiment_is_matched_by_names() {
 }
 
 #[test]
+fn runs_that_were_provisioned_otherwise_are_not_comparable() {
+    let step = |path: &str, digest: &str, applied_unix_ms| record::provision::Provisioned {
+        by: record::provision::Provisioner::Shell,
+        path: path.to_owned(),
+        digest: digest.to_owned(),
+        tool: None,
+        applied_unix_ms,
+        skipped: false,
+        runs: Vec::new(),
+        error: None,
+    };
+    let (mut old, mut new) = (two("old", &STEADY, &HALF), two("new", &STEADY, &HALF));
+    old.view.environment.provision = vec![step("tune.sh", "aa", 1)];
+    // once more after a reboot between two sittings
+    new.view.environment.provision = vec![step("tune.sh", "aa", 1), step("tune.sh", "aa", 2)];
+    let comparison = between(&new.judged(), &old.judged(), &rates());
+    assert!(!other_machine(&comparison), "{:?}", comparison.differences);
+
+    for (now, shown) in [(vec![step("tune.sh", "bb", 1)], "shell tune.sh (bb)"), (Vec::new(), "none")] {
+        new.view.environment.provision = now;
+        let comparison = between(&new.judged(), &old.judged(), &rates());
+        assert!(other_machine(&comparison));
+        let found = comparison.differences.iter().find(|d| d.what == "provision").unwrap();
+        assert_eq!(found.severity, Severity::Void);
+        assert_eq!(
+            found.text,
+            format!(
+                "environment differs: provision is {shown}, in the baseline shell tune.sh (aa): the machine was set up otherwise"
+            )
+        );
+    }
+}
+
+#[test]
 fn another_machine_is_said_to_be_one() {
     let (old, mut new) = (two("old", &STEADY, &HALF), two("new", &STEADY, &HALF));
     new.view.environment.kernel = Some("6.12.0".to_owned());

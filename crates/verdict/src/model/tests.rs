@@ -271,6 +271,7 @@ fn run(cells: &[(Cell, Vec<TrialRecord>)]) -> RunView {
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     };
     let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).collect();
     judge(&Input {

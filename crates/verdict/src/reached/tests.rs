@@ -61,6 +61,7 @@ fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
         prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     }
 }
 

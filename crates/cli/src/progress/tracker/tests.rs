@@ -55,6 +55,7 @@ fn plan() -> Plan {
         prices: record::plan::Prices::default(),
         derived: Vec::new(),
         targets: Vec::new(),
+        provision: Vec::new(),
     }
 }
 
