@@ -13,9 +13,6 @@ pub fn version(runner: &dyn Runner, tool: Tool) -> Option<String> {
         return None;
     }
     let ask = Invocation::new(tool).arg(tool.version_argument()).timeout(Duration::from_secs(10));
-    // It would leave a folder in its user's home.
-    let ask =
-        if tool == Tool::AnsiblePlaybook { ask.env("ANSIBLE_LOCAL_TEMP", std::env::temp_dir()) } else { ask };
     let output = runner.run(&ask).ok()?;
     // mke2fs writes its version to stderr.
     let mut lines = output.stdout.lines().chain(output.stderr.lines()).map(str::trim);

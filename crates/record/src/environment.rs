@@ -107,3 +107,37 @@ pub struct Ceiling {
     /// Instructions in user mode per I/O; `None` where the machine has no such counter.
     pub user_instructions_per_io: Option<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Environment;
+    use crate::provision::{Provisioned, Provisioner};
+    use std::collections::BTreeMap;
+
+    fn machine(applied: &[u64]) -> Environment {
+        let step = |applied: &u64| Provisioned {
+            by: Provisioner::Shell,
+            path: "tune.sh".to_owned(),
+            digest: "0a1b".to_owned(),
+            tool: None,
+            applied_unix_ms: *applied,
+            skipped: false,
+            runs: Vec::new(),
+            error: None,
+        };
+        Environment { provision: applied.iter().map(step).collect(), ..Environment::default() }
+    }
+
+    fn applied(machine: &Environment) -> Vec<u64> {
+        machine.provision.iter().map(|step| step.applied_unix_ms).collect()
+    }
+
+    #[test]
+    fn what_earlier_sittings_did_stays_and_what_was_skipped_is_there_once() {
+        let far = |machine| BTreeMap::from([("far".to_owned(), machine)]);
+        let earlier = Environment { elsewhere: far(machine(&[1])), ..machine(&[1]) };
+        let mut now = Environment { elsewhere: far(machine(&[7])), ..machine(&[1]) };
+        now.after(&earlier);
+        assert_eq!((applied(&now), applied(now.of("far"))), (vec![1], vec![1, 7]));
+    }
+}
