@@ -198,7 +198,9 @@ impl Ended {
         if self.stopped != Stopped::Interrupted {
             return None;
         }
-        output::aside(&format!("interrupted; all that was built is undone. Go on with: diskproof resume {run}"));
+        output::aside(&format!(
+            "interrupted; all that was built is undone. Go on with: diskproof resume {run}"
+        ));
         Some(Exit::Signal(self.interrupted.unwrap_or(2)))
     }
 }
