@@ -1,10 +1,10 @@
-//! The floor of copying a tree: its files are in memory, and each is open, write and close, then one syncfs. No times, owners, modes or checks
-//! (bench/corpus/run.sh).
+//! The floor of copying a tree: its files are in memory, and each is open, write and close, then one syncfs. No times, owners, modes or checks.
+//! And what reading that tree from the page cache costs, which a program does while it copies and native before (bench/corpus/run.sh).
 //!
-//!   corpus_floor TREE TARGET...     one writer for each target; prints files per second
+//!   corpus_floor TREE TARGET...     one writer for each target; prints files per second, and the seconds of each reading all of the tree
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -40,20 +40,37 @@ fn write(tree: &Tree, target: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Open, read and close of all files, as a copier that has one buffer does it.
+fn read_again(tree: &Tree, source: &Path) -> std::io::Result<()> {
+    let mut buffer = vec![0; 128 << 10];
+    for (path, _) in &tree.files {
+        let mut file = File::open(source.join(path))?;
+        while file.read(&mut buffer)? > 0 {}
+    }
+    Ok(())
+}
+
+/// Does it once in each of so many threads at the same time; how many seconds all took.
+fn at_once(targets: &[PathBuf], act: impl Fn(&Path) -> std::io::Result<()> + Sync) -> std::io::Result<f64> {
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = targets.iter().map(|target| scope.spawn(|| act(target))).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|_| Err(std::io::Error::other("a thread panicked")))
+        })
+    })?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
 fn main() -> std::io::Result<()> {
     let args: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let [source, targets @ ..] = args.as_slice() else { return Err(std::io::Error::other("TREE TARGET...")) };
     let mut tree = Tree { directories: Vec::new(), files: Vec::new() };
     read(source, Path::new(""), &mut tree)?;
-    let begun = Instant::now();
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = targets.iter().map(|target| scope.spawn(|| write(&tree, target))).collect();
-        writers.into_iter().try_for_each(|writer| {
-            writer.join().unwrap_or_else(|_| Err(std::io::Error::other("a writer panicked")))
-        })
-    })?;
+    let read_seconds = at_once(targets, |_| read_again(&tree, source))?;
+    let write_seconds = at_once(targets, |target| write(&tree, target))?;
     #[expect(clippy::cast_precision_loss, reason = "a number of files")]
     let files = (tree.files.len() * targets.len()) as f64;
-    println!("{:.0}", files / begun.elapsed().as_secs_f64());
+    println!("{:.0} {read_seconds:.3}", files / write_seconds);
     Ok(())
 }

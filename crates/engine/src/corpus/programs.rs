@@ -98,20 +98,29 @@ pub(crate) fn write_list(
     File::create(path)?.write_all(&out)
 }
 
-/// Runs all writers' commands at once and waits for them.
-pub(crate) fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
-    let source = match &task.source {
-        Source::Pack { tree: Some(path), .. } | Source::Directory(path) => path,
+fn source(task: &Task) -> Result<&Path, Failure> {
+    match &task.source {
+        Source::Pack { tree: Some(path), .. } | Source::Directory(path) => Ok(path),
         Source::Pack { path, .. } => {
-            return Err(Failure { errno: "ENOENT".into(), place: format!("no files of {}", path.display()) });
+            Err(Failure { errno: "ENOENT".into(), place: format!("no files of {}", path.display()) })
         }
-    };
-    warm(tree, source)?;
+    }
+}
+
+/// What the programs find when the clock starts: the source in the page cache, and their lists of names.
+pub(crate) fn prepare(task: &Task, tree: &Tree) -> Result<(), Failure> {
+    warm(tree, source(task)?)?;
     for writer in &task.writers {
         let Some(list) = &writer.list else { continue };
         write_list(tree, writer.order, writer.part, task.seed, list)
             .map_err(|error| of_io("write", list, &error))?;
     }
+    Ok(())
+}
+
+/// Runs all writers' commands at once and waits for them.
+pub(crate) fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
+    let source = source(task)?;
     report.start_ns = monotonic_ns();
     let mut running = Vec::new();
     for (number, writer) in task.writers.iter().enumerate() {

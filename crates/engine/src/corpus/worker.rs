@@ -100,6 +100,9 @@ fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
         (tree.amount(), task.writers.iter().filter(|writer| writer.part.0 == 0).count() as u64);
     (report.directories, report.links) = (amount.directories * copies, amount.links * copies);
     report.used_before = used(&target);
+    if task.copier != Copier::Native {
+        programs::prepare(task, tree)?;
+    }
     let before = Usage::of_process().and(Usage::of_children());
     let done = if task.copier == Copier::Native {
         report.source = "in memory".to_owned();

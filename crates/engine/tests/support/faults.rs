@@ -90,10 +90,10 @@ impl Mounted {
         let claim = claimed(&device);
         claim.hand_over();
         let path = device.path().to_str().unwrap().to_owned();
-        let force = if kind == "xfs" { "-f" } else { "-F" };
+        let force = if kind == "ext4" { "-F" } else { "-f" };
         tool(&[&format!("mkfs.{kind}"), "-q", force, &path]).unwrap();
         let point = testkit::fresh_dir(&format!("mount-{}", device.name()));
-        let options = if kind == "xfs" { "defaults" } else { "errors=remount-ro" };
+        let options = if kind == "ext4" { "errors=remount-ro" } else { "defaults" };
         tool(&["mount", "-o", options, &path, point.to_str().unwrap()]).unwrap();
         Self { point, claim, device }
     }

@@ -1,0 +1,67 @@
+//! Bonnie++ for real, on an emulated volume: what is too fast to be measured is told so from its `+++++` to every report. Needs root.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use testkit::{MachineState, Watch};
+
+/// Small enough for reads and stats to be too fast, and flushed so often that making files takes its time.
+const EXPERIMENT: &str = "
+experiment: bonnie
+volumes: { vol: { emulate: { size: 64m } } }
+stacks: { ext4: { on: vol, layers: [ ext4 ] } }
+workloads: { bonnie: { engine: bonnie, bonnie: { s: 2m, n: 1, f: 1, b: 1 } } }
+measure: { rounds: 1 }
+";
+
+fn diskproof(dir: &Path, args: &[&str]) -> String {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("diskproof"));
+    command.args(args).env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", dir);
+    let out = command.env("DISKPROOF_STATE", dir.join("state")).current_dir(dir).output().unwrap();
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn loop_bonnie_tells_what_is_too_fast_all_the_way_to_the_reports() {
+    if !testkit::is_root() {
+        eprintln!("SKIPPED loop_bonnie: needs root");
+        return;
+    }
+    let _alone = testkit::exclusive();
+    let dir = testkit::fresh_dir("cli-bonnie");
+    let before = MachineState::capture(&Watch::default());
+    std::fs::write(dir.join("e.yaml"), EXPERIMENT).unwrap();
+    let shown = diskproof(&dir, &["run", "e.yaml", "--progress", "none"]);
+    let left = before.diff(&MachineState::capture(&Watch::default()));
+    assert!(left.is_empty(), "{left}");
+
+    let view: Value = serde_json::from_str(&diskproof(&dir, &["export", "latest", "--json"])).unwrap();
+    let cell = &view["cells"][0];
+    assert_eq!(cell["trials"]["done"], 1, "{cell}");
+    assert!(cell["metrics"]["seq_create"]["estimate"].as_f64().unwrap() > 0.0, "{}", cell["metrics"]);
+    let csv = diskproof(&dir, &["export", "latest", "--csv"]);
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let column = |name| head.iter().position(|column| *column == name).unwrap();
+    let (metric, estimate, fast) = (column("metric"), column("estimate"), column("too_fast_trials"));
+    let rows: Vec<_> = lines.collect();
+    for name in ["block_input_bw", "seq_stat", "random_stat"] {
+        assert_eq!(
+            (&cell["too_fast"][name], &cell["metrics"][name]),
+            (&Value::from(1), &Value::Null),
+            "{name}: {cell}"
+        );
+        let row = rows.iter().find(|row| row[metric] == name).unwrap();
+        assert_eq!((row[estimate], row[fast]), ("", "1"), "{name}");
+    }
+    let finding = view["findings"].as_array().unwrap().iter().find(|f| f["claim"] == "too_fast").unwrap();
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("+++++") && text.contains("seq_stat") && !text.contains("seq_create"), "{text}");
+    let line =
+        |label| shown.lines().find(|line| line.contains(label)).unwrap_or_else(|| panic!("{label}: {shown}"));
+    assert!(line("seq stat").contains("too fast") && !line("seq create").contains("too fast"), "{shown}");
+    let again = diskproof(&dir, &["show"]);
+    assert_eq!(again.trim(), shown.trim());
+}
