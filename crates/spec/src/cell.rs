@@ -1,6 +1,7 @@
 //! A cell's identity and what must hold between its stack and its workload.
 
 use crate::capacity;
+use crate::pace;
 use crate::problems::Problems;
 use crate::source::Span;
 use record::id::CellId;
@@ -117,9 +118,8 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
     let needed = workload.data_bytes().saturating_add(workload.made_bytes());
     let room = room(stack);
-    if room
-        .is_some_and(|room| needed > room / 4 * 3 && needed <= room && stack.transforming().next().is_some())
-    {
+    let tight = |room: u64| needed > room / 4 * 3 && needed <= room;
+    if room.is_some_and(tight) && stack.transforming().next().is_some() && !stays_a_hole(workload) {
         problems.note(
             spans.size.unwrap_or(spans.name),
             format!(
@@ -212,10 +212,35 @@ fn check_trims(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     }
 }
 
+/// Whether its data takes no room, since nobody writes it.
+fn stays_a_hole(workload: &Workload) -> bool {
+    let known = pace::options(&workload.ask);
+    workload.layout == Layout::Hole && !known.is_empty() && known.iter().all(|options| !options.rw.writes())
+}
+
 fn layout(workload: &Workload) -> &'static str {
     match workload.layout {
         Layout::Written => "written",
         Layout::Unwritten => "unwritten",
         Layout::Hole => "hole",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_data_that_take_room_fill_a_stack() {
+        let notes = |options: &str| {
+            let text = format!(
+                "experiment: demo\nvolumes: {{ v: {{ emulate: {{ size: 64m }} }} }}\nstacks: {{ s: {{ layers: [ext4] }} }}\n\
+                 workloads: {{ w: {{ size: 56m, {options} }} }}\n"
+            );
+            let loaded = crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default());
+            loaded.unwrap_or_else(|error| panic!("{error}")).notes.len()
+        };
+        assert_eq!(
+            [notes("rw: read"), notes("rw: read, layout: hole"), notes("rw: randrw, layout: hole")],
+            [1, 0, 1]
+        );
     }
 }

@@ -4,7 +4,7 @@ use crate::pace;
 use record::copy::Copier;
 use record::plan::{Cell, Measure, Plan};
 use record::provision::Provisioner;
-use record::stack::{Layer, Stack};
+use record::stack::{Layer, Rebuild, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, EngineKind, Layout};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,6 +160,7 @@ struct Course {
     seconds_per_trial: Vec<f64>,
     round_seconds: f64,
     round_bytes: f64,
+    /// What is done once, before the first round: stacks that stay up included.
     provide_seconds: f64,
     provide_bytes: u64,
     /// Money per hour.
@@ -172,12 +173,16 @@ impl Course {
         let seconds_per_trial: Vec<f64> =
             plan.cells.iter().map(|cell| self::trial_seconds(cell, &measure)).collect();
         let prices = &plan.prices.per_hour;
+        let standing = plan.cells.iter().filter(|cell| stands(cell));
+        let (once_seconds, once_bytes) = standing.fold((0.0, 0.0), |(seconds, bytes), cell| {
+            (seconds + build_seconds(cell), bytes + laid_out(cell))
+        });
         Self {
             round_seconds: seconds_per_trial.iter().sum(),
             round_bytes: plan.cells.iter().map(|cell| trial_bytes(cell, &measure)).sum(),
             seconds_per_trial,
-            provide_seconds: provided.seconds,
-            provide_bytes: provided.bytes,
+            provide_seconds: provided.seconds + once_seconds,
+            provide_bytes: provided.bytes.saturating_add(whole(once_bytes)),
             price: (!prices.is_empty()).then(|| prices.values().sum()),
         }
     }
@@ -229,11 +234,18 @@ fn in_directory(stack: &Stack) -> bool {
 }
 
 fn trial_seconds(cell: &Cell, measure: &Measure) -> f64 {
-    let mut layers = 0.0;
-    for _ in &cell.stack.layers {
-        layers += LAYER_SECONDS;
-    }
-    TRIAL_SECONDS + layers + laid_out(cell) / LAYOUT_RATE + pace::seconds(cell, measure)
+    let building = if stands(cell) { 0.0 } else { build_seconds(cell) };
+    TRIAL_SECONDS + building + pace::seconds(cell, measure)
+}
+
+fn stands(cell: &Cell) -> bool {
+    cell.stack.rebuild == Rebuild::Run
+}
+
+/// Building the stack, taking it down and laying out its data.
+fn build_seconds(cell: &Cell) -> f64 {
+    let layers: f64 = cell.stack.layers.iter().map(|_| LAYER_SECONDS).sum();
+    layers + laid_out(cell) / LAYOUT_RATE
 }
 
 /// Bytes written before the trial.
@@ -243,7 +255,8 @@ fn laid_out(cell: &Cell) -> f64 {
 
 /// Bytes written in one trial, its preparation included.
 fn trial_bytes(cell: &Cell, measure: &Measure) -> f64 {
-    laid_out(cell) + pace::written(cell, measure)
+    let data = if stands(cell) { 0.0 } else { laid_out(cell) };
+    data + pace::written(cell, measure)
 }
 
 fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
@@ -356,6 +369,17 @@ mod tests {
                     measure: { trial: 9s, ramp: 1s, rounds: 1 }\n";
         let forecast = of(&format!("{EMULATED}{rest}"));
         assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 2 * 80 * 16_384 * 10);
+    }
+
+    #[test]
+    fn a_stack_that_stays_up_is_built_and_filled_once() {
+        let rest = "workloads: { w: { rw: randread, direct: 1, size: 30m } }\n\
+                    measure: { trial: 9s, ramp: 1s, rounds: 3 }\n";
+        let text = format!("{EMULATED}{rest}");
+        let (each, once) = (of(&text), of(&text.replace("layers:", "rebuild: run, layers:")));
+        let layout = 31_457_280;
+        assert_eq!(each.bytes_written - once.bytes_written, 2 * layout);
+        assert!((each.seconds - once.seconds - 2.0 * (0.8 + 31_457_280.0 / 300e6)).abs() < 1e-6);
     }
 
     /// Bytes that the load writes per round beside 30 MiB of layout, and the seconds of a trial.
