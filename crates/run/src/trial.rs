@@ -11,6 +11,7 @@ use record::copy::Extents;
 use record::counter::Evidence;
 use record::extents::{FileExtents, Residency};
 use record::id::CellId;
+use record::plan::Cell;
 use record::stack::{Layer, Rebuild, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
@@ -171,11 +172,13 @@ fn measure(
         progress: &|done| (bench.step)(Some(steps_cell), "prepare", Some(done)),
         scratch: &bench.scratch,
     };
-    let files = match up.files.take() {
-        Some(files) => files,
-        None => steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?,
+    let (files, cache) = match up.files.take() {
+        Some(files) => (files, request.cell.workload.cache),
+        None => {
+            let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
+            (files, first_cache(&request.cell))
+        }
     };
-    let cache = request.cell.workload.cache;
     steps.time("settle", || settle(machine, journal, built, &files, cache))?;
     let stored = at_server(built, &files);
     let served = if built.nfs.is_some() { stored.as_slice() } else { &[] };
@@ -224,6 +227,15 @@ fn measure(
         }
     }
     Ok(())
+}
+
+/// What caches hold when the trial begins that laid the data out. A stack that stays up keeps what its trials leave, and
+/// begins without what was laid out: that would be cached by no doing of the load.
+fn first_cache(cell: &Cell) -> CacheStart {
+    match cell.workload.cache {
+        CacheStart::Keep if cell.stack.rebuild == Rebuild::Run => CacheStart::Cold,
+        asked => asked,
+    }
 }
 
 /// What a copy takes on ZFS, whose files don't tell: by the ratio of its dataset, which holds nothing else.

@@ -178,7 +178,7 @@ fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_t
         let mut request = trial(lent.path());
         request.id.round = round;
         request.cell.stack.rebuild = Rebuild::Run;
-        request.cell.workload.cache = CacheStart::Cold;
+        request.cell.workload.cache = CacheStart::Keep;
         Request::Trial(Box::new(request))
     };
     let requests = [open, round(0), round(1), round(2), round(3), Request::Close];
@@ -201,6 +201,9 @@ fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_t
     assert!(matches!(replies.last(), Some(Reply::Closed)), "{replies:?}");
     let before: Vec<Option<u32>> = records.iter().map(|record| record.trials_before).collect();
     assert_eq!(before, [Some(0), Some(1), Some(2), Some(0)]);
+    let cached = |i: usize| records[i].cache_before.iter().map(|file| file.cached_bytes).sum::<u64>();
+    assert_eq!(cached(0), 0, "what laying out left is not the trials'");
+    assert!((1..8 << 20).contains(&cached(1)), "what the first trial read is kept: {}", cached(1));
     let steps = |i: usize| records[i].steps.iter().map(|s| s.step.as_str()).collect::<Vec<_>>().join(" ");
     assert_eq!(steps(0), "build prepare settle measure");
     assert_eq!(steps(1), "settle measure");

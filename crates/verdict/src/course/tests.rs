@@ -124,6 +124,23 @@ fn a_burst_that_ends_is_located_with_both_rates() {
 }
 
 #[test]
+fn a_cache_whose_content_is_replaced_is_no_burst() {
+    let (cell, mut record) = trial(|i| if i < 80 { 300 } else { 100 } + wiggle(i));
+    for (number, sample) in (0..).zip(&mut record.evidence.samples) {
+        sample.arc = Some(record::zfs::ArcCounters {
+            demand_data_hits: Some(1000 * number),
+            demand_data_misses: Some(0),
+            prefetch_data_misses: Some(0),
+            ..Default::default()
+        });
+    }
+    let found = judged(&cell, &[record]);
+    assert_eq!(claims(&found), [Claim::NotSteady]);
+    assert!(found[0].text.contains("(ARC) held 100 % of the blocks asked for"), "{}", found[0].text);
+    assert!(!found[0].remedy.contains("burst"), "{}", found[0].remedy);
+}
+
+#[test]
 fn a_burst_knows_what_the_volumes_are_provided_with() {
     let (mut cell, record) = trial(|i| if i < 75 { 30 } else { 8 });
     let mut provided = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
@@ -267,4 +284,19 @@ fn a_stack_that_was_built_anew_between_rounds_is_named() {
     let found = over_rounds(&[CellRounds::made("c", &[70.0, 71.0, 70.0, 71.0]).cached(&rounds)], &measure());
     assert_eq!(claims(&found), [Claim::StackRebuilt]);
     assert!(found[0].text.contains("before round 3:"), "{}", found[0].text);
+}
+
+#[test]
+fn a_cache_in_memory_that_warms_under_a_stack_that_stays_up_is_named_without_a_trend() {
+    let rounds = |stays: bool| {
+        let mut cell = CellRounds::made("c", &[20.0, 36.0, 35.0]);
+        for (number, (round, share)) in (0..).zip(cell.rounds.iter_mut().zip([0.15, 0.51, 0.56])) {
+            (round.other_cache, round.trials_before) = (Some(share), stays.then_some(number));
+        }
+        over_rounds(&[cell], &measure())
+    };
+    let found = rounds(true);
+    assert_eq!(claims(&found), [Claim::CacheWarming]);
+    assert!(found[0].text.contains("(ARC) served grew from 15 % to 56 %"), "{}", found[0].text);
+    assert_eq!(claims(&rounds(false)), [], "a stack that is built anew has no cache that could warm");
 }

@@ -71,7 +71,13 @@ fn of_trend(cell: &CellRounds, total: f64) -> Finding {
 
 /// A cache that warmed over rounds whose figures, or number, show no trend.
 pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
-    let warming = warming(&cell.rounds).filter(|w| w.counter == "cache_device_share")?;
+    let stays = cell.rounds.iter().any(|round| round.trials_before.is_some());
+    let by_itself = |counter| match counter {
+        "cache_device_share" => true,
+        "page_cache_share" | "other_cache_share" => stays,
+        _ => false,
+    };
+    let warming = warming(&cell.rounds).filter(|w| by_itself(w.counter))?;
     let text = format!(
         "The rounds gave {}. These trials are no replicates, and their mean of {} is of no state that lasts.{}",
         listed(&cell.values(), cell.unit),

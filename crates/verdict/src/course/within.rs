@@ -4,6 +4,7 @@ use super::batches::{Batches, batches};
 use super::provided;
 use super::shape::{Change, Fifths, Shape, count, mean, shape};
 use super::words::{counter, estimate, rates, seconds, tenths};
+use crate::arc::Arc;
 use crate::cell::number;
 use crate::detect::Detected;
 use crate::facts::Facts;
@@ -21,7 +22,12 @@ struct Unsteady {
     shape: Shape,
     /// Whether somebody changed the limits meanwhile.
     disturbed: bool,
+    /// Share of the blocks asked for that ZFS's cache held, where it was enough to shape the course.
+    cached: Option<f64>,
 }
+
+/// From which share on a cache's content is taken to be what a rate falls with, rather than credits.
+const SHAPES: f64 = 0.1;
 
 /// What the course of a cell's measured trials shows: of each claim one finding, with the figures of the trial where it is largest. What is seen in fewer
 /// than half of the trials is a note; but for credits that ran out, since the other rounds are then of another state.
@@ -49,7 +55,9 @@ fn unsteady(facts: &Facts<'_>) -> Option<Unsteady> {
     let batches = batches(facts)?;
     let disturbed = limits_changed(facts);
     let shape = shape(&batches.rates, disturbed)?;
-    Some(Unsteady { round: facts.trial.id.round, seconds: facts.span.seconds(), batches, shape, disturbed })
+    let cached = Arc::of(facts).and_then(|arc| arc.share()).filter(|share| *share >= SHAPES);
+    let (round, seconds) = (facts.trial.id.round, facts.span.seconds());
+    Some(Unsteady { round, seconds, batches, shape, disturbed, cached })
 }
 
 /// Whether the limits on the engine's I/O were not the same throughout the measured time; where nobody could look, nobody is accused.
@@ -62,7 +70,8 @@ impl Unsteady {
     fn claim(&self) -> Claim {
         match self.shape {
             Shape::Settled { .. } => Claim::RampUp,
-            Shape::Fell(_) => Claim::BurstExhausted,
+            Shape::Fell(_) if self.cached.is_none() => Claim::BurstExhausted,
+            Shape::Fell(_) => Claim::NotSteady,
             Shape::Changed { .. } => Claim::NotSteady,
         }
     }
@@ -144,6 +153,20 @@ impl Unsteady {
             self.interval(&change.after),
             self.rate(mean(&self.batches.rates))
         );
+        if let Some(share) = self.cached {
+            evidence.insert("arc_read_share".to_owned(), share);
+            let text = format!(
+                "{text} ZFS's cache in memory (ARC) held {} of the blocks asked for: less and less of the data as others took their place, so this is no \
+                 burst of the volumes.",
+                percent(share)
+            );
+            let remedy = format!(
+                "trial: {:.0}s ({} now) averages over it; cache: cold begins with an empty cache.",
+                (3.0 * self.seconds).ceil(),
+                seconds(self.seconds)
+            );
+            return (evidence, text, remedy);
+        }
         let remedy = format!(
             "For the rate that lasts, let the burst end before measuring: ramp: {:.0}s ({} now), or load the volume beforehand. For the burst alone: \
              trial: {:.0}s at most ({} now).",

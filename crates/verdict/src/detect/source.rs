@@ -2,7 +2,7 @@
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
-use crate::attribute::turned_buffered;
+use crate::attribute::{expansion, turned_buffered};
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
@@ -134,7 +134,16 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
         }
         _ => String::new(),
     };
-    let size = bytes(2.0 * arc.most.unwrap_or(0.0));
+    // It keeps the data as they are on the devices.
+    let ratio = expansion(facts).unwrap_or(1.0);
+    let twice = 2.0 * arc.most.unwrap_or(0.0) * ratio;
+    let size = match facts.data_bytes() {
+        data if data >= twice => format!("a size far above {}", bytes(data)),
+        _ if ratio > 1.0 => {
+            format!("a size of {} or more (twice the cache, which keeps it {ratio:.1}:1)", bytes(twice))
+        }
+        _ => format!("a size of {} or more (twice the cache)", bytes(twice)),
+    };
     Some(Detected {
         claim: Claim::ServedFromOtherCache,
         severity: by_share(share),
@@ -167,7 +176,7 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
             bytes(facts.data_bytes()),
         ),
         remedy: format!(
-            "For the devices' own speed use a size of {size} or more (twice the cache), a smaller arc_max, or primarycache: \
+            "For the devices' own speed use {size}, a smaller arc_max, or primarycache: \
              metadata; direct: 1 goes around ARC only from OpenZFS 2.3 on."
         ),
     })

@@ -59,7 +59,11 @@ fn what_arc_served_is_told_with_its_lists() {
         "{:?}",
         found[0]
     );
-    assert!(found[0].remedy.contains("128"), "twice the cache: {}", found[0].remedy);
+    assert!(
+        found[0].remedy.contains("a size far above 256 MiB"),
+        "it is more than twice the cache: {}",
+        found[0].remedy
+    );
 }
 
 #[test]
@@ -106,6 +110,16 @@ fn compression_and_cache_are_told_apart() {
     assert!(
         claims.contains(&Claim::Compressed) && claims.contains(&Claim::ServedFromOtherCache),
         "{claims:?}"
+    );
+
+    // More than twice the cache, but not as the cache keeps it.
+    t.file(192 * MIB, |f| (f.written_bytes, f.encoded_bytes, f.disk_bytes) = (0, 192 * MIB, Some(96 * MIB)));
+    let (_, found) = judged(&t);
+    let cached = found.iter().find(|f| f.claim == Claim::ServedFromOtherCache).unwrap();
+    assert!(
+        cached.remedy.contains("256 MiB or more (twice the cache, which keeps it 2.0:1)"),
+        "{}",
+        cached.remedy
     );
 }
 
