@@ -91,7 +91,10 @@ fn unit_of(plan: &Plan, derived: &Derived, formula: &Formula) -> String {
     let plain = match (of(&formula.over), of(&formula.under)) {
         (over, "1") => over.to_owned(),
         (over, under) if over == under => "1".to_owned(),
-        (over, under) => format!("{over}/({under})"),
+        // `1/s` would be I/Os per second.
+        ("1", under) => format!("per {under}"),
+        (over, under) if under.contains('/') => format!("{over}/({under})"),
+        (over, under) => format!("{over}/{under}"),
     };
     let money = plan.prices.currency.as_deref().unwrap_or("money");
     match derived.expression.split_once("price") {
@@ -106,8 +109,10 @@ mod tests {
     use super::derive;
     use crate::metrics::over_trials;
     use crate::pairing::Level;
+    use crate::run_tests::{cell, run_with};
+    use record::id::CellId;
     use record::judged::Metric;
-    use record::plan::Formula;
+    use record::plan::{Derived, Formula};
     use std::collections::BTreeMap;
 
     const LEVEL: Level = Level { confidence: 0.95, each: 0.95, trim: None };
@@ -154,5 +159,24 @@ mod tests {
     fn without_its_metric_or_with_a_senseless_factor_there_is_none() {
         assert!(of(1.0, Some("no_such"), None).is_none() && of(1.0, None, None).is_none());
         assert!(of(-1.0, Some("iops"), None).is_none() && of(f64::NAN, None, Some("iops")).is_none());
+    }
+
+    #[test]
+    fn a_unit_is_read_without_arithmetic_where_it_can_be() {
+        let unit = |over: Option<&str>, under: Option<&str>| {
+            let name = |n: &str| n.to_owned();
+            let formula = Formula { factor: 1.0, over: over.map(name), under: under.map(name) };
+            let derived = Derived {
+                name: "d".to_owned(),
+                expression: "as asked".to_owned(),
+                cells: BTreeMap::from([(CellId("c".to_owned()), formula)]),
+            };
+            let view = run_with(&[cell("c", &[100, 101, 102])], |plan| plan.derived = vec![derived]);
+            view.cells[0].metrics.get("d").map(|metric| metric.unit.clone())
+        };
+        let said = |text: &str| Some(text.to_owned());
+        assert_eq!(unit(None, Some("engine_cpu")), said("per cores"));
+        assert_eq!(unit(Some("bw"), Some("iops")), said("B/s/(1/s)"));
+        assert_eq!(unit(Some("iops"), Some("engine_cpu")), said("1/s/cores"));
     }
 }
