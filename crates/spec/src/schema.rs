@@ -40,7 +40,7 @@ fn shape(of: &Shape) -> Value {
     match of {
         Shape::Text => json!({ "type": ["string", "number", "boolean"] }),
         Shape::Integer => json!({ "type": ["integer", "string"], "minimum": 0 }),
-        Shape::Size => json!({ "type": ["integer", "string"], "minimum": 1 }),
+        Shape::Size => json!({ "type": ["integer", "string"], "minimum": 0 }),
         Shape::Duration | Shape::Percent => json!({ "type": "string" }),
         Shape::Switch => json!({ "anyOf": [{ "enum": [0, 1, true, false] }, { "type": "string" }] }),
         Shape::Choice(words) => json!({ "anyOf": [{ "enum": words }, { "type": "string" }] }),
