@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment.
+/// * 1.3: `contrasts`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -49,6 +49,9 @@ pub struct RunView {
     pub expectations: Vec<ExpectationView>,
     /// Which stack delivers most, workload by workload.
     pub answers: Vec<Answer>,
+    /// The ratios that the experiment asks for.
+    #[serde(default)]
+    pub contrasts: Vec<ContrastView>,
     /// Why the run ended.
     pub stopped: Stopped,
     /// How far what was asked of the intervals was reached; `None` when nothing was asked (`measure.until`).
@@ -438,5 +441,24 @@ pub struct Answer {
     #[serde(default)]
     pub comparisons: Vec<ComparisonView>,
     /// The answer in words.
+    pub text: String,
+}
+
+/// The ratio of one group of cells over another: of their geometric means, paired within rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContrastView {
+    /// Its name in the experiment file.
+    pub name: String,
+    /// Metric compared.
+    pub metric: String,
+    /// What is divided, without cells that have no storage figure.
+    pub a: Vec<CellId>,
+    /// By what, likewise.
+    pub b: Vec<CellId>,
+    /// The ratio; `None` where no round has all of both sides.
+    pub ratio: Option<RatioView>,
+    /// Whether both are told apart, all contrasts of the run accounted for.
+    pub relation: Relation,
+    /// In words.
     pub text: String,
 }

@@ -27,6 +27,9 @@ pub struct Plan {
     pub measure: Measure,
     /// What the user expects.
     pub expectations: Vec<Expectation>,
+    /// Groups of cells whose ratio is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<Contrast>,
     /// The experiment file's text, as read.
     pub source: String,
     /// Seed of every random choice of the run: order of cells, offsets.
@@ -205,6 +208,19 @@ impl Raised {
         measure.max_written_bytes = self.max_written_bytes.or(measure.max_written_bytes);
         measure.max_cost = self.max_cost.or(measure.max_cost);
     }
+}
+
+/// A ratio that is asked for: of one group of cells over another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// Its name.
+    pub name: String,
+    /// Metric name.
+    pub of: String,
+    /// What is divided; none of them is in `b`.
+    pub a: Vec<CellId>,
+    /// By what.
+    pub b: Vec<CellId>,
 }
 
 /// What the user expects of a metric.

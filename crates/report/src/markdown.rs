@@ -28,7 +28,9 @@ pub fn markdown(view: &RunView) -> String {
     }
     out.push_str(&section(
         "Answer",
-        view.answers.iter().map(|a| format!("**{}**: {}.", text(&a.workload), text(&a.text))),
+        view.answers.iter().map(|a| format!("**{}**: {}.", text(&a.workload), text(&a.text))).chain(
+            view.contrasts.iter().map(|c| format!("**{}**, {}: {}.", text(&c.name), c.metric, text(&c.text))),
+        ),
     ));
     out.push_str(&table(&index));
     out.push_str(&section("Precision", view.reached.iter().map(|r| format!("{}.", text(&r.text)))));

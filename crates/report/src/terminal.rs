@@ -59,13 +59,16 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
 }
 
 fn answers(view: &RunView, width: usize, paint: Paint) -> String {
-    if view.answers.is_empty() {
+    let answers = view.answers.iter().map(|answer| format!("{}: {}.", answer.workload, answer.text));
+    let contrasts = view.contrasts.iter().map(|c| format!("{}, {}: {}.", c.name, c.metric, c.text));
+    let said: Vec<String> = answers.chain(contrasts).collect();
+    if said.is_empty() {
         return String::new();
     }
     let mut out = paint.text(Tone::Heading, "Answer");
     out.push('\n');
-    for answer in &view.answers {
-        out.push_str(&fill("  ", &format!("{}: {}.", answer.workload, answer.text), width));
+    for sentence in &said {
+        out.push_str(&fill("  ", sentence, width));
     }
     out
 }
@@ -133,7 +136,9 @@ mod tests {
     use super::terminal;
     use crate::testing;
     use record::finding::{Claim, Severity};
-    use record::judged::{Checked, LimitKind, ModelSource, ModelView, RatioView, Reached, RunView};
+    use record::judged::{
+        Checked, ContrastView, LimitKind, ModelSource, ModelView, RatioView, Reached, Relation, RunView,
+    };
     use record::workload::Rw;
 
     fn page(view: &RunView, width: usize) -> String {
@@ -149,6 +154,24 @@ mod tests {
     fn a_stripe_at_80_and_120() {
         insta::assert_snapshot!("striped_80", page(&testing::striped(), 80));
         insta::assert_snapshot!("striped_120", page(&testing::striped(), 120));
+    }
+
+    #[test]
+    fn ratios_that_were_asked_for_are_in_the_answer() {
+        let mut view = testing::trap();
+        view.contrasts = vec![ContrastView {
+            name: "odd-over-even".to_owned(),
+            metric: "iops".to_owned(),
+            a: vec![],
+            b: vec![],
+            ratio: None,
+            relation: Relation::NotApart,
+            text: "a and b can't be told apart".to_owned(),
+        }];
+        let said = "odd-over-even, iops: a and b can't be told apart.";
+        assert!(page(&view, 80).contains(&format!("Answer\n  {said}")), "{}", page(&view, 80));
+        let list = crate::markdown(&view);
+        assert!(list.contains("* **odd-over-even**, iops: a and b can't be told apart."), "{list}");
     }
 
     #[test]

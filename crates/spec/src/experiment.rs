@@ -8,7 +8,7 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{derive, expect, matrix, measure, price, provision, value};
+use crate::{contrast, derive, expect, matrix, measure, price, provision, value};
 use record::plan::Plan;
 use record::version::FormatVersion;
 use std::collections::BTreeMap;
@@ -55,6 +55,7 @@ pub(crate) fn read(
     let provision = provision::read(fields.get("provision"), &matrix.targets, base_dir, &scope, problems);
     let derived = derive::read(fields.get("derive"), &matrix, &scope, problems);
     let expectations = expect::read(fields.get("expect"), &matrix, &metrics, &derived, &scope, problems);
+    let contrasts = contrast::read(fields.get("contrast"), &matrix, &metrics, &scope, problems);
     let prices = price::of_plan(currency, &matrix);
     if let Some(cells) = &matrix.cells {
         price::check(&fields, &prices, problems);
@@ -71,6 +72,7 @@ pub(crate) fn read(
             cells,
             measure,
             expectations,
+            contrasts,
             source: text.to_owned(),
             seed: seed.unwrap_or(0),
             prices,

@@ -12,6 +12,7 @@ mod btrfs;
 mod capacity;
 mod cell;
 mod command;
+mod contrast;
 mod copy;
 mod derive;
 mod diagnostic;

@@ -133,6 +133,11 @@ pub(crate) static EXPERIMENT: Table = Table {
             Shape::MapOf(&Shape::Text),
             "Metrics made of others, e.g. { iops_per_eur: iops / price_per_month }",
         ),
+        key(
+            "contrast",
+            Shape::MapOf(&Shape::Map(&CONTRAST)),
+            "Ratios of groups of cells, e.g. { nfs: { of: iops, a: { stack: nfs }, b: { stack: local } } }",
+        ),
         key("expect", Shape::ListOf(&Shape::Map(&EXPECTATION)), "What the results should be"),
     ],
     instead: &[
@@ -572,6 +577,25 @@ pub(crate) static BUDGET: Table = Table {
         ("price", "write `cost`; the price of a volume stands with it: `price: 8/month`"),
         ("trials", "write `rounds`"),
     ],
+};
+
+/// A ratio that is asked for.
+pub(crate) static CONTRAST: Table = Table {
+    what: "a contrast",
+    keys: &[
+        needed("of", Shape::Text, "Metric, e.g. iops, or a derived one"),
+        needed(
+            "a",
+            Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
+            "Cells that are divided: { stack: pattern, workload: pattern, factor: level }",
+        ),
+        needed(
+            "b",
+            Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
+            "Cells by which they are divided",
+        ),
+    ],
+    instead: &[("metric", "write `of`"), ("over", "write `b`"), ("ratio", "write `a` and `b`")],
 };
 
 /// An expectation.

@@ -4,7 +4,7 @@
 mod price;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 use crate::direction::Direction;
 use crate::pairing::{Level, Rivals, Told, by_round, family, most_trials};

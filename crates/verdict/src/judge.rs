@@ -2,7 +2,7 @@
 
 use crate::cell::{self, CellJudgement};
 use crate::sequential::{self, Means};
-use crate::{answer, course, expect, limit, model, reached};
+use crate::{answer, contrast, course, expect, limit, model, reached};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of this judge; stored judgements of another judge are derived anew.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 4");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 5");
 
 /// What is judged: a run as the store gives it.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +68,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     findings.extend(expect::findings(&expectations));
     sort(&mut findings, plan);
     let answers = answer::of(plan, &cells);
+    let contrasts = contrast::of(plan, &cells);
     RunView {
         reached,
         prices: plan.prices.clone(),
@@ -82,6 +83,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         findings,
         expectations,
         answers,
+        contrasts,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
         volumes: input.volumes.to_vec(),

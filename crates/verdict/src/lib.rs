@@ -12,6 +12,7 @@ mod bins;
 mod cache_device;
 mod cell;
 mod compare;
+mod contrast;
 mod course;
 mod derived;
 mod detect;

@@ -108,6 +108,15 @@ impl Rivals {
         Self { figures: Figures::Apart(values(a), values(b)), resolution: resolution(a, b, metric, seconds) }
     }
 
+    /// The geometric means of two groups of cells, round by round. Rounds that lack one of the cells are left out.
+    pub(crate) fn groups(a: &[&CellView], b: &[&CellView], metric: &str, seconds: f64) -> Self {
+        let (a_rounds, b_rounds) = (means_by_round(a, metric), means_by_round(b, metric));
+        let pairs = a_rounds.into_iter().zip(b_rounds).filter_map(|(a, b)| Some((a?, b?))).collect();
+        let resolutions =
+            a.iter().flat_map(|a| b.iter().map(|b| resolution(a, b, metric, (seconds, seconds))));
+        Self { figures: Figures::Paired(pairs), resolution: resolutions.fold(0.0, f64::max) }
+    }
+
     fn ratio(&self, level: &Level) -> Option<RatioEstimate> {
         match (&self.figures, level.trim) {
             (Figures::Paired(pairs), Some(share)) => paired_ratio_trimmed(pairs, share, level.each),
@@ -116,6 +125,19 @@ impl Rivals {
             (Figures::Apart(a, b), None) => unpaired_ratio(a, b, level.each),
         }
     }
+}
+
+/// Geometric means over the cells, by round from 0; `None` where one of them has no figure.
+fn means_by_round(cells: &[&CellView], metric: &str) -> Vec<Option<f64>> {
+    let rounds: Vec<Vec<Option<f64>>> =
+        cells.iter().map(|cell| by_round(cell, metric).unwrap_or_default()).collect();
+    let last = rounds.iter().map(Vec::len).min().unwrap_or(0);
+    let mean = |round: usize| {
+        let logs: Option<Vec<f64>> = rounds.iter().map(|cell| Some((*cell.get(round)?)?.ln())).collect();
+        let logs = logs?;
+        Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    };
+    (0..last).map(mean).collect()
 }
 
 fn resolution(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> f64 {

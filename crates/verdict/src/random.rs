@@ -151,6 +151,7 @@ fn plan(truth: &Truth) -> Plan {
             trim: None,
         },
         expectations: vec![],
+        contrasts: Vec::new(),
         source: String::new(),
         seed: 0,
         prices: record::plan::Prices::default(),

@@ -45,6 +45,7 @@ pub(crate) fn run_with(cells: &[(Cell, Vec<TrialRecord>)], change: impl FnOnce(&
         cells: cells.iter().map(|(c, _)| c.clone()).collect(),
         measure: measure(3),
         expectations: Vec::new(),
+        contrasts: Vec::new(),
         source: String::new(),
         seed: 1,
         prices: record::plan::Prices::default(),

@@ -63,6 +63,7 @@ fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
             trim: None,
         },
         expectations: Vec::new(),
+        contrasts: Vec::new(),
         source: String::new(),
         seed: 7,
         prices: Prices::default(),

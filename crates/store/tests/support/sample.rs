@@ -36,6 +36,7 @@ pub(crate) fn plan(cells: u32, rounds: u32) -> Plan {
             trim: None,
         },
         expectations: Vec::new(),
+        contrasts: Vec::new(),
         source: "experiment: sample\n".to_owned(),
         seed: u64::MAX,
         prices: record::plan::Prices::default(),

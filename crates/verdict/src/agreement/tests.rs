@@ -48,6 +48,7 @@ impl Bench {
             cells: cells.to_vec(),
             measure,
             expectations: vec![],
+            contrasts: Vec::new(),
             source: String::new(),
             seed: 1,
             prices: record::plan::Prices::default(),

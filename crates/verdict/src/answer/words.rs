@@ -5,7 +5,7 @@ use crate::figures::{percent, range, with_unit};
 use crate::pairing::{Told, difference, rounded_up, times};
 use record::judged::{CellView, Metric};
 
-pub(super) const AT_THIS_BUDGET: &str = " at this budget";
+pub(crate) const AT_THIS_BUDGET: &str = " at this budget";
 
 /// What was found, by places in the ranking.
 pub(super) struct Outcome<'a> {

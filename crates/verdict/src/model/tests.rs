@@ -266,6 +266,7 @@ fn run(cells: &[(Cell, Vec<TrialRecord>)]) -> RunView {
             trim: None,
         },
         expectations: Vec::new(),
+        contrasts: Vec::new(),
         source: String::new(),
         seed: 1,
         prices: record::plan::Prices::default(),

@@ -56,6 +56,7 @@ fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
             trim: None,
         },
         expectations: Vec::new(),
+        contrasts: Vec::new(),
         source: String::new(),
         seed: 1,
         prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },

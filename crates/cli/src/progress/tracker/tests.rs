@@ -50,6 +50,7 @@ fn plan() -> Plan {
             trim: None,
         },
         expectations: vec![],
+        contrasts: Vec::new(),
         source: String::new(),
         seed: 0,
         prices: record::plan::Prices::default(),
