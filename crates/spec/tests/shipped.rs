@@ -65,6 +65,7 @@ fn compression_trap_crosses_layout_pattern_and_direct() {
             "randread-unwritten-direct1",
             "randread-written-direct0",
             "randread-written-direct1",
+            "randread-kept",
         ]
     );
     assert_eq!(notes, Vec::<String>::new());
@@ -82,9 +83,14 @@ fn nfs_compares_exports_with_what_they_export() {
 fn compressing_file_system_has_a_pool_with_a_log_beside_it() {
     let Loaded { plan, notes, .. } = loaded("compressing-file-system.yaml");
     let names: Vec<&str> = plan.cells.iter().map(|cell| cell.workload.name.as_str()).collect();
-    assert_eq!(names, ["read-hole", "read-written", "randread-hole", "randread-written"]);
+    assert_eq!(names, ["read-hole", "read-written", "randread-hole", "randread-written", "randread-kept"]);
     let stack = &plan.cells[0].stack;
-    assert_eq!((stack.volumes.len(), stack.beside.len(), stack.name.as_str()), (2, 1, "zfs-gzip-1"));
+    assert_eq!((stack.volumes.len(), stack.beside.len(), stack.name.as_str()), (2, 1, "zfs"));
+    let warming = &plan.cells[4];
+    assert_eq!(
+        (warming.target.as_str(), warming.stack.rebuild, warming.workload.cache),
+        ("warm", record::stack::Rebuild::Run, record::workload::CacheStart::Keep)
+    );
     assert_eq!(notes, Vec::<String>::new());
 }
 
@@ -122,10 +128,22 @@ fn mail_archive_has_every_algorithm_with_one_and_two_writers() {
 }
 
 #[test]
-fn virtualisation_baseline_has_nfs_over_both_kinds_of_disk() {
+fn virtualisation_baseline_has_nfs_over_both_kinds_of_disk_and_one_disk_on_host_and_guest() {
     let Loaded { plan, notes, .. } = loaded("virtualisation-baseline.yaml");
-    let names: Vec<&str> = plan.cells.iter().map(|cell| cell.stack.name.as_str()).collect();
-    assert_eq!(names, ["raid1", "raid1-nfs", "ssd", "ssd-nfs", "scsi"]);
+    let names: Vec<String> =
+        plan.cells.iter().map(|cell| format!("{} on {}", cell.stack.name, cell.target)).collect();
+    assert_eq!(
+        names,
+        [
+            "raid1 on lab",
+            "raid1-nfs on lab",
+            "ssd on lab",
+            "ssd-nfs on lab",
+            "host on here",
+            "guest on lab",
+            "scsi on lab"
+        ]
+    );
     assert_eq!(notes, Vec::<String>::new());
 }
 
