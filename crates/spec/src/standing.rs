@@ -5,7 +5,7 @@ use crate::source::Span;
 use record::knobs::KnobPlace;
 use record::plan::Cell;
 use record::stack::{Layer, Rebuild, Stack};
-use record::workload::{Ask, Workload};
+use record::workload::{Ask, CacheStart, Workload};
 use std::collections::BTreeSet;
 
 /// A cell, and where its stack is named.
@@ -22,6 +22,7 @@ pub(crate) fn check(cells: &[Placed<'_>], problems: &mut Problems<'_>) {
             cells.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, (other, _))| *other);
         let others = others.filter(|other| other.target == cell.target);
         let why = others.clone().find_map(|other| crowded(cell, other));
+        let why = why.or_else(|| others.clone().find_map(|other| emptied(cell, other)));
         let why = why.or_else(|| others.clone().next().and_then(|_| machine_wide(&cell.stack)));
         let Some((message, help)) = why.or_else(|| unfit(&cell.workload)) else { continue };
         told.insert(&cell.stack.name);
@@ -54,6 +55,19 @@ fn crowded(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
         other.stack.name, shared.name
     );
     Some((message, "give it volumes of its own (emulated ones cost nothing), or an experiment of its own"))
+}
+
+/// The page cache is one for the machine, and a trial that begins cold drops it all.
+fn emptied(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
+    let [keeps, cold] =
+        [(cell, CacheStart::Keep), (other, CacheStart::Cold)].map(|(c, s)| c.workload.cache == s);
+    (keeps && cold).then(|| {
+        let message = format!(
+            "so the memory that `cache: keep` keeps would be emptied before each trial of `{}` on `{}`, which begins cold",
+            other.workload.name, other.stack.name
+        );
+        (message, "give the stack a target or an experiment of its own")
+    })
 }
 
 /// What would hold for the trials of all other cells as well.

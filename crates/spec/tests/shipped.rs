@@ -65,7 +65,6 @@ fn compression_trap_crosses_layout_pattern_and_direct() {
             "randread-unwritten-direct1",
             "randread-written-direct0",
             "randread-written-direct1",
-            "randread-kept",
         ]
     );
     assert_eq!(notes, Vec::<String>::new());
