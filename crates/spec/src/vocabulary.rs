@@ -1,12 +1,14 @@
 //! Every key an experiment file may hold, with its meaning: the reader, the "did you mean" and the JSON Schema all come
 //! from these tables, so they can't disagree.
 
+mod asked;
 mod knobs;
 mod nfs;
 pub(crate) mod volume_manager;
 mod workload;
 mod zfs;
 
+pub(crate) use asked::{CONTRAST, EXPECTATION};
 pub(crate) use knobs::KNOBS;
 pub(crate) use nfs::NFS;
 use volume_manager::{LVM, MD};
@@ -576,46 +578,5 @@ pub(crate) static BUDGET: Table = Table {
         ("money", "write `cost`"),
         ("price", "write `cost`; the price of a volume stands with it: `price: 8/month`"),
         ("trials", "write `rounds`"),
-    ],
-};
-
-/// A ratio that is asked for.
-pub(crate) static CONTRAST: Table = Table {
-    what: "a contrast",
-    keys: &[
-        needed("of", Shape::Text, "Metric, e.g. iops, or a derived one"),
-        needed(
-            "a",
-            Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
-            "Cells that are divided: { stack: pattern, workload: pattern, factor: level }",
-        ),
-        needed(
-            "b",
-            Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
-            "Cells by which they are divided",
-        ),
-    ],
-    instead: &[("metric", "write `of`"), ("over", "write `b`"), ("ratio", "write `a` and `b`")],
-};
-
-/// An expectation.
-pub(crate) static EXPECTATION: Table = Table {
-    what: "an expectation",
-    keys: &[
-        needed("of", Shape::Text, "Metric, e.g. iops, read_iops, write_iops, or a derived one"),
-        needed("is", Shape::Text, "Expected value: an expression over factors and parameters, e.g. 80 * n"),
-        needed("within", Shape::Percent, "Allowed deviation, e.g. 5%"),
-        key(
-            "for",
-            Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
-            "Which cells: { stack: pattern, workload: pattern, factor: level }",
-        ),
-    ],
-    instead: &[
-        ("metric", "write `of`"),
-        ("value", "write `is`"),
-        ("equals", "write `is`"),
-        ("tolerance", "write `within`"),
-        ("where", "write `for`"),
     ],
 };
