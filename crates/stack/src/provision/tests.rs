@@ -3,7 +3,7 @@
 use super::{ProvisionError, Provisioning, memory::Memory, provision};
 use crate::machine::{Machine, NoHooks};
 use device::Roots;
-use host::LocalRunner;
+use host::{CommandFailure, Invocation, LocalRunner, Output, Program, Runner};
 use record::id::RunId;
 use record::provision::{ProvisionStep, Provisioned, Provisioner};
 use std::collections::BTreeMap;
@@ -134,6 +134,30 @@ fn a_failure_names_its_step_keeps_its_output_and_is_not_remembered() {
     let once = bench.step("#!/bin/sh\nmkdir $1/made\n");
     let error = bench.provision(&[once]).1.unwrap_err().to_string();
     assert!(error.contains("second run: ended with status 1"), "{error}");
+}
+
+/// A machine without any program.
+struct Bare;
+
+impl Runner for Bare {
+    fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+        let Program::Tool(tool) = cmd.program else { panic!("{cmd:?}") };
+        let (program, package) = (tool.name().to_owned(), Some(tool.package()));
+        Err(CommandFailure::NotFound { program, package, looked_in: Vec::new() })
+    }
+}
+
+#[test]
+fn a_missing_program_names_its_package() {
+    let bench = Bench::new();
+    let (roots, state) = (Roots::default(), bench.path().join("state"));
+    let machine = Machine::local(&Bare, &roots, &state, &NoHooks);
+    for (by, package) in [(Provisioner::Ansible, "ansible-core"), (Provisioner::Puppet, "puppet-agent")] {
+        let steps = [ProvisionStep { by, ..bench.step("") }];
+        let wanted = Provisioning { steps: &steps, boot_id: Some("boot"), anew: false };
+        let error = provision(&machine, wanted, &bench.cancel, &mut |_| {}).1.unwrap_err().to_string();
+        assert!(error.contains(&format!("apt-get install {package}")), "{error}");
+    }
 }
 
 #[test]
