@@ -29,6 +29,16 @@ workloads: { read: { rw: randread, bs: 4k, iodepth: 4, size: 16m, direct: 1 } }
 measure: { trial: 60s, ramp: 1s, rounds: 1 }
 ";
 
+const PROVISIONED: &str = "
+experiment: tuned
+targets: { here: local, far: { ssh: far } }
+provision: [ { shell: tune.sh, args: [DIR], target: far } ]
+volumes: { near: { directory: near, target: here }, away: { directory: away, target: far } }
+stacks: { near: { on: near }, away: { on: away } }
+workloads: { read: { rw: randread, size: 1m } }
+measure: { trial: 500ms, ramp: 0s, rounds: 1 }
+";
+
 /// Folders of controller and far machine, and the sshd between them.
 struct Site {
     dir: PathBuf,
@@ -164,6 +174,39 @@ fn loop_one_experiment_runs_on_two_machines() {
     let copy = fs::metadata(copies[0].path().join("diskproof")).unwrap();
     assert_eq!(copy.permissions().mode() & 0o777, 0o755);
     assert_eq!(site.left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn loop_a_far_machine_is_provisioned_and_its_failure_names_it() {
+    let Some(site) = Site::new("provisioned") else { return };
+    let dir = site.dir.display().to_string();
+    fs::create_dir(site.dir.join("near")).unwrap();
+    fs::create_dir(site.dir.join("away")).unwrap();
+    fs::write(site.dir.join("e.yaml"), PROVISIONED.replace("DIR", &dir)).unwrap();
+    let script = "#!/bin/sh\n[ -e $1/tuned ] && { echo changed=0; exit; }\ntouch $1/tuned\necho changed=1\n";
+    fs::write(site.dir.join("tune.sh"), script).unwrap();
+    for skipped in [false, true] {
+        let ran = site.run(&["run", "e.yaml", "--json"]);
+        assert!(ran.status.success(), "{}", text(&ran.stderr));
+        let export: Value =
+            serde_json::from_slice(&site.run(&["export", "latest", "--json"]).stdout).unwrap();
+        let environment = &export["environment"];
+        assert!(environment.get("provision").is_none(), "it is not for this target");
+        let step = &environment["elsewhere"]["far"]["provision"][0];
+        let changed = [&step["runs"][0]["changed"], &step["runs"][1]["changed"]];
+        assert_eq!((changed, &step["skipped"]), ([&1.into(), &0.into()], &skipped.into()));
+    }
+    assert!(site.dir.join("far/provision.json").exists() && !site.dir.join("here/provision.json").exists());
+    fs::write(site.dir.join("tune.sh"), "#!/bin/sh\nexit 9\n").unwrap();
+    let failed = site.run(&["run", "e.yaml"]);
+    assert_eq!(failed.status.code(), Some(3));
+    let said = text(&failed.stderr);
+    assert!(
+        said.contains(
+            "provisioning target far failed: step 1 of 1, `shell tune.sh`, first run: ended with status 9"
+        ),
+        "{said}"
+    );
 }
 
 #[test]
