@@ -23,7 +23,7 @@ floor="$root_dir/target/$target/release/examples/corpus_floor"
 state=$(mktemp -d -p "${TMPDIR:-/var/tmp}" diskproof-bench-XXXXXX)
 loop=
 down() {
-    mountpoint -q "$state/mnt" && umount "$state/mnt"
+    mountpoint -q "$state/floor" && umount "$state/floor"
     [ -z "$loop" ] || losetup -d "$loop"
     rm -rf "$state"
 }
@@ -34,7 +34,7 @@ export DISKPROOF_STATE=$state DISKPROOF_STORE=$state/store.db
 "$diskproof" export latest --json >"$state/run.json"
 
 tree=$(find "$state/corpora" -mindepth 1 -maxdepth 1 -type d | head -1)
-mkdir "$state/mnt"
+mkdir "$state/floor"
 fallocate -l 4g "$state/floor.img"
 loop=$(losetup --find --show --direct-io=on "$state/floor.img")
 for _ in $(seq "$rounds"); do
@@ -42,13 +42,13 @@ for _ in $(seq "$rounds"); do
         for writers in 1 2; do
             wipefs -a -q "$loop"
             case $fs in ext4) mkfs.ext4 -q -F "$loop" ;; *) "mkfs.$fs" -q -f "$loop" ;; esac
-            mount "$loop" "$state/mnt"
-            mkdir "$state/mnt/0" "$state/mnt/1"
-            targets=("$state/mnt/0")
-            [ "$writers" = 1 ] || targets+=("$state/mnt/1")
+            mount "$loop" "$state/floor"
+            mkdir "$state/floor/0" "$state/floor/1"
+            targets=("$state/floor/0")
+            [ "$writers" = 1 ] || targets+=("$state/floor/1")
             echo "$fs $writers $("$floor" "$tree" "${targets[@]}")"
-            umount "$state/mnt"
+            umount "$state/floor"
         done
     done
-done >"$state/floor"
-python3 "$here/table.py" "$state/run.json" "$state/floor"
+done >"$state/floor.txt"
+python3 "$here/table.py" "$state/run.json" "$state/floor.txt"
