@@ -18,6 +18,7 @@ use crate::layer::{btrfs, command, filesystem};
 use crate::machine::Machine;
 use crate::names;
 use crate::pool::Pool;
+use crate::side_by_side::side_by_side;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
 pub use nfs::Remounted;
@@ -306,8 +307,9 @@ impl<'a> Builder<'a> {
 
     /// The guard's word at the moment of use; then the devices are let go for mkfs, which wants them for itself.
     fn recheck(&self) -> Result<(), Failed> {
-        for claimed in self.claimed() {
-            let checked = claimed.recheck(self.machine.roots, self.machine.runner);
+        let machine = self.machine;
+        let checked = side_by_side(self.claimed(), |claimed| claimed.recheck(machine.roots, machine.runner));
+        for (claimed, checked) in self.claimed().iter().zip(checked) {
             checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().display())))?;
         }
         Ok(())

@@ -20,6 +20,7 @@ mod names;
 mod pool;
 mod provision;
 pub mod settle;
+mod side_by_side;
 mod throttle;
 mod volumes;
 

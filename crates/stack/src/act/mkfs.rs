@@ -5,9 +5,11 @@ use super::device_ref::{DeviceRef, Standing};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
+use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::Path;
 
 /// Which mkfs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,37 +72,28 @@ impl Reversible for Mkfs {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        if self.fs == MadeFs::Btrfs {
-            if !undoing.rebooted {
-                self.forget(undoing);
-            }
-            self.clear_copies(undoing)?;
-        }
-        wipe::join(
-            self.devices.iter().map(|device| wipe::wipe(undoing, device, wipe::Written::Uuid(&self.uuid))),
-        )
+        wipe::join(side_by_side(&self.devices, |device| self.undo_on(undoing, device)))
     }
 }
 
 impl Mkfs {
-    /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
-    fn clear_copies(&self, undoing: &Undoing<'_>) -> Result<(), ActError> {
-        for device in &self.devices {
-            if let Standing::Ours(path) = device.standing(undoing) {
-                btrfs_copies::clear(&path, &self.uuid)?;
+    fn undo_on(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<Undone, ActError> {
+        if self.fs == MadeFs::Btrfs
+            && let Standing::Ours(path) = device.standing(undoing)
+        {
+            if !undoing.rebooted {
+                forget(undoing, &path);
             }
+            // Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
+            btrfs_copies::clear(&path, &self.uuid)?;
         }
-        Ok(())
+        wipe::wipe(undoing, device, wipe::Written::Uuid(&self.uuid))
     }
+}
 
-    /// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
-    /// verified, and a device it never knew is no failure.
-    fn forget(&self, undoing: &Undoing<'_>) {
-        for device in &self.devices {
-            if let Standing::Ours(path) = device.standing(undoing) {
-                let forget = Invocation::new(Tool::Btrfs).args(["device", "scan", "--forget"]).arg(path);
-                let _ = undoing.machine.runner.run(&forget);
-            }
-        }
-    }
+/// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
+/// verified, and a device it never knew is no failure.
+fn forget(undoing: &Undoing<'_>, path: &Path) {
+    let forget = Invocation::new(Tool::Btrfs).args(["device", "scan", "--forget"]).arg(path);
+    let _ = undoing.machine.runner.run(&forget);
 }
