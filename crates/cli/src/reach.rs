@@ -11,6 +11,7 @@ use record::plan::Plan;
 use record::target::{Burst, Bus, DiskCache, LabDisk, Target, TargetKind};
 use record::volume::{Limits, VolumeKind};
 use run::controller::{NodeAt, targets_of, volumes_of};
+use run::hosted::HostedDisk;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -38,20 +39,26 @@ pub(crate) fn nodes(plan: &Plan, settings: &Settings) -> Result<Reached, Failure
 
 fn node(plan: &Plan, name: &str, settings: &Settings) -> Result<(NodeAt, Option<Stay>), Failure> {
     let target = plan.targets.iter().find(|target| target.name == name);
-    let (argv, stay) = match target.map(|Target { kind, .. }| kind) {
+    let (argv, stay, hosted) = match target.map(|Target { kind, .. }| kind) {
         None | Some(TargetKind::Local) => {
             let what = needs_root(plan, name).then(|| format!("experiment `{}`", plan.experiment));
-            (privilege::node_argv(settings, &LocalRunner, what.as_deref())?, None)
+            (privilege::node_argv(settings, &LocalRunner, what.as_deref())?, None, Vec::new())
         }
         Some(TargetKind::Ssh { destination }) => {
-            (over(&ssh(destination, settings), needs_root(plan, name))?, None)
+            (over(&ssh(destination, settings), needs_root(plan, name))?, None, Vec::new())
         }
         Some(TargetKind::Guest { lab, disks }) => {
             let stay = Stay::in_guest(lab, disks, settings)?;
-            (over(&stay.ssh, true)?, Some(stay))
+            let hosted = disks.iter().map(|disk| hosted(&stay.lab, disk)).collect();
+            (over(&stay.ssh, true)?, Some(stay), hosted)
         }
     };
-    Ok((NodeAt { target: name.to_owned(), argv }, stay))
+    Ok((NodeAt { target: name.to_owned(), argv, hosted }, stay))
+}
+
+fn hosted(lab: &Lab, disk: &LabDisk) -> HostedDisk {
+    let direct_io = matches!(disk.cache, DiskCache::None | DiskCache::Directsync);
+    HostedDisk { id: disk.id(), file: lab.disk_file(&disk.name), direct_io }
 }
 
 /// The node of a target as it is: a guest that isn't up has nothing to say.
@@ -66,7 +73,7 @@ pub(crate) fn node_there(plan: &Plan, name: &str, settings: &Settings) -> Result
             return Ok(None);
         }
         let argv = over(&way_into(&lab)?, true)?;
-        return Ok(Some(NodeAt { target: name.to_owned(), argv }));
+        return Ok(Some(NodeAt { target: name.to_owned(), argv, hosted: Vec::new() }));
     }
     node(plan, name, settings).map(|(node, _)| Some(node))
 }

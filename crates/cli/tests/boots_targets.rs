@@ -20,21 +20,24 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 16, direct: 1, size: 32m
 measure: { trial: 3s, ramp: 1s, rounds: 2 }
 ";
 
-/// What only a guest has: a limit whose burst nobody records, and a cache of ZFS over a whole disk, which it partitions.
+/// What only a guest has: a limit whose burst nobody records, a cache of ZFS over a whole disk, which it partitions, and a disk that
+/// its host caches.
 const TRUTH: &str = "
 experiment: truth
 targets:
   lab:
     guest: diskproof-test-target
-    disks: { gp: { size: 64m, iops: 40, burst: { iops: 120, seconds: 4 } }, d1: { size: 160m, iops: 200 } }
-volumes: { vol: { disks: [gp, d1] } }
+    disks: { gp: { size: 64m, iops: 40, burst: { iops: 120, seconds: 4 } }, d1: { size: 160m, iops: 200 }, wb: { size: 64m, cache: writeback } }
+volumes: { vol: { disks: [gp, d1, wb] } }
 stacks:
   burst: { on: \"vol[0]\" }
   pool: { layers: [ { zfs: { on: \"vol[1]\", primarycache: all, compression: \"off\", recordsize: 4k } } ] }
+  hosted: { on: \"vol[2]\" }
 workloads:
   randread: { rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 16m }
   kept: { rw: randread, bs: 4k, direct: 0, size: 2m, cache: warm, rate_iops: 40 }
-only: [ { stack: burst, workload: randread }, { stack: pool, workload: kept } ]
+  again: { rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 16m, rate_iops: 40 }
+only: [ { stack: burst, workload: randread }, { stack: pool, workload: kept }, { stack: hosted, workload: again } ]
 measure: { trial: 12s, ramp: 1s, rounds: 2 }
 ";
 
@@ -183,6 +186,17 @@ fn boots_and_the_truth_of_its_disks_is_told() {
     let arc = found("pool", "served_from_other_cache");
     assert_eq!(arc["severity"], "void", "{arc}");
     assert!(cell("pool")["served"]["other_cache"].as_f64().unwrap() > 0.95, "{said}");
+    // QEMU wrote the file through the host's page cache, which has kept all of it.
+    let host = found("hosted", "served_from_host_cache");
+    assert_eq!(host["severity"], "void", "{host}");
+    assert!(host["text"].as_str().unwrap().contains("the host's page cache"), "{host}");
+    let under = |stack: &str| cell(stack)["leaves"].to_string();
+    assert!(under("hosted").contains(", through the host's page cache"), "{}", under("hosted"));
+    assert!(
+        under("burst").contains("disk of a guest, a file on") && under("burst").contains("host:"),
+        "{}",
+        under("burst")
+    );
     assert_eq!(cell("pool")["trials"]["done"], 2, "the first left the disk as it found it: {said}");
     if !testkit::keep_wreck() {
         std::fs::remove_dir_all(dir).unwrap();

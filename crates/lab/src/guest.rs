@@ -165,6 +165,12 @@ impl Lab {
         self.plug_all(disks)
     }
 
+    /// The file on this machine that a disk of the guest is.
+    #[must_use]
+    pub fn disk_file(&self, disk: &str) -> PathBuf {
+        self.guest.disk(disk)
+    }
+
     /// Takes a disk out and removes it.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub enum BlockKind {
         /// The whole disk's name.
         of: String,
     },
-    /// A loop device over a file.
+    /// A loop device over a file, or a guest's disk over a file of the machine that runs the guest.
     Loop {
         /// The backing file; `None` where it can't be seen.
         backing_file: Option<PathBuf>,
@@ -43,6 +43,9 @@ pub enum BlockKind {
         backing_fs: Option<String>,
         /// Names of the devices under that file system; empty when memory-backed or unknown.
         members: Vec<String>,
+        /// Whether it is a guest's disk: what lies under it is the host's, with `host:` before each name.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        guest: bool,
     },
     /// Device-mapper, md or any other device with members.
     Composite {

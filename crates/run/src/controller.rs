@@ -1,6 +1,7 @@
 //! The controller: has a plan carried out by a node, and passes on what becomes of it. Needs no privileges.
 
 use crate::blame::Blame;
+use crate::hosted::{HostedDisk, Watch};
 use crate::ledger::Earlier;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
@@ -39,6 +40,8 @@ pub struct NodeAt {
     pub target: String,
     /// The command that starts it, here: for another machine that of the way there.
     pub argv: Vec<OsString>,
+    /// The disks of it that are files of this machine: a guest's.
+    pub hosted: Vec<HostedDisk>,
 }
 
 /// A run that could not go on.
@@ -145,7 +148,7 @@ pub fn execute(
     .map_err(RunError::Sink)?;
     let begun = Instant::now();
     let lines = how.nodes.iter().map(Line::to).collect::<Result<_, _>>()?;
-    let mut session = Session { lines, machines: Vec::new(), begun, cancel, sink };
+    let mut session = Session { lines, machines: Vec::new(), volumes: Vec::new(), begun, cancel, sink };
     let provisioned = session.hello().and_then(|()| session.provision(plan, how.provision_anew));
     let opened = provisioned.and_then(|done| if done { session.open(plan, &how.run) } else { Ok(false) });
     let stopped = opened.and_then(|opened| {
@@ -169,7 +172,7 @@ pub fn execute(
 pub fn undo(node_argv: &[OsString], run: Option<RunId>) -> Result<(Vec<String>, bool), RunError> {
     let never = AtomicBool::new(false);
     let mut silent = |_| Ok(());
-    let at = NodeAt { target: LOCAL.to_owned(), argv: node_argv.to_vec() };
+    let at = NodeAt { target: LOCAL.to_owned(), argv: node_argv.to_vec(), hosted: Vec::new() };
     let mut line = Line::to(&at)?;
     line.hello(&never, &mut silent)?;
     match line.ask(&Request::Undo { run }, &never, &mut silent)? {
@@ -229,13 +232,14 @@ struct Line {
     target: String,
     link: Link,
     told: bool,
+    hosted: Vec<HostedDisk>,
 }
 
 impl Line {
     fn to(node: &NodeAt) -> Result<Self, RunError> {
         let target = node.target.clone();
         match Link::start(&node.argv) {
-            Ok(link) => Ok(Self { target, link, told: false }),
+            Ok(link) => Ok(Self { target, link, told: false, hosted: node.hosted.clone() }),
             Err(error) => Err(on(&target, error.into())),
         }
     }
@@ -299,6 +303,8 @@ struct Session<'a, 's> {
     begun: Instant,
     cancel: &'a AtomicBool,
     sink: &'a mut Sink<'s>,
+    /// Once they are there.
+    volumes: Vec<VolumeFacts>,
 }
 
 impl Session<'_, '_> {
@@ -370,6 +376,7 @@ impl Session<'_, '_> {
                 Err(error) => return Err(error),
             }
         }
+        self.volumes.clone_from(&all);
         (self.sink)(Event::VolumesReady { volumes: all }).map_err(RunError::Sink)?;
         Ok(true)
     }
@@ -395,9 +402,17 @@ impl Hands for Session<'_, '_> {
         let Some(line) = self.lines.iter_mut().find(|line| line.target == *target) else {
             return Err(RunError::NoNode(target.clone()));
         };
-        match line.ask(&Request::Trial(Box::new(request)), self.cancel, self.sink)? {
+        let mut watch = Watch::new(&line.hosted, &request.cell, &self.volumes);
+        let mut heard = |event: Event| {
+            watch.heard(&event);
+            (self.sink)(event)
+        };
+        match line.ask(&Request::Trial(Box::new(request)), self.cancel, &mut heard)? {
             Reply::Trial { cancelled: true, .. } => Ok(None),
-            Reply::Trial { record, .. } => Ok(Some(*record)),
+            Reply::Trial { mut record, .. } => {
+                watch.tell(&mut record);
+                Ok(Some(*record))
+            }
             other => Err(out_of_turn(&other)),
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod blame;
 pub mod controller;
+pub mod hosted;
 mod ledger;
 mod link;
 pub mod node;

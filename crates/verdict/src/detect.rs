@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use content::{checked, wrong_content};
 pub(crate) use outcome::{failed, too_wide};
+pub(crate) use source::compressed;
 
 /// Shares below this are not worth a claim: metadata and the window's ends make up to 2 %.
 pub(crate) const WORTH_SAYING: f64 = 0.02;
@@ -71,7 +72,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         source::holes,
         source::page_cache,
         source::arc,
-        source::compressed,
+        compressed,
         source::not_durable,
         source::unknown,
         ground::memory_backed,

@@ -16,10 +16,13 @@ use std::path::Path;
 /// Of x86-64, for which this is built.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// Loop devices that cache their backing files, nearest to the ground, and what is known of them; bytes within the window.
+/// Loop devices, or disks of a guest, that cache their backing files, nearest to the ground, and what is known of them; bytes
+/// within the window.
 #[derive(Debug, Clone)]
 pub(crate) struct HostCache<'a> {
     pub(crate) loops: Vec<&'a str>,
+    /// Whether they are a guest's disks.
+    pub(crate) guest: bool,
     pub(crate) loop_read: Option<f64>,
     pub(crate) loop_written: Option<f64>,
     /// On the disks under the backing files, everybody's, without what loop devices with direct I/O moved there.
@@ -85,6 +88,7 @@ impl<'a> HostCache<'a> {
         let dirty = |list| total(list, &files, |r| r.dirty_bytes);
         Some(Self {
             loops: cached.iter().map(|(n, _)| n.name.as_str()).collect(),
+            guest: cached.iter().any(|(n, _)| matches!(n.kind, BlockKind::Loop { guest: true, .. })),
             loop_read: of_loops(true),
             loop_written: of_loops(false),
             leaf_read: of_leaves(true),
@@ -210,7 +214,7 @@ struct Backing<'a> {
 /// A loop device over a file that is no memory, with this kind of I/O to it.
 fn backing(node: &BlockNode, direct: Option<bool>) -> Option<Backing<'_>> {
     match &node.kind {
-        BlockKind::Loop { direct_io, members, backing_fs, backing_file }
+        BlockKind::Loop { direct_io, members, backing_fs, backing_file, .. }
             if *direct_io == direct && !backing_fs.as_deref().is_some_and(is_memory_fs) =>
         {
             Some(Backing { file: backing_file.as_deref(), members })

@@ -94,8 +94,12 @@ fn kind(node: &BlockNode, shared: bool) -> String {
         BlockKind::Disk if node.rotational == Some(true) => "rotating disk".to_owned(),
         BlockKind::Disk => "disk".to_owned(),
         BlockKind::Partition { of } => format!("partition of {of}"),
-        BlockKind::Loop { backing_fs, direct_io, .. } => {
+        BlockKind::Loop { backing_fs, direct_io, guest, .. } => {
             let on = backing_fs.as_ref().map_or(String::new(), |fs| format!(" on {fs}"));
+            if *guest {
+                let how = if *direct_io == Some(false) { ", through the host's page cache" } else { "" };
+                return format!("disk of a guest, a file{on} of the host{how}");
+            }
             let how = if *direct_io == Some(false) { ", without direct I/O" } else { "" };
             format!("loop device over a file{on}{how}")
         }

@@ -38,7 +38,7 @@ use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
 /// In the order in which they are heard.
-const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 12] = [
+const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 13] = [
     asked::limit,
     journal::limit,
     throttle::limit,
@@ -50,6 +50,7 @@ const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 12] = [
     throttle::likely,
     depth::limit,
     processor::likely,
+    processor::in_turns,
     processor::crowded,
 ];
 
@@ -69,7 +70,7 @@ fn unknown(figures: &Figures<'_>) -> Limit {
             number(depth)
         ),
         (_, None) => "Nobody can tell: the devices' counters are missing.".to_owned(),
-        (None, _) => "Nobody can tell: what a job file keeps in flight isn't known.".to_owned(),
+        (None, _) => "Nobody can tell: how many I/Os were asked for at once isn't known.".to_owned(),
     };
     Limit { by: LimitKind::Unknown, shown: false, evidence: BTreeMap::new(), against: looked, text }
 }

@@ -384,6 +384,7 @@ fn loop_node(i: u32) -> BlockNode {
             direct_io: Some(true),
             backing_fs: Some("ext4".to_owned()),
             members: vec!["vda".to_owned()],
+            guest: false,
         },
         rotational: None,
         scheduler: None,

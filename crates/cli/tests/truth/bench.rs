@@ -1,6 +1,7 @@
 //! Runs sessions through the program, does the deeds, and brings back what was said.
 
 use super::deed::{Deed, Doing, Phase};
+use super::letters;
 use super::place::Made;
 use super::session::Session;
 use super::site::{Site, child};
@@ -73,6 +74,7 @@ impl Bench {
                 }
             }
         }
+        letters::write(&self.lab).unwrap();
         let file = format!("{}.yaml", session.name);
         std::fs::write(self.lab.join(&file), session.experiment(&self.lab)).unwrap();
         let plan: serde_json::Value = self.json(&["plan", &file, "--json"]);

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 mod deed;
 pub(crate) mod document;
+mod letters;
 pub(crate) mod matrix;
 mod place;
 pub(crate) mod scenario;

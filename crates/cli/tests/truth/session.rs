@@ -1,5 +1,6 @@
 //! A session: scenarios that share one run, so that volumes are written and verified once.
 
+use super::letters;
 use super::place::Place;
 use super::scenario::Scenario;
 use record::judged::Relation;
@@ -37,7 +38,7 @@ pub(crate) struct Pair {
 }
 
 impl Session {
-    /// The experiment file, with these scenarios and pairs only.
+    /// The experiment file, with these scenarios and pairs only. `DISKPROOF_TEST_ENGINE=fio` has another engine perform all.
     pub(crate) fn experiment(&self, lab: &Path) -> String {
         let mut text = format!("experiment: truth-{}\nvolumes:\n{}", self.name, self.volumes);
         let used: BTreeSet<&str> = self.scenarios.iter().map(|s| s.stack).collect();
@@ -53,8 +54,14 @@ impl Session {
             let scenarios = self.scenarios.iter().map(|s| (s.name, s.workload, vec![s.stack]));
             scenarios.chain(self.pairs.iter().map(|p| (p.name, p.workload, p.stacks.to_vec())))
         };
+        let engine = std::env::var("DISKPROOF_TEST_ENGINE").ok();
         text.push_str("workloads:\n");
         for (name, keys, _) in workloads() {
+            let keys = keys.replace(letters::CORPUS, &letters::corpus(lab).display().to_string());
+            let keys = match &engine {
+                Some(engine) if !keys.contains("engine:") => format!("engine: {engine}, {keys}"),
+                _ => keys,
+            };
             let _ = writeln!(text, "  {name}: {{ {keys} }}");
         }
         text.push_str("only:\n");

@@ -145,7 +145,7 @@ fn loop_kind(
             }
         }
     }
-    BlockKind::Loop { backing_file, direct_io, backing_fs, members }
+    BlockKind::Loop { backing_file, direct_io, backing_fs, members, guest: false }
 }
 
 /// `[mq-deadline] none` -> `mq-deadline`; without brackets, all of it.

@@ -96,6 +96,7 @@ mod tests {
             direct_io: None,
             backing_fs: Some(fs.to_owned()),
             members: Vec::new(),
+            guest: false,
         };
         assert!(served(&over("loop0", looped("cifs"))));
         assert!(!served(&over("loop0", looped("xfs"))));

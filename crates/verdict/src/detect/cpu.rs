@@ -35,6 +35,13 @@ pub(crate) fn full(scene: &Scene<'_>) -> Option<Full> {
     full.filter(|_| !generator::is_acquitted(scene))
 }
 
+/// How many cores' time the kernel's threads used.
+pub(crate) fn kernel_cores(facts: &Facts<'_>) -> Option<f64> {
+    let ticks = float(facts.trial.evidence.ticks_per_second) * facts.span.whole().seconds();
+    let used = float(facts.trial.evidence.kernel_cpu_ticks?);
+    (ticks > 0.0).then(|| used / ticks)
+}
+
 /// Share of all cores' time that the engine, the kernel's threads and interrupts used.
 pub(crate) fn ours_share(facts: &Facts<'_>) -> Option<f64> {
     Ours::of(facts).map(Ours::sum)

@@ -41,9 +41,11 @@ pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
     }
     let told = |figure: Option<f64>| figure.map_or("an unknown part".to_owned(), bytes);
     let names = host.loops.join(", ");
+    let (machine, device) =
+        if host.guest { ("the host", "the guest's disk") } else { ("this machine", "the loop device") };
     let text = if read >= write {
         format!(
-            "{} of the bytes read came from this machine's page cache under {names}: the loop device read {}, the disk \
+            "{} of the bytes read came from {machine}'s page cache under {names}: {device} read {}, the disk \
              under it {} (for all its users); the cache held {} of the backing file before the trial and {} after it.",
             percent(read),
             told(host.loop_read),
@@ -53,8 +55,8 @@ pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
         )
     } else {
         format!(
-            "{} of the bytes written were held in this machine's page cache under {names} and not on the disk when the \
-             clock stopped: the loop device took {}, the disk under it {} (for all its users).",
+            "{} of the bytes written were held in {machine}'s page cache under {names} and not on the disk when the \
+             clock stopped: {device} took {}, the disk under it {} (for all its users).",
             percent(write),
             told(host.loop_written),
             told(host.leaf_written),
@@ -76,7 +78,7 @@ pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
             ("backing_dirty_growth_bytes", host.dirty_growth),
         ]),
         text,
-        remedy: WITH_DIRECT_IO.to_owned(),
+        remedy: remedy(&host),
     })
 }
 
@@ -96,13 +98,20 @@ pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
             ("loops_without_direct_io", Some(f64::from(crate::cell::number(host.loops.len())))),
         ]),
         text: format!(
-            "{} caches its backing file in this machine's memory, whatever the workload does above it; that it served \
+            "{} caches its backing file in {} memory, whatever the workload does above it; that it served \
              anything is not shown.",
-            host.loops.join(", ")
+            host.loops.join(", "),
+            if host.guest { "the host's" } else { "this machine's" }
         ),
-        remedy: WITH_DIRECT_IO.to_owned(),
+        remedy: remedy(&host),
     })
 }
 
-const WITH_DIRECT_IO: &str =
-    "Attach the loop device with direct I/O (losetup --direct-io=on); diskproof's own emulated volumes do.";
+fn remedy(host: &HostCache<'_>) -> String {
+    if host.guest {
+        return "Have the guest's disk pass the host's page cache by (`cache: none` among the target's disks, the default)."
+            .to_owned();
+    }
+    "Attach the loop device with direct I/O (losetup --direct-io=on); diskproof's own emulated volumes do."
+        .to_owned()
+}

@@ -207,7 +207,7 @@ fn cache_remedy(facts: &Facts<'_>, reads: bool) -> String {
 }
 
 /// Fewer bytes on the device, since the file system compresses.
-pub(super) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
+pub(crate) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let files = if facts.write.asked > facts.read.asked { facts.after } else { facts.before }?;
     let encoded = if files.size > 0.0 { files.encoded / files.size } else { 0.0 };

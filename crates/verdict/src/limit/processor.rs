@@ -2,7 +2,7 @@
 
 use super::figures::Figures;
 use crate::detect::cpu::{self, Full};
-use crate::detect::evidence;
+use crate::detect::{compressed, evidence};
 use crate::figures::percent;
 use crate::span::float;
 use record::counter::OtherProcess;
@@ -68,6 +68,26 @@ fn kernel_threads<'a>(figures: &Figures<'a>) -> impl Iterator<Item = (&'a OtherP
         evidence.others.iter().filter(|p| p.kernel == Some(true) && ticks > 0.0).filter_map(share).collect();
     threads.sort_by(|a, b| b.1.total_cmp(&a.1));
     threads.into_iter()
+}
+
+/// Where nothing else explains the figure: the kernel's threads computed for as long as a core does, if in turns.
+pub(super) fn in_turns(figures: &Figures<'_>) -> Option<Limit> {
+    let cores = cpu::kernel_cores(figures.facts).filter(|cores| *cores >= THREAD_FULL)?;
+    let compress =
+        if compressed(figures.scene).is_some() { " They compress, among other things." } else { "" };
+    let mut counters = figures.pick(&["busiest_thread_cores"]);
+    counters.extend(evidence([("kernel_threads_cores", Some(cores))]));
+    Some(Limit {
+        by: LimitKind::Cpu,
+        shown: false,
+        evidence: counters,
+        against: figures.pick(&["device_queue_ios", "busiest_device_busy_share", "machine_busy_share"]),
+        text: format!(
+            "Threads of the kernel ran {} of a core's time{}, and nothing else was used up.{compress}",
+            percent(cores),
+            busiest(figures)
+        ),
+    })
 }
 
 /// The kernel's busiest threads, by name.

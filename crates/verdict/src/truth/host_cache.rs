@@ -44,6 +44,34 @@ fn a_part_by_the_counters_alone() {
 }
 
 #[test]
+fn a_disk_that_the_host_of_a_guest_caches() {
+    // Nobody counts the host's disk for us: what its cache holds of the file must do.
+    let mut t = reads(0, (GIB, GIB));
+    t.leaf = None;
+    for node in &mut t.trial.topology.nodes {
+        if let BlockKind::Loop { guest, .. } = &mut node.kind {
+            *guest = true;
+        }
+    }
+    let (shares, found) = judged(&t);
+    assert_served(shares.both, only(|s| s.page_cache = 1.0));
+    assert_eq!(
+        found.iter().map(|f| (f.claim, f.severity)).collect::<Vec<_>>(),
+        [(Claim::ServedFromHostCache, Severity::Void)]
+    );
+    assert!(
+        found[0].text.contains("from the host's page cache under loop0: the guest's disk read 2.5 GiB"),
+        "{}",
+        found[0].text
+    );
+    assert!(found[0].remedy.contains("cache: none"), "{}", found[0].remedy);
+    let record = t.record();
+    let leaves = leaves::of_cell(&[Facts::of(&record, &t.cell).unwrap()]);
+    assert_eq!(leaves[0].kind, "disk of a guest, a file on ext4 of the host, through the host's page cache");
+    assert_eq!((leaves[1].iops, leaves[1].busy_share), (None, None));
+}
+
+#[test]
 fn cold_and_read_once_is_only_the_setting() {
     let mut t = Truth::new(Rw::Read, MIB, true, filesystem(FsKind::Ext4), 1);
     t.asked(256 * MIB, 0);

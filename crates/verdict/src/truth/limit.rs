@@ -368,6 +368,27 @@ fn holes_and_cached_files_are_memory() {
 }
 
 #[test]
+fn kernel_threads_that_take_turns_are_named_where_nothing_else_is_used_up() {
+    let mut t = Truth::new(Rw::Write, 1 << 20, false, filesystem(FsKind::Ext4), 1);
+    t.asked(0, 2 * GIB);
+    t.device_write = 2 * GIB;
+    (t.thread_cores, t.machine_busy, t.kernel_cpu, t.others_cpu) = (0.1, 0.62, Some(0.56), Some(0.01));
+    for (name, ticks) in [("kworker/u8:10-btrfs-delalloc", 500), ("kworker/u8:11-btrfs-delalloc", 420)] {
+        let thread = t.other(name, 0, 0);
+        (thread.kernel, thread.cpu_ticks) = (Some(true), Some(ticks));
+    }
+    let limit = limit_of(&t);
+    assert_eq!((limit.by, limit.shown), (LimitKind::Cpu, false), "{limit:?}");
+    assert!(
+        limit.text.contains("kernel ran 93 % of a core's time (of a core: kworker/u8:10-btrfs-delalloc"),
+        "{}",
+        limit.text
+    );
+    t.kernel_cpu = Some(0.4);
+    assert_eq!(limit_of(&t).by, LimitKind::Unknown, "a fifth of the time none of them ran");
+}
+
+#[test]
 fn a_kernel_thread_that_never_rests() {
     let mut t = load(Rw::Randwrite, 64);
     t.device_queue = 60.0;

@@ -45,6 +45,11 @@ fn asked() -> Vec<Scenario> {
 
 fn cpu() -> Vec<Scenario> {
     vec![
+        truth("compression", "compressing", "free-zlib", "engine: corpus, corpus: LETTERS")
+            .made("zlib:9 finds matches everywhere in a random order of two letters: 0.4 MB/s, of one core at a time")
+            .claim(Claim::Compressed, Severity::Caveat)
+            .limited_by(&[LimitKind::Cpu])
+            .needs_cpu(),
         truth(
             "generator",
             "generator",

@@ -55,4 +55,5 @@ const STACKS: &str = "  \
   free-ext4: { on: free, layers: [ext4] }
   free-xfs: { on: free, layers: [xfs] }
   free-zstd: { layers: [ { btrfs: { on: free, compress_force: zstd } } ] }
+  free-zlib: { layers: [ { btrfs: { on: free, compress_force: \"zlib:9\", mount_options: thread_pool=1 } } ] }
 ";

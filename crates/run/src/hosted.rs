@@ -1,0 +1,166 @@
+//! What a guest can't see of its disks: the files of this machine that they are, and what lies under these.
+
+use record::event::Event;
+use record::extents::Residency;
+use record::plan::Cell;
+use record::topology::{BlockKind, BlockNode, Topology};
+use record::trial::TrialRecord;
+use record::volume::{VolumeFacts, VolumeKind};
+use std::path::PathBuf;
+
+/// Before the names of this machine's devices, in a topology that a guest has told.
+const HOST: &str = "host:";
+
+/// A disk of a guest that runs on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedDisk {
+    /// Its link's name in the guest's `/dev/disk/by-id`.
+    pub id: String,
+    /// The file that it is, on this machine.
+    pub file: PathBuf,
+    /// Whether it passes this machine's page cache by.
+    pub direct_io: bool,
+}
+
+/// Looks at the files of a trial's disks just before the guest measures and just after.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// By the guest's kernel name.
+    disks: Vec<(String, HostedDisk)>,
+    before: Option<Vec<Residency>>,
+    after: Option<Vec<Residency>>,
+}
+
+impl Watch {
+    /// Of the disks that a cell's volumes are on.
+    pub(crate) fn new(hosted: &[HostedDisk], cell: &Cell, volumes: &[VolumeFacts]) -> Self {
+        let disks = cell.stack.all_volumes().filter_map(|volume| {
+            let VolumeKind::Guest { id, .. } = &volume.kind else { return None };
+            let disk = hosted.iter().find(|disk| disk.id == *id)?;
+            let facts = volumes.iter().find(|v| v.target == cell.target && v.name == volume.name)?;
+            let name = facts.device.as_ref()?.file_name()?.to_str()?.to_owned();
+            Some((name, disk.clone()))
+        });
+        Self { disks: disks.collect(), before: None, after: None }
+    }
+
+    /// Follows the steps of the trial.
+    pub(crate) fn heard(&mut self, event: &Event) {
+        let Event::Step { step, .. } = event else { return };
+        let measures = step == "measure";
+        if measures && self.before.is_none() {
+            self.before = self.look();
+        } else if !measures && self.before.is_some() && self.after.is_none() {
+            self.after = self.look();
+        }
+    }
+
+    /// Adds to a finished trial what this machine knows.
+    pub(crate) fn tell(mut self, record: &mut TrialRecord) {
+        if self.before.is_some() && self.after.is_none() {
+            self.after = self.look();
+        }
+        for (name, disk) in &self.disks {
+            follow(&mut record.topology, name, disk);
+        }
+        record.backing_before.extend(self.before.unwrap_or_default());
+        record.backing_after.extend(self.after.unwrap_or_default());
+    }
+
+    /// All files or none: a partial list would be taken for the whole.
+    fn look(&self) -> Option<Vec<Residency>> {
+        self.disks.iter().map(|(_, disk)| device::extents::residency(&disk.file).ok()).collect()
+    }
+}
+
+/// Goes on where the guest's kernel sees a disk that rests on nothing.
+fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
+    let Some(node) = topology.nodes.iter_mut().find(|node| node.name == name) else { return };
+    let below = observe::topology(&observe::Roots::default(), &[], disk.file.parent());
+    let depth = node.depth + 1;
+    node.kind = BlockKind::Loop {
+        backing_file: Some(disk.file.clone()),
+        direct_io: Some(disk.direct_io),
+        backing_fs: below.fs_type.clone(),
+        members: below.direct().map(|member| hosts(&member.name)).collect(),
+        guest: true,
+    };
+    for under in below.nodes {
+        let under = hosts_node(under, depth);
+        if !topology.nodes.iter().any(|there| there.name == under.name) {
+            topology.nodes.push(under);
+        }
+    }
+    topology.nodes.sort_by_key(|node| node.depth);
+    topology.unknown.extend(below.unknown.iter().map(|why| hosts(why)));
+}
+
+fn hosts(name: &str) -> String {
+    format!("{HOST}{name}")
+}
+
+fn hosts_node(mut node: BlockNode, depth: u32) -> BlockNode {
+    node.name = hosts(&node.name);
+    node.depth += depth;
+    match &mut node.kind {
+        BlockKind::Partition { of } => *of = hosts(of),
+        BlockKind::Loop { members, .. } | BlockKind::Composite { members } => {
+            members.iter_mut().for_each(|member| *member = hosts(member));
+        }
+        BlockKind::Disk | BlockKind::Memory => {}
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HostedDisk, follow, hosts_node};
+    use record::topology::{BlockKind, BlockNode, Topology};
+
+    fn disk(name: &str, depth: u32) -> BlockNode {
+        BlockNode {
+            name: name.to_owned(),
+            devno: (254, 16),
+            depth,
+            kind: BlockKind::Disk,
+            rotational: None,
+            scheduler: None,
+            size_bytes: None,
+        }
+    }
+
+    #[test]
+    fn a_guests_disk_goes_on_in_its_file_and_other_disks_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("disk.img");
+        std::fs::write(&file, [1; 4096]).unwrap();
+        let hosted = HostedDisk { id: "virtio-d1".to_owned(), file: file.clone(), direct_io: false };
+        let mut topology = Topology { nodes: vec![disk("vda", 0), disk("vdb", 0)], ..Topology::default() };
+        follow(&mut topology, "vdb", &hosted);
+        assert_eq!(topology.nodes[0], disk("vda", 0));
+        let BlockKind::Loop { backing_file, direct_io, backing_fs, members, guest } = &topology.nodes[1].kind
+        else {
+            panic!("{topology:?}")
+        };
+        assert_eq!((backing_file.as_ref(), *direct_io, *guest), (Some(&file), Some(false), true));
+        // on overlayfs or tmpfs the file system is known and what is under it may not be
+        assert!(backing_fs.is_some(), "{topology:?}");
+        assert!(members.iter().all(|member| member.starts_with("host:")), "{topology:?}");
+        assert!(
+            topology.nodes[2..].iter().all(|node| node.name.starts_with("host:") && node.depth >= 1),
+            "{topology:?}"
+        );
+        let before = topology.clone();
+        follow(&mut topology, "vdz", &hosted);
+        assert_eq!(topology, before, "a disk that the guest doesn't see");
+    }
+
+    #[test]
+    fn names_below_are_the_hosts_too() {
+        let mut part = disk("sda1", 1);
+        part.kind = BlockKind::Partition { of: "sda".to_owned() };
+        let part = hosts_node(part, 2);
+        assert_eq!((part.name.as_str(), part.depth), ("host:sda1", 3));
+        assert_eq!(part.kind, BlockKind::Partition { of: "host:sda".to_owned() });
+    }
+}
