@@ -64,7 +64,7 @@ fn loop_device_is_followed_to_its_files_own_device() {
         (node.name.as_str(), node.depth, node.size_bytes),
         (device.name().as_str(), 0, Some(16 << 20))
     );
-    let BlockKind::Loop { backing_file, direct_io, backing_fs, members } = &node.kind else {
+    let BlockKind::Loop { backing_file, direct_io, backing_fs, members, guest: false } = &node.kind else {
         panic!("{node:?}")
     };
     assert_eq!(backing_file.as_deref(), Some(device.backing()));

@@ -159,6 +159,7 @@ fn a_loop_device_is_followed_through_its_file_to_the_disk() {
         direct_io: Some(true),
         backing_fs: Some("ext4".to_owned()),
         members: vec!["xa".to_owned()],
+        guest: false,
     };
     assert_eq!(found.nodes[0].kind, expected);
 }
