@@ -31,21 +31,26 @@ fail() {
 wants() { [ "$tier" = all ] || [ "$tier" = "$1" ]; }
 diskproof() { $as_root "$root_dir/target/$target/debug/diskproof" "$@"; }
 
-# The guest's image takes minutes and no thought: it is built while other tests run. What is built is kept.
+# The guest's image takes minutes and no thought: it is built while tests run that measure nothing. What is built is kept.
 build_image() {
     cargo build --quiet --locked --package diskproof || { fail "diskproof does not build"; return; }
     say "== the lab's image, in the background"
     nice -n 15 $as_root "$root_dir/target/$target/debug/diskproof" lab build </dev/null >"$build_log" 2>&1 &
     background=$!
+    image=begun
+}
+
+image=none
+await_image() {
+    [ "$image" = begun ] || return 0
+    if wait "$background"; then image=built; else image=failed; fi
+    background= # its number may be somebody else's when we end
 }
 
 # The guest in which the lab_ tests run computes, those that boots_ tests start mostly wait for their limits: side by side they take the time of the first.
 run_lab() {
     say "== tests with guests"
-    local built=0
-    wait "$background" || built=$?
-    background= # its number may be somebody else's when we end
-    if [ "$built" -ne 0 ]; then
+    if [ "$image" = failed ]; then
         fail "the lab's image could not be built, so its tests FAILED:
 $(cat "$build_log")"
         return
@@ -81,12 +86,13 @@ if wants pure; then
     say "== tests without root"
     run cargo test --locked --workspace --no-fail-fast -- --skip loop_ --skip lab_ --skip boots_ --skip real_
 fi
+await_image
 if wants loop && [ -z "$note" ]; then
     say "== tests with root and loop devices, one at a time"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
     RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-fast --tests -- loop_ --skip lab_ --skip boots_ --skip real_
 fi
-if wants lab && [ -n "$background" ]; then run_lab; fi
+if [ "$image" != none ]; then run_lab; fi
 
 counts=$(awk '/^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) p += $i; if ($(i + 1) ~ /^failed/) f += $i } }
     END { printf "%d %d", p, f }' "$log")
