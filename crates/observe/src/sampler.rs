@@ -139,6 +139,7 @@ impl Sampler {
         let engines = std::mem::take(&mut self.shared.orders().engines);
         let others = others::between(&self.before, &after, &engines, collected.found.as_ref());
         let evidence = Evidence {
+            host: Vec::new(),
             ticks_per_second: rustix::param::clock_ticks_per_second(),
             samples: collected.samples,
             others: others.processes,

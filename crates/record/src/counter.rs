@@ -248,4 +248,8 @@ pub struct Evidence {
     /// CPU of all the kernel's threads; ticks. `None` when it wasn't counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_cpu_ticks: Option<u64>,
+    /// Of the machine that runs the guest, where that is the one that controls: just before the guest measured and just after. Names of its
+    /// devices have `host:` before them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<Sample>,
 }

@@ -1,5 +1,7 @@
 //! What a guest can't see of its disks: the files of this machine that they are, and what lies under these.
 
+use observe::{Collector, Roots, Subjects};
+use record::counter::Sample;
 use record::event::Event;
 use record::extents::Residency;
 use record::plan::Cell;
@@ -27,8 +29,16 @@ pub struct HostedDisk {
 pub(crate) struct Watch {
     /// By the guest's kernel name.
     disks: Vec<(String, HostedDisk)>,
-    before: Option<Vec<Residency>>,
-    after: Option<Vec<Residency>>,
+    counters: Collector,
+    before: Option<Look>,
+    after: Option<Look>,
+}
+
+/// What is seen at one time.
+#[derive(Debug)]
+struct Look {
+    files: Vec<Residency>,
+    sample: Sample,
 }
 
 impl Watch {
@@ -41,7 +51,15 @@ impl Watch {
             let name = facts.device.as_ref()?.file_name()?.to_str()?.to_owned();
             Some((name, disk.clone()))
         });
-        Self { disks: disks.collect(), before: None, after: None }
+        let disks: Vec<(String, HostedDisk)> = disks.collect();
+        let roots = Roots::default();
+        let under =
+            disks.iter().flat_map(|(_, disk)| observe::topology(&roots, &[], disk.file.parent()).nodes);
+        let mut devices: Vec<String> = under.map(|node| node.name).collect();
+        devices.sort();
+        devices.dedup();
+        let counters = Collector::new(&roots, &Subjects { devices, ..Subjects::default() });
+        Self { disks, counters, before: None, after: None }
     }
 
     /// Follows the steps of the trial.
@@ -63,20 +81,28 @@ impl Watch {
         for (name, disk) in &self.disks {
             follow(&mut record.topology, name, disk);
         }
-        record.backing_before.extend(self.before.unwrap_or_default());
-        record.backing_after.extend(self.after.unwrap_or_default());
+        if let Some((before, after)) = self.before.zip(self.after) {
+            record.backing_before.extend(before.files);
+            record.backing_after.extend(after.files);
+            record.evidence.host = vec![before.sample, after.sample];
+        }
     }
 
     /// All files or none: a partial list would be taken for the whole.
-    fn look(&self) -> Option<Vec<Residency>> {
-        self.disks.iter().map(|(_, disk)| device::extents::residency(&disk.file).ok()).collect()
+    fn look(&mut self) -> Option<Look> {
+        let files: Option<Vec<_>> =
+            self.disks.iter().map(|(_, disk)| device::extents::residency(&disk.file).ok()).collect();
+        let files = files.filter(|files| !files.is_empty())?;
+        let mut sample = self.counters.sample();
+        sample.block = sample.block.into_iter().map(|(name, counters)| (hosts(&name), counters)).collect();
+        Some(Look { files, sample })
     }
 }
 
 /// Goes on where the guest's kernel sees a disk that rests on nothing.
 fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
     let Some(node) = topology.nodes.iter_mut().find(|node| node.name == name) else { return };
-    let below = observe::topology(&observe::Roots::default(), &[], disk.file.parent());
+    let below = observe::topology(&Roots::default(), &[], disk.file.parent());
     let depth = node.depth + 1;
     node.kind = BlockKind::Loop {
         backing_file: Some(disk.file.clone()),

@@ -7,7 +7,7 @@
 
 use crate::facts::{Facts, Files, is_memory_fs};
 use crate::span::float;
-use record::counter::VmCounters;
+use record::counter::{Sample, VmCounters};
 use record::extents::Residency;
 use record::topology::{BlockKind, BlockNode};
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ impl<'a> HostCache<'a> {
             let each = names.map(|name| {
                 let bytes =
                     |b: &record::counter::BlockCounters| if read { b.read_bytes } else { b.write_bytes };
-                facts.span.grown(|s| s.block.get(name).map(bytes))
+                grown(facts, &|s| s.block.get(name).map(bytes))
             });
             let all: Vec<f64> = each.collect::<Option<_>>()?;
             (!all.is_empty()).then(|| all.iter().sum())
@@ -119,7 +119,9 @@ impl<'a> HostCache<'a> {
             // More than the cache can have answered: holes of the backing file, or a file system that compresses it.
             return self.reads(Kept { host: held_most, unknown: missing - held_most });
         }
-        let others = others_read(facts, leaf > loops * (1.0 + slack));
+        // Who reads on a guest's host isn't known.
+        let others =
+            if self.guest { f64::INFINITY } else { others_read(facts, leaf > loops * (1.0 + slack)) };
         let ours = (leaf - others).max(self.fetched(facts).unwrap_or(0.0));
         let most = held_most.min(1.0 - (ours / loops).min(1.0));
         self.reads_between(shown, most, slack)
@@ -161,7 +163,10 @@ impl<'a> HostCache<'a> {
     /// known where somebody dropped the cache, or where writes fill it too.
     fn fetched_most(&self, facts: &Facts<'_>) -> Option<f64> {
         let grown = (self.cached_after? - self.cached_before?).max(0.0);
-        let vm = |counter: fn(&VmCounters) -> Option<u64>| facts.span.grown(|s| counter(s.vm.as_ref()?));
+        let vm = |counter: fn(&VmCounters) -> Option<u64>| {
+            let of = |sample: &Sample| counter(sample.vm.as_ref()?);
+            if self.guest { on_host(facts, &of) } else { facts.span.grown(of) }
+        };
         let kept = vm(|vm| vm.drop_pagecache)? <= 0.0 && facts.write.asked <= 0.0;
         kept.then_some(grown + vm(|vm| vm.pgsteal_file)? * PAGE_BYTES)
     }
@@ -194,6 +199,16 @@ impl<'a> HostCache<'a> {
         };
         (least.min(most), most)
     }
+}
+
+/// How much a counter grew within the window; of a guest's host, between just before and just after the guest measured, which is more.
+fn grown(facts: &Facts<'_>, counter: &dyn Fn(&Sample) -> Option<u64>) -> Option<f64> {
+    facts.span.grown(counter).or_else(|| on_host(facts, counter))
+}
+
+fn on_host(facts: &Facts<'_>, counter: &dyn Fn(&Sample) -> Option<u64>) -> Option<f64> {
+    let [before, after] = &facts.trial.evidence.host[..] else { return None };
+    Some(float(counter(after)?.saturating_sub(counter(before)?)))
 }
 
 /// Bytes that user processes beside the engine read, on whichever device: at most so much of the disk's was theirs. Where not

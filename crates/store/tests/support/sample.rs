@@ -110,6 +110,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
         cache_after: Vec::new(),
         engine: Some(engine(round)),
         evidence: Evidence {
+            host: Vec::new(),
             ticks_per_second: 100,
             samples: (0..5).map(|beat| sample(u64::from(round) * 1000 + beat)).collect(),
             others: vec![OtherProcess {

@@ -4,7 +4,7 @@ use super::{assert_served, claims, judged, only};
 use crate::facts::Facts;
 use crate::leaves;
 use crate::testing::{GIB, MIB, Truth, filesystem, whole};
-use record::counter::VmCounters;
+use record::counter::{BlockCounters, Sample, VmCounters};
 use record::finding::{Claim, Served, Severity};
 use record::stack::FsKind;
 use record::topology::BlockKind;
@@ -69,6 +69,38 @@ fn a_disk_that_the_host_of_a_guest_caches() {
     let leaves = leaves::of_cell(&[Facts::of(&record, &t.cell).unwrap()]);
     assert_eq!(leaves[0].kind, "disk of a guest, a file on ext4 of the host, through the host's page cache");
     assert_eq!((leaves[1].iops, leaves[1].busy_share), (None, None));
+}
+
+/// The host just before and just after: what its disk read, and what its kernel took out of the page cache, in pages.
+fn on_the_host(t: &mut Truth, disk_read: u64, stolen: u64) {
+    let sample = |read_bytes, stolen| Sample {
+        block: [("vda".to_owned(), BlockCounters { read_bytes, ..BlockCounters::default() })].into(),
+        vm: vm(stolen),
+        ..Sample::default()
+    };
+    t.trial.evidence.host = vec![sample(7, 5), sample(7 + disk_read, 5 + stolen)];
+}
+
+#[test]
+fn what_a_hosts_cache_did_not_come_to_hold_its_disk_was_not_asked_for() {
+    // A quarter of the file is in the cache before and after: nobody knows whether that is the data.
+    let mut t = reads(0, (GIB / 4, GIB / 4));
+    t.leaf = None;
+    for node in &mut t.trial.topology.nodes {
+        if let BlockKind::Loop { guest, .. } = &mut node.kind {
+            *guest = true;
+        }
+    }
+    assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
+    // Somebody reads on the host's disk all the time; the file's share of the cache didn't grow, and nothing left it.
+    on_the_host(&mut t, 9 * GIB, 0);
+    assert_served(judged(&t).0.both, only(|s| s.page_cache = 1.0));
+    // As much left it as was read: it may have come and gone.
+    on_the_host(&mut t, 9 * GIB, 2560 * MIB / 4096);
+    assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
+    // Whatever left: the disk read nothing.
+    on_the_host(&mut t, 0, 1 << 20);
+    assert_served(judged(&t).0.both, only(|s| s.page_cache = 1.0));
 }
 
 #[test]
