@@ -19,7 +19,8 @@ fn shell(
         cancel,
         expected,
         patience: Duration::from_millis(100),
-        grace: Duration::from_millis(300),
+        // a shell that is asked to end may wait long for a processor
+        grace: LONG,
         started: &|_| {},
         tick: &|_| {},
     })
