@@ -10,6 +10,7 @@ use record::volume::Limits;
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use support::{Bench, Hook, chain, emulated, scenarios, works};
 use testkit::{exclusive, is_root};
 
@@ -143,4 +144,33 @@ fn loop_what_does_not_fit_is_refused_before_anything_is_made() {
     let error = Volumes::provide(&machine, &mut journal, &odd, &mut |_, _| {}, &cancel).unwrap_err();
     assert!(error.to_string().contains("multiple of 4096"), "{error}");
     journal.undo_all(&machine).unwrap();
+}
+
+/// A detach that was asked for while somebody had the device open, as by a process that was killed since, is obeyed when that one
+/// closes it: also between two looks of the undo.
+#[test]
+fn loop_a_device_may_go_by_itself_while_it_is_undone() {
+    need_root!();
+    let bench = Bench::new("goes");
+    let before = bench.state();
+    let (state_dir, hooks) = (bench.state_dir(), Hook::random());
+    let machine = bench.machine(&state_dir, &hooks);
+    for step in 0..30 {
+        let mut journal = Journal::open(&machine, &bench.run).unwrap();
+        let (asked, cancel) = (emulated(1, 1, Limits::default()), AtomicBool::new(false));
+        let volumes = Volumes::provide(&machine, &mut journal, &asked, &mut |_, _| {}, &cancel).unwrap();
+        let node = volumes.facts()[0].device.clone().unwrap();
+        let held = std::fs::File::open(&node).unwrap();
+        assert!(std::process::Command::new("losetup").arg("--detach").arg(&node).status().unwrap().success());
+        drop(volumes);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_micros(500 * step));
+                drop(held);
+            });
+            let undone = journal.undo_all(&machine);
+            undone.unwrap_or_else(|error| panic!("closed after {step} half milliseconds: {}", chain(&error)));
+        });
+    }
+    assert_eq!(before.diff(&bench.state()), "");
 }

@@ -165,9 +165,14 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     let node = machine.roots.dev.join(name);
     until_ok(PATIENCE, || is_free(machine, &node))?;
     let detach = Invocation::new(Tool::Losetup).arg("--detach").arg(&node);
-    machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.display())))?;
+    let asked = machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.display())));
+    let is_over = || over(&machine.roots.sys, backing).iter().any(|still| still == name);
+    if let Err(error) = asked {
+        // A process that was killed may have asked before: then it goes with whoever had it open last, and that was us just now.
+        return if is_over() { Err(error) } else { Ok(()) };
+    }
     until_closed(&node, || {
-        if over(&machine.roots.sys, backing).iter().any(|still| still == name) {
+        if is_over() {
             return Err(ActError::Busy {
                 what: node.display().to_string(),
                 holders: holders::of(&machine.roots.proc, &node),
