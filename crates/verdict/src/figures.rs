@@ -57,7 +57,7 @@ pub(crate) fn range(low: f64, high: f64, unit: &str) -> String {
         return format!("{} per {per}", range(low, high, of));
     }
     let (low, high) = (with_unit(low, unit), with_unit(high, unit));
-    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+    match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, a)), Some((_, b))) if a == b => format!("{number} to {high}"),
         _ => format!("{low} to {high}"),
     }
@@ -97,6 +97,7 @@ mod tests {
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(range(231.0, 240.4, "1/s"), "231 to 240 IOPS");
         assert_eq!(range(900.0, 1200.0, "us"), "900 us to 1.20 ms");
+        assert_eq!(range(3.09, 4.07, "per s"), "3.09 to 4.07 per s");
         assert_eq!(with_unit(80.0, "1/s"), "80 IOPS");
         assert_eq!(with_unit(250e6, "B/s"), "250 MB/s");
         assert_eq!(with_unit(812_345.0, "us"), "812 ms");

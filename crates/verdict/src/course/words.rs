@@ -13,10 +13,10 @@ pub(super) fn estimate(e: &Estimate, unit: &str) -> String {
 /// Rates one after the other, the unit once: `300, 299, 150 IOPS`.
 pub(super) fn rates(list: &[f64], unit: &str) -> String {
     let words: Vec<String> = list.iter().map(|x| with_unit(*x, unit)).collect();
-    let units: Vec<&str> = words.iter().filter_map(|w| Some(w.rsplit_once(' ')?.1)).collect();
+    let units: Vec<&str> = words.iter().filter_map(|w| Some(w.split_once(' ')?.1)).collect();
     match units.as_slice() {
         [first, rest @ ..] if units.len() == words.len() && rest.iter().all(|u| u == first) => {
-            let numbers: Vec<&str> = words.iter().filter_map(|w| Some(w.rsplit_once(' ')?.0)).collect();
+            let numbers: Vec<&str> = words.iter().filter_map(|w| Some(w.split_once(' ')?.0)).collect();
             format!("{} {first}", numbers.join(", "))
         }
         _ => words.join(", "),
