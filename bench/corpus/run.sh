@@ -46,9 +46,9 @@ for _ in $(seq "$rounds"); do
             mkdir "$state/floor/0" "$state/floor/1"
             targets=("$state/floor/0")
             [ "$writers" = 1 ] || targets+=("$state/floor/1")
-            echo "$fs $writers $("$floor" "$tree" "${targets[@]}")"
+            echo "$fs $writers $("$floor" "$tree" "${targets[@]}")" >&3
             umount "$state/floor"
         done
     done
-done >"$state/floor.txt"
+done 3>"$state/floor.txt" >&2
 python3 "$here/table.py" "$state/run.json" "$state/floor.txt"

@@ -8,6 +8,7 @@ mod parameters;
 mod privilege;
 mod progress;
 mod reach;
+mod routes;
 mod settings;
 mod signals;
 

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::output;
 use crate::privilege;
+use crate::routes::{self, Forwarded};
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use host::{LocalRunner, Ssh};
@@ -10,6 +11,7 @@ use lab::{DiskSpec, Lab, Shape, State, Told};
 use record::plan::Plan;
 use record::target::{Burst, Bus, DiskCache, LabDisk, Target, TargetKind};
 use record::volume::{Limits, VolumeKind};
+use run::apart::Route;
 use run::controller::{NodeAt, targets_of, volumes_of};
 use run::hosted::HostedDisk;
 use std::ffi::OsString;
@@ -17,13 +19,17 @@ use std::path::Path;
 
 /// The nodes of a plan's targets, and the lab guests that some of them are in.
 pub(crate) struct Reached {
-    /// One for each target that the plan's cells run on.
+    /// One for each target that the plan's cells are built on or loaded from.
     pub(crate) nodes: Vec<NodeAt>,
+    /// How they reach each other, where one mounts what another serves.
+    pub(crate) routes: Vec<Route>,
+    /// Closed when dropped, before the guests are left.
+    _forwarded: Vec<Forwarded>,
     /// Left when dropped: a guest that was not up goes down again, else its disks are taken out.
     _stays: Vec<Stay>,
 }
 
-/// Reaches the nodes of all targets that the plan's cells run on; what they need of us is there when this returns.
+/// Reaches the nodes of all targets that the plan's cells are built on or loaded from; what they need of us is there when this returns.
 ///
 /// # Errors
 /// A machine can't be reached, a guest not be had, or root is needed and can't be had.
@@ -34,7 +40,8 @@ pub(crate) fn nodes(plan: &Plan, settings: &Settings) -> Result<Reached, Failure
         nodes.push(node);
         stays.extend(stay);
     }
-    Ok(Reached { nodes, _stays: stays })
+    let (routes, forwarded) = routes::routes(plan, settings)?;
+    Ok(Reached { nodes, routes, _forwarded: forwarded, _stays: stays })
 }
 
 fn node(plan: &Plan, name: &str, settings: &Settings) -> Result<(NodeAt, Option<Stay>), Failure> {
@@ -79,7 +86,8 @@ pub(crate) fn node_there(plan: &Plan, name: &str, settings: &Settings) -> Result
 }
 
 fn needs_root(plan: &Plan, target: &str) -> bool {
-    volumes_of(plan, target).iter().any(|v| !matches!(v.kind, VolumeKind::Directory { .. }))
+    let mounts = plan.cells.iter().any(|cell| cell.stack.client() == Some(target));
+    mounts || volumes_of(plan, target).iter().any(|v| !matches!(v.kind, VolumeKind::Directory { .. }))
 }
 
 /// The command that starts a node on another machine; this program is there when it returns.

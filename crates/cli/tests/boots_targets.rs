@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Two file systems in turn on the same disks: what one leaves, the guard would find before the other.
+/// Two file systems in turn on the same disks: what one leaves, the guard would find before the other. The script tunes the guest, not
+/// this machine.
 const GUEST: &str = "
 experiment: guest
+provision: [ { shell: tune.sh, args: [tuned] } ]
 targets: { lab: { guest: diskproof-test-target, disks: { d1: { size: 160m, total_iops: 30 }, d2: { size: 160m, total_iops: 30 } } } }
 volumes: { vol: { disks: [d1, d2] } }
 stacks:
@@ -52,6 +54,14 @@ measure: { trial: 100s, ramp: 1s, rounds: 1 }
 ";
 const LIMIT: Duration = Duration::from_secs(150);
 
+/// What the script changes is in a file system of the guest's memory.
+const TUNE: &str = "#!/bin/sh
+uname -r
+[ -e /run/$1 ] && { echo changed=0; exit; }
+touch /run/$1
+echo changed=1
+";
+
 /// The program without its debug information, which is small enough to be copied into the guest; and no guest.
 fn prepared(name: &str) -> PathBuf {
     let dir = testkit::fresh_dir(name);
@@ -92,6 +102,7 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     let _alone = testkit::exclusive();
     let dir = prepared("guest-target");
     std::fs::write(dir.join("e.yaml"), GUEST).unwrap();
+    std::fs::write(dir.join("tune.sh"), TUNE).unwrap();
     let ran = command(&dir, &["run", "e.yaml", "--progress", "lines"]);
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{said}");
@@ -106,7 +117,14 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     }
     let verified = &export["volumes"][0]["verified"][0];
     assert_eq!((&verified["limit"], &verified["asked"]), (&"total_iops".into(), &30.0.into()));
-    assert!(export["environment"]["kernel"].as_str().unwrap().contains("cloud"), "the guest's own kernel");
+    let environment = &export["environment"];
+    let kernel = environment["kernel"].as_str().unwrap();
+    assert!(kernel.contains("cloud"), "the guest's own kernel");
+    let runs = environment["provision"][0]["runs"].as_array().unwrap();
+    let changed: Vec<_> = runs.iter().map(|run| run["changed"].as_u64()).collect();
+    assert_eq!(changed, [Some(1), Some(0)], "{runs:?}");
+    assert!(runs.iter().all(|run| run["stdout"].as_str().unwrap().contains(kernel)), "{runs:?}");
+    assert!(!Path::new("/run/tuned").exists());
     let status = command(&dir, &["lab", "status", "--json"]);
     let left = String::from_utf8_lossy(&status.stdout).contains("diskproof-test-target");
     assert!(!left, "it was not up before, so it isn't up now");

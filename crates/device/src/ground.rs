@@ -147,12 +147,20 @@ impl Ground {
     /// # Errors
     /// Something else is mounted there.
     pub fn mounted_by_nfs(self, source: &str, mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
+        Ok(Self { devices: self.devices, ..Self::served_by(source, mount, roots)? })
+    }
+
+    /// A directory that another node exports as `source`, mounted here: what it rests on is cleared, claimed or lent there.
+    ///
+    /// # Errors
+    /// Something else is mounted there.
+    pub fn served_by(source: &str, mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
         let (entry, _) = mounted_at(roots, mount)?;
         if !matches!(entry.kind.as_str(), "nfs" | "nfs4") || entry.source != Path::new(source) {
             let on = format!("{} {}", entry.kind, entry.source.display());
             return Err(GroundError::Elsewhere { path: mount.to_path_buf(), on });
         }
-        Ok(Self { place: Place::Directory(mount.to_path_buf()), ..self })
+        Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: Vec::new() })
     }
 
     /// A lent directory.

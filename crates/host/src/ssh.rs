@@ -166,6 +166,22 @@ impl Ssh {
         Ok(output.stdout)
     }
 
+    /// The host's name or address in the network, as `ssh` has it from its configuration; no connection is made.
+    ///
+    /// # Errors
+    /// `ssh` can't be started, or doesn't understand its configuration.
+    pub fn host(&self, runner: &dyn Runner) -> Result<String, SshError> {
+        let doing = "ask ssh for its address";
+        let call = Invocation::new(Tool::Ssh).arg("-G").args(self.args.iter().cloned()).timeout(PATIENCE);
+        let said = runner.run(&call).map_err(|source| SshError::Command {
+            target: self.name.clone(),
+            doing,
+            source,
+        })?;
+        let name = said.stdout.lines().find_map(|line| line.strip_prefix("hostname "));
+        Ok(name.map_or_else(|| self.name.clone(), str::to_owned))
+    }
+
     /// Puts a program of ours there, unless it is there already, into the user's cache under its own digest.
     ///
     /// # Errors

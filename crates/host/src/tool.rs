@@ -26,6 +26,8 @@ pub enum Tool {
     Exportfs,
     /// Load generator.
     Fio,
+    /// Addresses of names.
+    Getent,
     /// Loop devices.
     Losetup,
     /// Block devices, as others show them.
@@ -90,7 +92,7 @@ pub enum Tool {
 
 impl Tool {
     /// All of them, by name.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
@@ -101,6 +103,7 @@ impl Tool {
         Self::Cpio,
         Self::Exportfs,
         Self::Fio,
+        Self::Getent,
         Self::Losetup,
         Self::Lsblk,
         Self::MkfsBtrfs,
@@ -148,6 +151,7 @@ impl Tool {
             Self::Tar => "tar",
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
+            Self::Getent => "getent",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
             Self::MkfsBtrfs => "mkfs.btrfs",
@@ -197,6 +201,7 @@ impl Tool {
             Self::MountNfs => "nfs-common",
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
+            Self::Getent => "libc-bin",
             Self::Lvm => "lvm2",
             Self::Mdadm => "mdadm",
             Self::Losetup | Self::Mount | Self::Umount => "mount",
@@ -215,12 +220,13 @@ impl Tool {
         }
     }
 
-    /// Whether only the lab uses it: its version says nothing of a measurement.
+    /// Whether only the lab uses it, or the way between targets: its version says nothing of a measurement.
     #[must_use]
     pub fn is_of_the_lab(self) -> bool {
         matches!(
             self,
             Self::AptGet
+                | Self::Getent
                 | Self::Mmdebstrap
                 | Self::QemuImg
                 | Self::QemuSystem

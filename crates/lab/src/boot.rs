@@ -120,7 +120,7 @@ fn set_clock(runner: &dyn Runner, door: &Door) -> Result<(), CommandFailure> {
     door.run(runner, &["date", "-s", &time], FIRST_COMMAND).map(|_| ())
 }
 
-fn free_port() -> Result<u16, LabError> {
+pub(crate) fn free_port() -> Result<u16, LabError> {
     let any = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     any.map(|address| address.port()).map_err(LabError::file("find a free port at", "127.0.0.1"))
 }

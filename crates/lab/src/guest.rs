@@ -6,6 +6,7 @@ use crate::build::{Build, Image, image, need_space, need_tools};
 use crate::card::{Attached, Card};
 use crate::disk::{DiskSpec, Limits};
 use crate::error::LabError;
+use crate::forward;
 use crate::lock::lock;
 use crate::machine::{Accel, REVISION};
 use crate::places::{GuestPlaces, Places};
@@ -163,6 +164,25 @@ impl Lab {
     pub fn attach(&self, disks: &[DiskSpec]) -> Result<(), LabError> {
         let _lock = self.hold()?;
         self.plug_all(disks)
+    }
+
+    /// Has a free port of 127.0.0.1 lead to a port of the guest, as long as the guest is up or until [`Lab::unforward`]; returns it. The
+    /// guest sees whoever comes by it as 10.0.2.2, which is also where it reaches 127.0.0.1 of this machine.
+    ///
+    /// # Errors
+    /// The guest isn't up, or QEMU refuses.
+    pub fn forward(&self, guest_port: u16) -> Result<u16, LabError> {
+        let _lock = self.hold()?;
+        forward::open(&mut monitor(&self.guest)?, guest_port)
+    }
+
+    /// Takes such a way back. Fine where it is gone already.
+    ///
+    /// # Errors
+    /// The guest isn't up, or QEMU refuses.
+    pub fn unforward(&self, port: u16) -> Result<(), LabError> {
+        let _lock = self.hold()?;
+        forward::close(&mut monitor(&self.guest)?, port)
     }
 
     /// The file on this machine that a disk of the guest is.

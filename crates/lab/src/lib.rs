@@ -25,6 +25,7 @@ mod build;
 mod card;
 mod disk;
 mod error;
+mod forward;
 mod guest;
 mod lock;
 mod machine;

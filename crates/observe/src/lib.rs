@@ -17,7 +17,7 @@ mod topology;
 mod trespass;
 mod virtualization;
 
-pub use counter::collector::{Collector, Subjects};
+pub use counter::collector::{Collector, Subjects, monotonic_ns};
 pub use environment::environment;
 pub use error::ReadError;
 pub use roots::Roots;

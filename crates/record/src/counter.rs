@@ -48,9 +48,31 @@ pub struct Sample {
     /// ZFS's cache in memory; of grounds that are on ZFS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arc: Option<ArcCounters>,
-    /// The bytes of the ground's mount; of grounds that are mounted by NFS on the machine that exports them.
+    /// The bytes of the ground's mount; of grounds that are mounted by NFS from an export of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfs: Option<NfsCounters>,
+    /// Of the node that serves the ground: such a sample is that node's and holds nothing else but its devices (`server:` before their
+    /// names) and journals, at the time of [`Evidence::server_clock`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerCounters>,
+}
+
+/// What a node counted that serves another one's ground.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerCounters {
+    /// CPU time of the whole machine, in ticks of [`Evidence::ticks_per_second`].
+    pub cpu: Option<CpuTicks>,
+    /// Memory, from /proc/meminfo.
+    pub memory: Option<Memory>,
+}
+
+/// How another node's CLOCK_MONOTONIC was put beside the one of [`Evidence::samples`]: it was asked for between two looks at ours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerClock {
+    /// Theirs less ours, at the middle between the two looks.
+    pub ahead_ns: i64,
+    /// Half the time between them: by so much it may be off.
+    pub uncertain_ns: u64,
 }
 
 /// cpu.stat of a cgroup with a quota (v1 or v2): the one of the engine's ancestors that held it back most.
@@ -252,4 +274,7 @@ pub struct Evidence {
     /// devices have `host:` before them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<Sample>,
+    /// Of a ground that another node serves: how its samples came among these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_clock: Option<ServerClock>,
 }

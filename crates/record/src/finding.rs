@@ -102,6 +102,8 @@ pub enum Claim {
     ServedFromCacheDevice,
     /// A cache on a faster device is there and had next to nothing of what was asked.
     CacheMissed,
+    /// When the load ended, a cache held what its origin lacked; how long bringing it there took.
+    CacheOwed,
     /// From round to round more requests were in the cache: these trials are not replicates.
     CacheWarming,
     /// A stack that stays up over the rounds was built anew between them: what it had cached is gone.

@@ -66,6 +66,34 @@ pub struct LvmCache {
     pub tag: Option<String>,
     /// Which kind.
     pub form: CacheForm,
+    /// When it is put before the volume.
+    #[serde(default, skip_serializing_if = "Attach::is_built")]
+    pub attach: Attach,
+    /// How it goes.
+    #[serde(default, skip_serializing_if = "Detach::is_undo")]
+    pub detach: Detach,
+}
+
+/// When a cache is put before its volume.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Attach {
+    /// When the stack is built: data are laid out through it.
+    #[default]
+    Built,
+    /// When the data are laid out: they are on the origin alone then, and the cache is empty.
+    LaidOut,
+}
+
+/// How a cache goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Detach {
+    /// With its stack, whatever it holds.
+    #[default]
+    Undo,
+    /// After the measured time, when all that only it holds is written to the origin.
+    Flush,
 }
 
 /// Kinds of caches.
@@ -80,7 +108,7 @@ pub enum CacheForm {
         mode: CacheMode,
         /// Bytes that are promoted at a time; `None`: LVM decides.
         chunk_bytes: Option<u64>,
-        /// Which blocks it keeps; `None`: the kernel's default, `smq`.
+        /// Which blocks it keeps; `None`: LVM decides.
         policy: Option<String>,
     },
     /// dm-writecache: writes only.
@@ -105,6 +133,40 @@ pub enum CacheMode {
     Writethrough,
     /// Some time later.
     Writeback,
+}
+
+impl Attach {
+    /// Whether it is there from the beginning.
+    #[must_use]
+    pub fn is_built(&self) -> bool {
+        *self == Self::Built
+    }
+
+    /// As the experiment file spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Built => "built",
+            Self::LaidOut => "laid_out",
+        }
+    }
+}
+
+impl Detach {
+    /// Whether it goes with its stack.
+    #[must_use]
+    pub fn is_undo(&self) -> bool {
+        *self == Self::Undo
+    }
+
+    /// As the experiment file spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Undo => "undo",
+            Self::Flush => "flush",
+        }
+    }
 }
 
 impl CacheKind {

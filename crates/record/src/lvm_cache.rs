@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A cache around one trial. Its counters go on from trial to trial as long as the stack stands; the difference is the trial's, its
 /// ramp included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheRecord {
     /// Name of the cached volume, as device-mapper knows it.
     pub volume: String,
@@ -12,6 +12,21 @@ pub struct CacheRecord {
     pub before: Option<CacheState>,
     /// Just after it.
     pub after: Option<CacheState>,
+    /// How it was taken away after the load, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flushed: Option<Flushed>,
+}
+
+/// A cache that was taken away with its volume's data kept: what only it held was written to the origin first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Flushed {
+    /// What the origin lacked just before; `None`: nobody could tell.
+    pub owed_bytes: Option<u64>,
+    /// Until the origin had it all and the cache was gone.
+    pub seconds: f64,
+    /// Bytes of data read before and after, and found to be the same; `None`: not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared_bytes: Option<u64>,
 }
 
 /// What a cache told at one instant.

@@ -3,8 +3,9 @@
 use crate::bonnie::{Bonnie, Figure};
 use crate::copy::{Copied, Extents};
 use crate::latency::LatencyHistogram;
+use crate::lvm_cache::Flushed;
 use crate::plan::{Cell, Formula, Plan};
-use crate::trial::{EngineOutput, GeneratorCost, Totals};
+use crate::trial::{EngineOutput, GeneratorCost, Totals, TrialRecord};
 use crate::workload::{Ask, Workload};
 use std::collections::BTreeMap;
 
@@ -67,6 +68,17 @@ impl EngineOutput {
     }
 }
 
+impl TrialRecord {
+    /// All metrics by name: those of its engine, and of what was done after it. Empty if no engine ran.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let Some(engine) = &self.engine else { return BTreeMap::new() };
+        let mut values = engine.metrics();
+        values.extend(of_flushes(self.caches.iter().filter_map(|cache| cache.flushed.as_ref())));
+        values
+    }
+}
+
 impl Workload {
     /// The metric that the workload is judged by: `bw` for blocks of 128 KiB and more, else `iops`.
     #[must_use]
@@ -101,8 +113,8 @@ impl Plan {
     /// The figure of one trial that the stop rule looks at: `until.of`, one of the metrics or a derived one, or the workload's headline.
     /// `None` when this trial doesn't have it.
     #[must_use]
-    pub fn figure(&self, cell: &Cell, engine: &EngineOutput) -> Option<f64> {
-        let metrics = engine.metrics();
+    pub fn figure(&self, cell: &Cell, trial: &TrialRecord) -> Option<f64> {
+        let metrics = trial.metrics();
         let name = self.figure_name(cell);
         metrics.get(name).copied().or_else(|| {
             let derived = self.derived.iter().find(|d| d.name == name)?;
@@ -138,6 +150,19 @@ fn of_copy(copied: &Copied, engine: &EngineOutput) -> BTreeMap<String, f64> {
         ("compress_ratio", copied.extents.map(ratio)),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// What caches owed their origins, and how long paying it took; all together.
+#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+fn of_flushes<'f>(all: impl Iterator<Item = &'f Flushed>) -> Vec<(String, f64)> {
+    let all: Vec<&Flushed> = all.collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let owed: Option<u64> = all.iter().map(|flushed| flushed.owed_bytes).sum();
+    let seconds: f64 = all.iter().map(|flushed| flushed.seconds).sum();
+    let told = [("flush_seconds", Some(seconds)), ("owed_bytes", owed.map(|bytes| bytes as f64))];
+    told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// What generating the load cost, as far as the engine tells.

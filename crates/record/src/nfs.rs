@@ -1,8 +1,8 @@
-//! NFS: what is exported and mounted again on the same machine, and what the client's kernel counted.
+//! NFS: what is exported, and mounted on the same machine or another node; and what the client's kernel counted.
 
 use serde::{Deserialize, Serialize};
 
-/// What lies below, exported by this machine's NFS server and mounted from it over the loopback.
+/// What lies below, exported by its machine's NFS server, and mounted from it: over the loopback, or by another node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nfs {
     /// `None`: what client and server agree upon.
@@ -20,6 +20,9 @@ pub struct Nfs {
     /// Other mount options, as nfs(5) has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount_options: Vec<String>,
+    /// The target whose node mounts it and loads it; `None`: the machine that exports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 impl Nfs {

@@ -125,6 +125,14 @@ pub struct Cell {
     pub levels: BTreeMap<String, String>,
 }
 
+impl Cell {
+    /// The target that generates the load: the one it is built on, unless another one mounts it from there.
+    #[must_use]
+    pub fn loaded_from(&self) -> &str {
+        self.stack.client().unwrap_or(&self.target)
+    }
+}
+
 /// How to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {

@@ -1,7 +1,7 @@
 //! Stacks: layers in order, from volumes to a mount point or a block device.
 
 use crate::knobs::Knobs;
-use crate::lvm::Lvm;
+use crate::lvm::{Attach, Detach, Lvm, LvmCache};
 use crate::md::Md;
 use crate::nfs::Nfs;
 use crate::volume::Volume;
@@ -64,6 +64,35 @@ impl Stack {
     pub fn transforming(&self) -> impl DoubleEndedIterator<Item = &Layer> {
         self.layers.iter().filter(|layer| !matches!(layer, Layer::Knobs(_)))
     }
+
+    /// The target whose node mounts the stack from the one it is built on; `None`: it is loaded where it is built.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.layers.iter().find_map(|layer| match layer {
+            Layer::Nfs(nfs) => nfs.client.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// Caches of LVM, from the bottom up.
+    pub fn lvm_caches(&self) -> impl Iterator<Item = &LvmCache> {
+        self.layers.iter().filter_map(|layer| match layer {
+            Layer::Lvm(lvm) => lvm.cache.as_ref(),
+            _ => None,
+        })
+    }
+
+    /// Whether a cache is put before its volume only when the data are laid out.
+    #[must_use]
+    pub fn attaches_late(&self) -> bool {
+        self.lvm_caches().any(|cache| cache.attach == Attach::LaidOut)
+    }
+
+    /// Whether a cache is flushed and taken away after the measured time.
+    #[must_use]
+    pub fn flushes(&self) -> bool {
+        self.lvm_caches().any(|cache| cache.detach == Detach::Flush)
+    }
 }
 
 /// One storage transformation.
@@ -84,7 +113,7 @@ pub enum Layer {
     Md(Md),
     /// A ZFS pool and a dataset in it.
     Zfs(Zfs),
-    /// What is below, exported and mounted again on the same machine.
+    /// What is below, exported and mounted again, on the same machine or by another node.
     Nfs(Nfs),
 }
 

@@ -15,6 +15,9 @@ pub struct Target {
     pub name: String,
     /// How it is reached.
     pub kind: TargetKind,
+    /// Its address in the network, for other targets; `None`: that of its ssh destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
 }
 
 /// How a target is reached.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// One block device under a ground.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockNode {
-    /// Kernel name, e.g. `loop3`, `sda1`, `dm-0`.
+    /// Kernel name, e.g. `loop3`, `sda1`, `dm-0`; with `host:` before it if it is of the machine that runs a guest, with `server:` if it is of
+    /// the node that serves the ground.
     pub name: String,
     /// Major and minor number.
     pub devno: (u32, u32),
@@ -65,7 +66,7 @@ pub struct Topology {
     pub fs_type: Option<String>,
     /// Mount options in force, as the kernel shows them.
     pub mount_options: Option<String>,
-    /// Of a ground that is mounted by NFS on the machine that exports it: the file system that is exported.
+    /// Of a ground that is mounted by NFS from an export of ours: the file system that is exported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exported: Option<Exported>,
     /// What could not be followed, in words.
@@ -79,6 +80,20 @@ pub struct Exported {
     pub fs_type: Option<String>,
     /// Its own mount options, as the kernel shows them.
     pub mount_options: Option<String>,
+}
+
+impl BlockNode {
+    /// Its name as its own kernel has it.
+    #[must_use]
+    pub fn kernel_name(&self) -> &str {
+        self.name.rsplit(':').next().unwrap_or(&self.name)
+    }
+
+    /// Whether it is of another machine than the one that is loaded: numbers of devices are not comparable then.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.name.contains(':')
+    }
 }
 
 impl Topology {

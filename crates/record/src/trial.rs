@@ -28,7 +28,7 @@ pub struct TrialRecord {
     pub outcome: Outcome,
     /// How long each step took.
     pub steps: Vec<StepTime>,
-    /// What was really built: arguments of mkfs and mount, in order.
+    /// What was really built: arguments of mkfs, mount and their like, in order.
     pub built: Vec<Vec<String>>,
     /// Settings of the kernel that were changed for it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,8 +50,7 @@ pub struct TrialRecord {
     /// The same just after.
     #[serde(default)]
     pub backing_after: Vec<Residency>,
-    /// Of a ground that is mounted by NFS on the machine that exports it: the server's page cache of the data files, just before the
-    /// trial; empty where nobody could look.
+    /// Of a ground that is mounted by NFS from an export of ours: the server's page cache of the data files, just before the trial; empty where nobody could look.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_before: Vec<Residency>,
     /// The same just after.
@@ -85,7 +84,7 @@ pub enum Outcome {
 /// How long one step of a trial took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepTime {
-    /// `build`, `prepare`, `settle`, `measure`, `undo`.
+    /// `build`, `prepare`, `attach`, `settle`, `measure`, `flush`, `undo`.
     pub step: String,
     /// Seconds.
     pub seconds: f64,

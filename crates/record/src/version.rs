@@ -21,7 +21,8 @@ impl FormatVersion {
     ///   quota, network and journal in samples.
     /// * 1.3: layers lvm and md; volumes beside a stack's main ones; settings of the kernel; targets of a plan, machines of several
     ///   targets, disks of lab guests; ZFS pools and ARC; copies of a corpus and runs of Bonnie++; stacks
-    ///   that stay up; counters of LVM caches; NFS on one machine; provisioning; contrasts.
+    ///   that stay up; counters of LVM caches, when they come and how they go; NFS on one machine or between two targets, with the
+    ///   server's samples and clock; provisioning; contrasts.
     pub const RECORD: Self = Self { major: 1, minor: 3 };
 
     /// Whether a reader of version `self` understands what a writer of version `written` wrote.

@@ -139,6 +139,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::AboveModel => "more than the volumes can give",
         Claim::ServedFromCacheDevice => "a cache on a faster device took part",
         Claim::CacheMissed => "the cache had next to nothing of it",
+        Claim::CacheOwed => "not on the slow device yet when the load ended",
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::StackRebuilt => "the stack was built anew between rounds",

@@ -1,10 +1,12 @@
 //! The controller: has a plan carried out by a node, and passes on what becomes of it. Needs no privileges.
 
+use crate::apart::{self, Route};
 use crate::blame::Blame;
 use crate::hosted::{HostedDisk, Watch};
 use crate::ledger::Earlier;
-use crate::link::{Heard, Link, LinkError};
-use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use crate::line::{Line, out_of_turn};
+use crate::link::LinkError;
+use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::{Hands, conduct};
 use record::environment::Environment;
 use record::event::{Event, Stopped};
@@ -17,7 +19,7 @@ use record::volume::{Volume, VolumeFacts, VolumeKind};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use thiserror::Error;
 
 /// How a plan is to be carried out.
@@ -25,8 +27,10 @@ use thiserror::Error;
 pub struct How {
     /// The run's id.
     pub run: RunId,
-    /// The nodes, one for each target that the plan's cells run on.
+    /// The nodes, one for each target that the plan's cells are built on or loaded from.
     pub nodes: Vec<NodeAt>,
+    /// How those reach each other of which one mounts what the other serves.
+    pub routes: Vec<Route>,
     /// Trials that earlier sittings of this run have finished.
     pub earlier: Earlier,
     /// Provision also where nothing changed since that was done.
@@ -58,6 +62,14 @@ pub enum RunError {
     /// The plan has a cell for it, but nobody knows how to reach it.
     #[error("there is no node for target {0}")]
     NoNode(String),
+    /// A target mounts from another, but nobody knows how it gets there.
+    #[error("nobody knows how target {client} reaches {server}")]
+    NoRoute {
+        /// Who mounts.
+        client: String,
+        /// From whom.
+        server: String,
+    },
     /// The line to the node broke.
     #[error("lost the node")]
     Link(#[from] LinkError),
@@ -102,7 +114,7 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 impl RunError {
     /// Whether the node itself said so.
-    fn is_of_node(&self) -> bool {
+    pub(crate) fn is_of_node(&self) -> bool {
         match self {
             Self::On { source, .. } => source.is_of_node(),
             other => matches!(other, Self::Node { .. }),
@@ -118,7 +130,11 @@ impl RunError {
             Self::On { source, .. } => source.blame(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Blame::Machine,
-            Self::Link(_) | Self::Protocol { .. } | Self::OutOfTurn(_) | Self::NoNode(_) => Blame::Ours,
+            Self::Link(_)
+            | Self::Protocol { .. }
+            | Self::OutOfTurn(_)
+            | Self::NoNode(_)
+            | Self::NoRoute { .. } => Blame::Ours,
         }
     }
 }
@@ -148,7 +164,8 @@ pub fn execute(
     .map_err(RunError::Sink)?;
     let begun = Instant::now();
     let lines = how.nodes.iter().map(Line::to).collect::<Result<_, _>>()?;
-    let mut session = Session { lines, machines: Vec::new(), volumes: Vec::new(), begun, cancel, sink };
+    let (routes, volumes) = (how.routes.clone(), Vec::new());
+    let mut session = Session { lines, routes, machines: Vec::new(), volumes, begun, cancel, sink };
     let provisioned = session.hello().and_then(|()| session.provision(plan, how.provision_anew));
     let opened = provisioned.and_then(|done| if done { session.open(plan, &how.run) } else { Ok(false) });
     let stopped = opened.and_then(|opened| {
@@ -191,13 +208,13 @@ pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
     all.into_values().collect()
 }
 
-/// The targets that any cell of a plan runs on, in the order of the cells.
+/// The targets that any cell of a plan is built on or loaded from, in the order of the cells.
 #[must_use]
 pub fn targets_of(plan: &Plan) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
-    for cell in &plan.cells {
-        if !all.contains(&cell.target.as_str()) {
-            all.push(&cell.target);
+    for target in plan.cells.iter().flat_map(|cell| [cell.target.as_str(), cell.loaded_from()]) {
+        if !all.contains(&target) {
+            all.push(target);
         }
     }
     all
@@ -220,84 +237,9 @@ fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
     most
 }
 
-/// Programs that a target's cells need.
-fn tools_of(plan: &Plan, target: &str) -> Vec<String> {
-    let cells = cells_of(plan, target).cloned().collect();
-    let provision = plan.provision_of(target).cloned().collect();
-    spec::forecast(&Plan { cells, provision, ..plan.clone() }).needs_tools
-}
-
-/// A node that was started, and whether it knows that the user wants to stop.
-struct Line {
-    target: String,
-    link: Link,
-    told: bool,
-    hosted: Vec<HostedDisk>,
-}
-
-impl Line {
-    fn to(node: &NodeAt) -> Result<Self, RunError> {
-        let target = node.target.clone();
-        match Link::start(&node.argv) {
-            Ok(link) => Ok(Self { target, link, told: false, hosted: node.hosted.clone() }),
-            Err(error) => Err(on(&target, error.into())),
-        }
-    }
-
-    fn hello(&mut self, cancel: &AtomicBool, sink: &mut Sink<'_>) -> Result<Box<Environment>, RunError> {
-        match self.ask(&Request::Hello { protocol: PROTOCOL }, cancel, sink)? {
-            Reply::Hello { protocol, environment } if protocol == PROTOCOL => Ok(environment),
-            Reply::Hello { protocol, .. } => Err(on(
-                &self.target,
-                RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() },
-            )),
-            other => Err(out_of_turn(&other)),
-        }
-    }
-
-    /// Sends a request and returns what ends it, passing events on and the user's wish to stop down.
-    fn ask(
-        &mut self,
-        request: &Request,
-        cancel: &AtomicBool,
-        sink: &mut Sink<'_>,
-    ) -> Result<Reply, RunError> {
-        self.converse(request, cancel, sink).map_err(|error| on(&self.target, error))
-    }
-
-    fn converse(
-        &mut self,
-        request: &Request,
-        cancel: &AtomicBool,
-        sink: &mut Sink<'_>,
-    ) -> Result<Reply, RunError> {
-        self.link.send(request)?;
-        loop {
-            if !self.told && cancel.load(Ordering::Relaxed) {
-                self.told = true;
-                self.link.send(&Request::Cancel)?;
-            }
-            match self.link.wait(Duration::from_millis(50))? {
-                Heard::Silence => {}
-                Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
-                Heard::Reply(Reply::Failed { blame, error }) => return Err(RunError::Node { blame, error }),
-                Heard::Reply(reply) => return Ok(reply),
-            }
-        }
-    }
-}
-
-/// Says where it happened, unless it is this machine or the fault of whoever listens.
-fn on(target: &str, error: RunError) -> RunError {
-    match error {
-        RunError::Sink(_) => error,
-        _ if target == LOCAL => error,
-        _ => RunError::On { target: target.to_owned(), source: Box::new(error) },
-    }
-}
-
 struct Session<'a, 's> {
     lines: Vec<Line>,
+    routes: Vec<Route>,
     /// What the nodes are on, in the order of `lines`.
     machines: Vec<Environment>,
     begun: Instant,
@@ -365,7 +307,7 @@ impl Session<'_, '_> {
                 run: run.clone(),
                 volumes: volumes_of(plan, &line.target),
                 space_bytes: space_of(plan, &line.target),
-                needs_tools: tools_of(plan, &line.target),
+                needs_tools: spec::tools_on(plan, &line.target),
             };
             match line.ask(&request, self.cancel, self.sink) {
                 Ok(Reply::Opened { volumes }) => {
@@ -398,23 +340,33 @@ impl Session<'_, '_> {
 
 impl Hands for Session<'_, '_> {
     fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
-        let target = &request.cell.target;
-        let Some(line) = self.lines.iter_mut().find(|line| line.target == *target) else {
-            return Err(RunError::NoNode(target.clone()));
+        let cell = &request.cell;
+        let place = |name: &str| {
+            let at = self.lines.iter().position(|line| line.target == name);
+            at.ok_or_else(|| RunError::NoNode(name.to_owned()))
         };
-        let mut watch = Watch::new(&line.hosted, &request.cell, &self.volumes);
+        let (built, loaded) = (place(&cell.target)?, place(cell.loaded_from())?);
+        let mut watch = Watch::new(&self.lines[built].hosted, cell, &self.volumes);
         let mut heard = |event: Event| {
             watch.heard(&event);
             (self.sink)(event)
         };
-        match line.ask(&Request::Trial(Box::new(request)), self.cancel, &mut heard)? {
-            Reply::Trial { cancelled: true, .. } => Ok(None),
-            Reply::Trial { mut record, .. } => {
-                watch.tell(&mut record);
-                Ok(Some(*record))
+        let record = match self.lines.get_disjoint_mut([built, loaded]) {
+            Ok([server, client]) => {
+                apart::trial([server, client], &self.routes, request, self.cancel, &mut heard)?
             }
-            other => Err(out_of_turn(&other)),
-        }
+            Err(_) => {
+                match self.lines[built].ask(&Request::Trial(Box::new(request)), self.cancel, &mut heard)? {
+                    Reply::Trial { cancelled: true, .. } => None,
+                    Reply::Trial { record, .. } => Some(*record),
+                    other => return Err(out_of_turn(&other)),
+                }
+            }
+        };
+        Ok(record.map(|mut record| {
+            watch.tell(&mut record);
+            record
+        }))
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
@@ -442,10 +394,4 @@ fn not_idempotent(environment: &Environment) -> Vec<String> {
         )
     };
     suspects.map(text).collect()
-}
-
-fn out_of_turn(reply: &Reply) -> RunError {
-    let mut text = format!("{reply:?}");
-    text.truncate(text.char_indices().nth(200).map_or(text.len(), |(i, _)| i));
-    RunError::OutOfTurn(text)
 }

@@ -1,17 +1,15 @@
 //! What a guest can't see of its disks: the files of this machine that they are, and what lies under these.
 
+use crate::beyond::{HOST, SERVER};
 use observe::{Collector, Roots, Subjects};
 use record::counter::Sample;
 use record::event::Event;
 use record::extents::Residency;
 use record::plan::Cell;
-use record::topology::{BlockKind, BlockNode, Topology};
+use record::topology::{BlockKind, Topology};
 use record::trial::TrialRecord;
 use record::volume::{VolumeFacts, VolumeKind};
 use std::path::PathBuf;
-
-/// Before the names of this machine's devices, in a topology that a guest has told.
-const HOST: &str = "host:";
 
 /// A disk of a guest that runs on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +25,7 @@ pub struct HostedDisk {
 /// Looks at the files of a trial's disks just before the guest measures and just after.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// By the guest's kernel name.
+    /// By the guest's kernel name, as the trial's record has it.
     disks: Vec<(String, HostedDisk)>,
     counters: Collector,
     before: Option<Look>,
@@ -48,7 +46,8 @@ impl Watch {
             let VolumeKind::Guest { id, .. } = &volume.kind else { return None };
             let disk = hosted.iter().find(|disk| disk.id == *id)?;
             let facts = volumes.iter().find(|v| v.target == cell.target && v.name == volume.name)?;
-            let name = facts.device.as_ref()?.file_name()?.to_str()?.to_owned();
+            let name = facts.device.as_ref()?.file_name()?.to_str()?;
+            let name = if cell.stack.client().is_some() { SERVER.name(name) } else { name.to_owned() };
             Some((name, disk.clone()))
         });
         let disks: Vec<(String, HostedDisk)> = disks.collect();
@@ -94,7 +93,8 @@ impl Watch {
             self.disks.iter().map(|(_, disk)| device::extents::residency(&disk.file).ok()).collect();
         let files = files.filter(|files| !files.is_empty())?;
         let mut sample = self.counters.sample();
-        sample.block = sample.block.into_iter().map(|(name, counters)| (hosts(&name), counters)).collect();
+        sample.block =
+            sample.block.into_iter().map(|(name, counters)| (HOST.name(&name), counters)).collect();
         Some(Look { files, sample })
     }
 }
@@ -108,39 +108,22 @@ fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
         backing_file: Some(disk.file.clone()),
         direct_io: Some(disk.direct_io),
         backing_fs: below.fs_type.clone(),
-        members: below.direct().map(|member| hosts(&member.name)).collect(),
+        members: below.direct().map(|member| HOST.name(&member.name)).collect(),
         guest: true,
     };
     for under in below.nodes {
-        let under = hosts_node(under, depth);
+        let under = HOST.node(under, depth);
         if !topology.nodes.iter().any(|there| there.name == under.name) {
             topology.nodes.push(under);
         }
     }
     topology.nodes.sort_by_key(|node| node.depth);
-    topology.unknown.extend(below.unknown.iter().map(|why| hosts(why)));
-}
-
-fn hosts(name: &str) -> String {
-    format!("{HOST}{name}")
-}
-
-fn hosts_node(mut node: BlockNode, depth: u32) -> BlockNode {
-    node.name = hosts(&node.name);
-    node.depth += depth;
-    match &mut node.kind {
-        BlockKind::Partition { of } => *of = hosts(of),
-        BlockKind::Loop { members, .. } | BlockKind::Composite { members } => {
-            members.iter_mut().for_each(|member| *member = hosts(member));
-        }
-        BlockKind::Disk | BlockKind::Memory => {}
-    }
-    node
+    topology.unknown.extend(below.unknown.iter().map(|why| HOST.name(why)));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HostedDisk, follow, hosts_node};
+    use super::{HOST, HostedDisk, follow};
     use record::topology::{BlockKind, BlockNode, Topology};
 
     fn disk(name: &str, depth: u32) -> BlockNode {
@@ -185,7 +168,7 @@ mod tests {
     fn names_below_are_the_hosts_too() {
         let mut part = disk("sda1", 1);
         part.kind = BlockKind::Partition { of: "sda".to_owned() };
-        let part = hosts_node(part, 2);
+        let part = HOST.node(part, 2);
         assert_eq!((part.name.as_str(), part.depth), ("host:sda1", 3));
         assert_eq!(part.kind, BlockKind::Partition { of: "host:sda".to_owned() });
     }

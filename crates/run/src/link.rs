@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -104,6 +104,15 @@ impl Link {
             Ok(reply) => reply.map(Heard::Reply),
             Err(RecvTimeoutError::Timeout) => Ok(Heard::Silence),
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
+        }
+    }
+
+    /// Why the node can't be spoken to any more; `None` while it is there and silent.
+    pub(crate) fn broken(&mut self) -> Option<LinkError> {
+        match self.replies.try_recv() {
+            Ok(Err(error)) => Some(error),
+            Ok(Ok(_)) | Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(self.gone()),
         }
     }
 

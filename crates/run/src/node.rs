@@ -1,9 +1,10 @@
 //! The node: builds, loads, measures and undoes, as the controller asks. The only process that may need privileges.
 
 use crate::blame::{Blame, chain};
-use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
+use crate::serving::Serving;
 use crate::standing::Standing;
-use crate::trial::{self, Bench};
+use crate::trial::{self, Bench, Server};
 use crate::verify;
 use device::Roots;
 use engine::Engine;
@@ -14,7 +15,7 @@ use record::id::RunId;
 use record::provision::ProvisionStep;
 use record::quantity::Bytes;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
-use stack::{Journal, Machine, NoHooks, Provisioning, RESERVE_BYTES, Volumes};
+use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Volumes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -64,8 +65,9 @@ pub fn serve(
     let requests = listen(input, Arc::clone(&cancel));
     let (runner, roots) = (LocalRunner, Roots::default());
     let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
-    let mut node = Node { machine, out: Emitter(RefCell::new(output)), cancel: &cancel, open: None };
-    for request in requests {
+    let out = Emitter(RefCell::new(output));
+    let mut node = Node { machine, out, requests, cancel: &cancel, open: None };
+    while let Ok(request) = node.requests.recv() {
         let reply = node.answer(request);
         node.out.send(&reply);
     }
@@ -114,16 +116,36 @@ impl<W: Write> Emitter<W> {
     }
 }
 
+/// The way to the node that serves this one's ground: by the controller.
+struct Relay<'a, W: Write> {
+    out: &'a Emitter<W>,
+    requests: &'a Receiver<Request>,
+}
+
+impl<W: Write> Server for Relay<'_, W> {
+    fn turn(&self, turn: Turn) -> Result<u64, String> {
+        self.out.send(&Reply::Turn { turn });
+        match self.requests.recv() {
+            Ok(Request::GoOn { done }) => done,
+            Ok(_) => Err("the controller said something else than how it went on".to_owned()),
+            Err(_) => Err("the controller is gone".to_owned()),
+        }
+    }
+}
+
 struct Open {
     run: RunId,
     journal: Journal,
     volumes: Volumes,
     standing: Standing,
+    /// What another node loads.
+    serving: Option<Serving>,
 }
 
 struct Node<'a, W: Write> {
     machine: Machine<'a>,
     out: Emitter<W>,
+    requests: Receiver<Request>,
     cancel: &'a AtomicBool,
     open: Option<Open>,
 }
@@ -137,11 +159,12 @@ impl<W: Write> Node<'_, W> {
                 .map_err(|missing| Failure::machine(&missing))
                 .and_then(|()| self.open(&run, &volumes, &space_bytes)),
             Request::Trial(request) => self.trial(&request),
+            Request::Serve { trial, client } => self.serve(*trial, &client),
+            Request::Turn { turn } => self.turn(&turn),
+            Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run } => self.undo(run),
-            Request::Cancel => {
-                Err(Failure { blame: Blame::Ours, error: "a cancel came as a request".into() })
-            }
+            Request::Cancel | Request::GoOn { .. } => Err(out_of_turn("a word in between came as a request")),
         };
         answered.unwrap_or_else(|failure| Reply::Failed { blame: failure.blame, error: failure.error })
     }
@@ -193,7 +216,13 @@ impl<W: Write> Node<'_, W> {
                 return Err(undo_after(&self.machine, journal, failure));
             }
         };
-        let mut open = Open { run: run.clone(), journal, volumes: provided, standing: Standing::default() };
+        let mut open = Open {
+            run: run.clone(),
+            journal,
+            volumes: provided,
+            standing: Standing::default(),
+            serving: None,
+        };
         match self.verify(&mut open, volumes) {
             Ok(facts) => {
                 self.open = Some(open);
@@ -207,25 +236,27 @@ impl<W: Write> Node<'_, W> {
     }
 
     fn verify(&self, open: &mut Open, volumes: &[Volume]) -> Result<Vec<VolumeFacts>, Failure> {
-        let bench = self.bench(&open.run);
+        let bench = self.bench(&open.run, None);
         verify::limits(&self.machine, &mut open.journal, &open.volumes, volumes, &bench)
     }
 
-    fn bench<'b>(&'b self, run: &RunId) -> Bench<'b> {
+    fn bench<'b>(&'b self, run: &RunId, server: Option<&'b dyn Server>) -> Bench<'b> {
         Bench {
             scratch: scratch(&self.machine, run),
             cancel: self.cancel,
             step: Box::new(|cell, step, done| {
                 self.out.event(Event::Step { cell: cell.cloned(), step: step.to_owned(), done });
             }),
+            server,
         }
     }
 
     fn trial(&mut self, request: &TrialRequest) -> Result<Reply, Failure> {
         let Some(mut open) = self.open.take() else {
-            return Err(Failure { blame: Blame::Ours, error: "a trial was asked before its volumes".into() });
+            return Err(out_of_turn("a trial was asked before its volumes"));
         };
-        let bench = self.bench(&open.run);
+        let relay = Relay { out: &self.out, requests: &self.requests };
+        let bench = self.bench(&open.run, Some(&relay));
         let Open { journal, volumes, standing, .. } = &mut open;
         let record = trial::perform(&self.machine, journal, volumes, &bench, standing, request);
         drop(bench);
@@ -234,8 +265,56 @@ impl<W: Write> Node<'_, W> {
         record.map(|record| Reply::Trial { record: Box::new(record), cancelled })
     }
 
+    fn serve(&mut self, request: TrialRequest, client: &NfsClient) -> Result<Reply, Failure> {
+        let Some(mut open) = self.open.take() else {
+            return Err(out_of_turn("an export was asked for before its volumes"));
+        };
+        let bench = self.bench(&open.run, None);
+        let Open { journal, volumes, serving, .. } = &mut open;
+        let begun = match serving {
+            Some(_) => None,
+            None => Some(Serving::begin(&self.machine, journal, volumes, &bench, request, client)),
+        };
+        drop(bench);
+        let reply = match begun {
+            None => Err(out_of_turn("an export was asked for beside another one")),
+            Some(Ok(begun)) => {
+                let directory = begun.directory().to_owned();
+                open.serving = Some(begun);
+                Ok(Reply::Served { directory })
+            }
+            Some(Err(record)) => Ok(Reply::Trial { record, cancelled: self.cancel.load(Ordering::Relaxed) }),
+        };
+        self.open = Some(open);
+        reply
+    }
+
+    fn turn(&mut self, turn: &Turn) -> Result<Reply, Failure> {
+        let Some(Open { journal, serving: Some(serving), .. }) = &mut self.open else {
+            return Err(out_of_turn("nothing is served"));
+        };
+        let done = serving.turn(&self.machine, journal, turn);
+        done.map_err(|error| Failure { blame: Blame::Machine, error })?;
+        Ok(Reply::Turned { monotonic_ns: observe::monotonic_ns() })
+    }
+
+    fn withdraw(&mut self) -> Result<Reply, Failure> {
+        let Some(mut open) = self.open.take() else { return Err(out_of_turn("nothing is served")) };
+        let Some(serving) = open.serving.take() else {
+            self.open = Some(open);
+            return Err(out_of_turn("nothing is served"));
+        };
+        let bench = self.bench(&open.run, None);
+        let ended = serving.end(&self.machine, &mut open.journal, &bench);
+        drop(bench);
+        self.open = Some(open);
+        let cancelled = self.cancel.load(Ordering::Relaxed);
+        ended.map(|record| Reply::Trial { record: Box::new(record), cancelled })
+    }
+
     fn close(&mut self) -> Result<(), Failure> {
         let Some(open) = self.open.take() else { return Ok(()) };
+        drop(open.serving);
         drop(open.standing);
         drop(open.volumes);
         sweep(&self.machine, &open.run);
@@ -265,6 +344,10 @@ impl<W: Write> Node<'_, W> {
         }
         Ok(Reply::Undone { lines, clean })
     }
+}
+
+fn out_of_turn(what: &str) -> Failure {
+    Failure { blame: Blame::Ours, error: what.to_owned() }
 }
 
 /// Where a run's engines keep their job files and output.

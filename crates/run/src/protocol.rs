@@ -1,7 +1,11 @@
 //! What controller and node say to each other: one JSON document per line, requests down, replies up.
 //!
-//! The controller sends one request at a time and reads replies until the one that ends it. [`Request::Cancel`] alone may
-//! come in between. The end of the node's input means [`Request::Close`].
+//! The controller sends one request at a time and reads replies until the one that ends it. [`Request::Cancel`] may come in
+//! between, and [`Request::GoOn`] does where the node asked for a turn of another one.
+//!
+//! A stack that another node mounts takes two of them: the server is asked to [`Request::Serve`] it, the client for the trial; in
+//! between the client asks by [`Reply::Turn`] for what the server must do ([`Request::Turn`]), and waits. Then the server takes it down
+//! ([`Request::Withdraw`]). The end of the node's input means [`Request::Close`].
 
 use crate::blame::Blame;
 use record::environment::Environment;
@@ -12,11 +16,14 @@ use record::provision::ProvisionStep;
 use record::trial::TrialRecord;
 use record::version::FormatVersion;
 use record::volume::{Volume, VolumeFacts};
+use record::workload::CacheStart;
 use serde::{Deserialize, Serialize};
+use stack::{NfsClient, NfsSource};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Version of this protocol. Both ends are the same binary; anything else is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 2 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 3 };
 
 /// What the controller asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,6 +54,26 @@ pub enum Request {
     },
     /// Build, prepare, measure, undo. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),
+    /// Build a stack up to its export, for another node. Answered by [`Reply::Served`], or by [`Reply::Trial`] of a trial that failed
+    /// with that.
+    Serve {
+        /// The trial that the other node is going to perform on it.
+        trial: Box<TrialRequest>,
+        /// The other node.
+        client: NfsClient,
+    },
+    /// What the client asked of the server. Answered by [`Reply::Turned`].
+    Turn {
+        /// What.
+        turn: Turn,
+    },
+    /// The server has done, or failed at, what the client asked for: an answer to [`Reply::Turn`].
+    GoOn {
+        /// The server's CLOCK_MONOTONIC when it had done it, or why it failed.
+        done: Result<u64, String>,
+    },
+    /// Take down what is served. Answered by [`Reply::Trial`] with what the server saw.
+    Withdraw,
     /// Undo everything of the open run. Answered by [`Reply::Closed`].
     Close,
     /// End what is under way as soon as it can be ended cleanly. Has no answer of its own.
@@ -59,7 +86,7 @@ pub enum Request {
 }
 
 /// One trial.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrialRequest {
     /// Which.
     pub id: TrialId,
@@ -69,6 +96,31 @@ pub struct TrialRequest {
     pub measure: Measure,
     /// Seed of its random choices.
     pub seed: u64,
+    /// What it is mounted from, if another node serves it: nothing else is built then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<NfsSource>,
+}
+
+/// What the node that loads a ground needs of the one that serves it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "turn", rename_all = "snake_case")]
+pub enum Turn {
+    /// Bring its caches to the state that the trial begins with.
+    Settle {
+        /// The data files, below what is exported.
+        files: Vec<PathBuf>,
+        /// That state.
+        cache: CacheStart,
+    },
+    /// Look at the files and the devices, and count from now on.
+    Begin {
+        /// The data files, below what is exported.
+        files: Vec<PathBuf>,
+    },
+    /// Tell the time.
+    Clock,
+    /// Count no longer, and look again.
+    End,
 }
 
 /// What the node answers.
@@ -98,6 +150,21 @@ pub enum Reply {
     Opened {
         /// What they are.
         volumes: Vec<VolumeFacts>,
+    },
+    /// The stack is there and exported.
+    Served {
+        /// The exported directory.
+        directory: PathBuf,
+    },
+    /// The node that serves the ground must do something before the trial can go on; the answer, [`Request::GoOn`], is awaited.
+    Turn {
+        /// What.
+        turn: Turn,
+    },
+    /// Done.
+    Turned {
+        /// The node's CLOCK_MONOTONIC.
+        monotonic_ns: u64,
     },
     /// The trial is over and its stack is gone.
     Trial {

@@ -35,7 +35,7 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 hands.tell(Event::TrialStarted { cell: id.cell.clone(), round, index: ledger.trials() })?;
                 let seed = spec::trial_seed(plan, &id);
                 let measure = Measure { trial_seconds, ..plan.measure.clone() };
-                let request = TrialRequest { id, cell: cell.clone(), measure, seed };
+                let request = TrialRequest { id, cell: cell.clone(), measure, seed, from: None };
                 let Some(record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
                 ledger.take(&record);
                 hands.tell(Event::TrialFinished { record: Box::new(record) })?;

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub(crate) struct Up {
     asked: Stack,
     pub(crate) built: Built,
+    /// Programs that were run once the data were laid out, as argument vectors.
+    pub(crate) attached: Vec<Vec<String>>,
     /// The data that lie on it, once they are laid out.
     pub(crate) files: Option<Vec<PathBuf>>,
     /// How many trials it has served.
@@ -16,7 +18,7 @@ pub(crate) struct Up {
 
 impl Up {
     pub(crate) fn new(asked: &Stack, built: Built) -> Self {
-        Self { asked: asked.clone(), built, files: None, trials: 0 }
+        Self { asked: asked.clone(), built, attached: Vec::new(), files: None, trials: 0 }
     }
 }
 

@@ -1,25 +1,26 @@
 //! One trial: build, prepare, settle, measure, undo.
 
 use crate::blame::chain;
+use crate::flush;
+use crate::looks::{self, Before, residency};
+use crate::mounted::{Apart, guarded};
 use crate::node::{Failure, engine_for};
-use crate::protocol::TrialRequest;
+use crate::protocol::{TrialRequest, Turn};
 use crate::standing::{Standing, Up};
-use device::Place;
 use engine::Job;
-use observe::{Config, Exclusive, Sampler, Subjects};
+use observe::Sampler;
 use record::copy::Extents;
 use record::counter::Evidence;
-use record::extents::{FileExtents, Residency};
 use record::id::CellId;
 use record::plan::Cell;
-use record::stack::{Layer, Rebuild, Stack};
-use record::topology::{BlockKind, BlockNode, Topology};
+use record::stack::Rebuild;
+use record::topology::Topology;
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::version::FormatVersion;
 use record::workload::CacheStart;
 use record::zfs::PoolRecord;
 use stack::{Built, Journal, Machine, Volumes};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -34,6 +35,14 @@ pub(crate) struct Bench<'a> {
     pub(crate) cancel: &'a AtomicBool,
     /// Tells what is being done.
     pub(crate) step: Teller<'a>,
+    /// The node that serves the ground, if it is another one.
+    pub(crate) server: Option<&'a dyn Server>,
+}
+
+/// The node that serves the ground, reached through the controller.
+pub(crate) trait Server {
+    /// Has it do something and waits for that: its CLOCK_MONOTONIC then, or why it failed.
+    fn turn(&self, turn: Turn) -> Result<u64, String>;
 }
 
 /// Performs one trial. A trial that fails is a record too; only a failed undo is an error, since then nothing may follow.
@@ -52,7 +61,10 @@ pub(crate) fn perform(
     let up = match standing.take(asked) {
         Some(up) => Ok(up),
         None => steps
-            .time("build", || stack::build_unless(machine, journal, volumes, asked, bench.cancel))
+            .time("build", || match &request.from {
+                Some(source) => stack::mount(machine, journal, asked, source, bench.cancel),
+                None => stack::build_unless(machine, journal, volumes, asked, bench.cancel),
+            })
             .map(|built| Up::new(asked, built)),
     };
     match up {
@@ -60,8 +72,12 @@ pub(crate) fn perform(
             record.trials_before = stays.then_some(up.trials);
             record.built.clone_from(&up.built.argv);
             record.settings.clone_from(&up.built.settings);
-            if let Err(reason) = measure(machine, journal, volumes, &mut up, request, &mut steps, &mut record)
-            {
+            let mounted = up.built.nfs.clone();
+            let measured = guarded(request.from.as_ref(), mounted, machine.runner, bench.cancel, || {
+                measure(machine, journal, volumes, &mut up, request, &mut steps, &mut record)?;
+                flush(machine, journal, &up, request, &mut steps, &mut record)
+            });
+            if let Err(reason) = measured {
                 record.outcome = Outcome::Failed(reason);
             }
             if stays && record.outcome == Outcome::Measured {
@@ -79,7 +95,7 @@ pub(crate) fn perform(
     Ok(record)
 }
 
-fn blank(request: &TrialRequest) -> TrialRecord {
+pub(crate) fn blank(request: &TrialRequest) -> TrialRecord {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     TrialRecord {
         backing_before: Vec::new(),
@@ -107,14 +123,14 @@ fn blank(request: &TrialRequest) -> TrialRecord {
     }
 }
 
-struct Steps<'a> {
-    bench: &'a Bench<'a>,
-    cell: &'a CellId,
-    times: Vec<StepTime>,
+pub(crate) struct Steps<'a> {
+    pub(crate) bench: &'a Bench<'a>,
+    pub(crate) cell: &'a CellId,
+    pub(crate) times: Vec<StepTime>,
 }
 
 impl Steps<'_> {
-    fn time<T>(&mut self, step: &str, act: impl FnOnce() -> T) -> T {
+    pub(crate) fn time<T>(&mut self, step: &str, act: impl FnOnce() -> T) -> T {
         (self.bench.step)(Some(self.cell), step, None);
         let begun = Instant::now();
         let result = act();
@@ -137,27 +153,6 @@ fn measure(
     let (bench, steps_cell) = (steps.bench, steps.cell);
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
-    let roots = observe::Roots::default();
-    record.topology = match &built.nfs {
-        Some(nfs) => observe::topology_exported(&roots, &direct(built), &nfs.directory, &nfs.target),
-        None => observe::topology(&roots, &direct(built), directory(built)),
-    };
-    let watched = record.topology.nodes.iter().map(|n| n.name.clone()).collect();
-    let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
-    let config = Config {
-        hz: request.measure.sample_hz,
-        subjects: Subjects {
-            devices: watched,
-            cgroup,
-            exclusive: exclusive(built, &request.cell.stack),
-            network: observe::networked(&roots, &record.topology),
-            arc: built.pool.is_some(),
-            nfs: built.nfs.as_ref().map(|nfs| nfs.target.clone()),
-        },
-        roots,
-        engine_pid: None,
-        servers: built.pool.iter().filter_map(|pool| pool.process(machine)).collect(),
-    };
     std::fs::create_dir_all(&bench.scratch)
         .map_err(|e| format!("can't make {}: {e}", bench.scratch.display()))?;
     let prepare = Job {
@@ -176,19 +171,27 @@ fn measure(
         Some(files) => (files, request.cell.workload.cache),
         None => {
             let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
+            if request.cell.stack.attaches_late() {
+                let attached = steps.time("attach", || built.attach_caches(machine, journal));
+                up.attached = attached.map_err(|e| chain(&e))?;
+            }
             (files, first_cache(&request.cell))
         }
     };
-    steps.time("settle", || settle(machine, journal, built, &files, cache))?;
-    let stored = at_server(built, &files);
-    let served = if built.nfs.is_some() { stored.as_slice() } else { &[] };
-    let pool_before = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
-    record.files_before = extents(&stored);
+    record.built.extend_from_slice(&up.attached);
+    record.topology = looks::topology(built);
+    let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
+    let config = looks::config(machine, built, request, &record.topology, cgroup);
+    let apart = Apart::of(bench.server, built, &files);
+    steps.time("settle", || match &apart {
+        Some(apart) => apart.settle(machine, journal, &request.cell.stack, &files, cache),
+        None => settle(machine, journal, built, &files, cache),
+    })?;
+    // whoever has the devices looks into the files
+    let stored = if apart.is_some() { Vec::new() } else { at_server(built, &files) };
     record.cache_before = residency(&files);
-    record.server_before = residency(served);
-    let backing = backing_files(&record.topology);
-    record.backing_before = residency(&backing);
-    let caches_before: Vec<_> = built.caches.iter().map(|cache| cache.state(machine)).collect();
+    let before = Before::look(machine, built, stored, record);
+    let clock = apart.as_ref().map(Apart::begin).transpose()?;
 
     let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
     let output: Result<EngineOutput, _> = steps.time("measure", || {
@@ -196,22 +199,10 @@ fn measure(
         engine.run(&Job { started: &started, ..prepare })
     });
     record.evidence = sampler.stop();
-    record.caches =
-        built.caches.iter().zip(caches_before).map(|(cache, before)| cache.record(machine, before)).collect();
-    record.backing_after = residency(&backing);
+    record.evidence.server_clock = clock;
+    let ended = apart.as_ref().map_or(Ok(()), Apart::end);
     record.cache_after = residency(&files);
-    record.server_after = residency(served);
-    if let Some(pool) = &built.pool {
-        // what files take is known once it is on the devices
-        pool.settle(machine, false).map_err(|e| chain(&e))?;
-        record.pool = Some(PoolRecord {
-            implementation: pool.implementation.clone(),
-            guid: pool.guid.clone(),
-            before: pool_before,
-            after: pool.state(machine),
-        });
-    }
-    record.files_after = extents(&stored);
+    before.look_again(machine, built, record)?;
     up.files = Some(files);
     match output {
         Ok(mut output) => {
@@ -226,7 +217,26 @@ fn measure(
             return Err(reason);
         }
     }
-    Ok(())
+    ended
+}
+
+/// Takes caches away that are to be flushed after the measured time.
+fn flush(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    up: &Up,
+    request: &TrialRequest,
+    steps: &mut Steps<'_>,
+    record: &mut TrialRecord,
+) -> Result<(), String> {
+    if !request.cell.stack.flushes() {
+        return Ok(());
+    }
+    let cancel = steps.bench.cancel;
+    let (files, workload) = (up.files.as_deref(), &request.cell.workload);
+    steps.time("flush", || {
+        flush::caches(machine, journal, &up.built, files, workload, cancel, &mut record.caches)
+    })
 }
 
 /// What caches hold when the trial begins that laid the data out. A stack that stays up keeps what its trials leave, and
@@ -239,58 +249,14 @@ fn first_cache(cell: &Cell) -> CacheStart {
 }
 
 /// What a copy takes on ZFS, whose files don't tell: by the ratio of its dataset, which holds nothing else.
-fn by_ratio(logical_bytes: u64, pool: &PoolRecord) -> Option<Extents> {
+pub(crate) fn by_ratio(logical_bytes: u64, pool: &PoolRecord) -> Option<Extents> {
     let percent = pool.after.compress_ratio_percent.filter(|percent| *percent > 0)?;
     let disk_bytes = u128::from(logical_bytes) * 100 / u128::from(percent);
     Some(Extents { uncompressed_bytes: logical_bytes, disk_bytes: u64::try_from(disk_bytes).ok()? })
 }
 
-/// Where nobody but the engine should be: nothing in a lent directory, where others are at home.
-fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
-    let devices = built.ground.devices();
-    if devices.is_empty() {
-        return None;
-    }
-    // What the user's own programs built may be served by a process that has the devices open: that one belongs there.
-    let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_) | Layer::Zfs(_)));
-    let mut held = if served { Vec::new() } else { devices.to_vec() };
-    if let Place::Block(path) = built.ground.place() {
-        held.push(path.clone());
-    }
-    held.sort();
-    held.dedup();
-    Some(Exclusive { directory: directory(built).map(Path::to_path_buf), devices: held })
-}
-
-/// The devices the ground uses directly: the block device that is loaded, else those of the mount and the volumes.
-fn direct(built: &Built) -> Vec<PathBuf> {
-    match built.ground.place() {
-        Place::Block(path) => vec![path.clone()],
-        Place::Directory(_) => built.ground.devices().to_vec(),
-    }
-}
-
-fn directory(built: &Built) -> Option<&Path> {
-    match built.ground.place() {
-        Place::Directory(path) => Some(path),
-        Place::Block(_) => None,
-    }
-}
-
-/// Files behind loop devices under the ground, none twice.
-fn backing_files(topology: &Topology) -> Vec<PathBuf> {
-    let file = |node: &BlockNode| match &node.kind {
-        BlockKind::Loop { backing_file, .. } => backing_file.clone(),
-        _ => None,
-    };
-    let mut files: Vec<PathBuf> = topology.nodes.iter().filter_map(file).collect();
-    files.sort();
-    files.dedup();
-    files
-}
-
 /// Brings the page cache to the state the workload asks for.
-fn settle(
+pub(crate) fn settle(
     machine: &Machine<'_>,
     journal: &mut Journal,
     built: &Built,
@@ -317,14 +283,4 @@ fn settle(
 fn at_server(built: &Built, files: &[PathBuf]) -> Vec<PathBuf> {
     let at = |file: &PathBuf| built.nfs.as_ref()?.at_server(file);
     files.iter().map(|file| at(file).unwrap_or_else(|| file.clone())).collect()
-}
-
-/// All files or none: a partial list would be taken for the whole.
-fn extents(files: &[PathBuf]) -> Vec<FileExtents> {
-    files.iter().map(|f| device::extents::of_file(f)).collect::<Result<_, _>>().unwrap_or_default()
-}
-
-/// All files or none, likewise.
-fn residency(files: &[PathBuf]) -> Vec<Residency> {
-    files.iter().map(|f| device::extents::residency(f)).collect::<Result<_, _>>().unwrap_or_default()
 }

@@ -4,13 +4,14 @@
 
 use diskproof_run::blame::Blame;
 use diskproof_run::node::serve;
-use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest};
+use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure};
 use record::stack::{Rebuild, Stack};
 use record::trial::Outcome;
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use stack::NfsClient;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -97,6 +98,7 @@ fn trial(path: &Path) -> TrialRequest {
             trim: None,
         },
         seed: 7,
+        from: None,
     }
 }
 
@@ -115,6 +117,29 @@ fn refuses_a_trial_without_volumes() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let replies = talk(state.path(), &[Request::Trial(Box::new(trial(lent.path())))]);
     assert!(matches!(replies.as_slice(), [Reply::Failed { blame: Blame::Ours, .. }]), "{replies:?}");
+}
+
+/// What another node may ask of one that serves needs something that is served; and a lent directory by itself is nothing exported.
+#[test]
+fn nothing_is_served_without_an_export() {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let open = open(RunId("r5".into()), lent.path(), 8 << 20);
+    let client = NfsClient { address: std::net::Ipv4Addr::LOCALHOST, any_port: false };
+    let serve = Request::Serve { trial: Box::new(trial(lent.path())), client };
+    let requests = [open, Request::Turn { turn: Turn::Clock }, serve, Request::Withdraw, Request::Close];
+    let replies = talk(state.path(), &requests);
+    let [
+        _,
+        Reply::Failed { blame: Blame::Ours, .. },
+        Reply::Trial { record, .. },
+        Reply::Failed { .. },
+        Reply::Closed,
+    ] = replies.as_slice()
+    else {
+        panic!("{replies:?}")
+    };
+    assert_eq!(record.outcome, Outcome::Failed("nothing was exported".to_owned()));
+    assert!(files_below(lent.path()).is_empty() && files_below(state.path()).is_empty());
 }
 
 #[test]

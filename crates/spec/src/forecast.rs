@@ -1,13 +1,11 @@
 //! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
 
-use crate::pace;
-use record::copy::Copier;
+use crate::{flush, pace};
 use record::plan::{Cell, Measure, Plan};
-use record::provision::Provisioner;
-use record::stack::{Layer, Rebuild, Stack};
+use record::stack::{Rebuild, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
-use record::workload::{Ask, EngineKind, Layout};
-use std::collections::{BTreeMap, BTreeSet};
+use record::workload::Layout;
+use std::collections::BTreeMap;
 
 /// Bytes per second at which backing files and data sets are assumed to be written; the limits of emulated volumes bind
 /// only while measuring.
@@ -22,6 +20,11 @@ pub const VOLUME_SECONDS: f64 = 0.2;
 pub const LAYER_SECONDS: f64 = 0.8;
 /// Seconds per trial for everything else: starting the engine, dropping caches, reading extents, storing.
 pub const TRIAL_SECONDS: f64 = 1.0;
+
+/// How many times as long all that takes in a lab guest whose processors software emulates (docs/lab.md).
+pub const GUEST_SLOWNESS: f64 = 4.0;
+/// Bytes of a request in which data is laid out.
+const LAYOUT_BLOCK: f64 = 1_048_576.0;
 
 /// Rounds before `until` is asked for the first time: the stop rule's.
 pub const FIRST_LOOK: u32 = 6;
@@ -118,7 +121,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
         spent,
         space_bytes: provided.bytes.saturating_add(lent.unwrap_or(0)),
         needs_root: provided.needs_root,
-        needs_tools: tools(plan, provided.needs_root),
+        needs_tools: crate::tools::of(plan),
     }
 }
 
@@ -235,7 +238,17 @@ fn in_directory(stack: &Stack) -> bool {
 
 fn trial_seconds(cell: &Cell, measure: &Measure) -> f64 {
     let building = if stands(cell) { 0.0 } else { build_seconds(cell) };
-    TRIAL_SECONDS + building + pace::seconds(cell, measure)
+    let slowness = slowness(&cell.stack);
+    TRIAL_SECONDS * slowness + building + pace::seconds(cell, measure) + flush::seconds(cell, slowness)
+}
+
+/// How many times as long as here the steps of a trial take.
+fn slowness(stack: &Stack) -> f64 {
+    if in_guest(stack) { GUEST_SLOWNESS } else { 1.0 }
+}
+
+fn in_guest(stack: &Stack) -> bool {
+    stack.volumes.iter().any(|volume| matches!(volume.kind, VolumeKind::Guest { .. }))
 }
 
 fn stands(cell: &Cell) -> bool {
@@ -245,7 +258,13 @@ fn stands(cell: &Cell) -> bool {
 /// Building the stack, taking it down and laying out its data.
 fn build_seconds(cell: &Cell) -> f64 {
     let layers: f64 = cell.stack.layers.iter().map(|_| LAYER_SECONDS).sum();
-    layers + laid_out(cell) / LAYOUT_RATE
+    // A guest's disks keep their limits while data is laid out, too.
+    let rate = if in_guest(&cell.stack) {
+        pace::volumes_rate(&cell.stack, pace::write_limits, LAYOUT_BLOCK).min(LAYOUT_RATE)
+    } else {
+        LAYOUT_RATE
+    };
+    layers * slowness(&cell.stack) + laid_out(cell) / rate.max(1.0)
 }
 
 /// Bytes written before the trial.
@@ -257,66 +276,6 @@ fn laid_out(cell: &Cell) -> f64 {
 fn trial_bytes(cell: &Cell, measure: &Measure) -> f64 {
     let data = if stands(cell) { 0.0 } else { laid_out(cell) };
     data + pace::written(cell, measure)
-}
-
-fn tools(plan: &Plan, needs_root: bool) -> Vec<String> {
-    let mut tools = BTreeSet::new();
-    if plan.cells.iter().any(|cell| cell.workload.engine == EngineKind::Fio) {
-        tools.insert("fio".to_owned());
-    }
-    for cell in &plan.cells {
-        match &cell.workload.ask {
-            Ask::Copy(copy) if copy.copier != Copier::Native => {
-                tools.insert(copy.copier.name().to_owned());
-            }
-            Ask::Bonnie(_) => {
-                tools.insert("bonnie++".to_owned());
-            }
-            _ => {}
-        }
-    }
-    for step in &plan.provision {
-        match step.by {
-            Provisioner::Shell => {}
-            Provisioner::Ansible => {
-                tools.insert("ansible-playbook".to_owned());
-            }
-            Provisioner::Puppet => {
-                tools.insert("puppet".to_owned());
-            }
-        }
-    }
-    if needs_root {
-        tools.extend(["losetup", "mount", "umount", "blkid"].map(str::to_owned));
-    }
-    for layer in plan.cells.iter().flat_map(|cell| &cell.stack.layers) {
-        match layer {
-            Layer::Filesystem(filesystem) => {
-                tools.insert(format!("mkfs.{}", filesystem.kind.name()));
-            }
-            Layer::Btrfs(_) => {
-                tools.extend(["mkfs.btrfs", "btrfs"].map(str::to_owned));
-            }
-            Layer::Lvm(_) => {
-                tools.extend(["lvm", "dmsetup"].map(str::to_owned));
-            }
-            Layer::Md(_) => {
-                tools.insert("mdadm".to_owned());
-            }
-            Layer::Command(command) => {
-                let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
-                tools.extend(programs.cloned());
-            }
-            Layer::Zfs(_) => {
-                tools.extend(["zpool", "zfs", "wipefs"].map(str::to_owned));
-            }
-            Layer::Nfs(_) => {
-                tools.extend(["exportfs", "mount.nfs", "mount", "umount"].map(str::to_owned));
-            }
-            Layer::Knobs(_) => {}
-        }
-    }
-    tools.into_iter().collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a forecast has two good digits")]
@@ -334,172 +293,4 @@ fn whole(x: f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Budget, Forecast, forecast};
-
-    fn of(rest: &str) -> Forecast {
-        let text = format!("experiment: demo\n{rest}");
-        let loaded = crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default());
-        forecast(&loaded.unwrap_or_else(|error| panic!("{error}")).plan)
-    }
-
-    const EMULATED: &str = "volumes: { vol: { count: 2, emulate: { size: 300m, read_iops: 80, write_iops: 80 } } }\n\
-                            stacks: { b: { layers: [ btrfs: { data: raid0, on: vol } ] } }\n";
-
-    #[test]
-    fn time_is_volumes_once_and_trials_by_rounds() {
-        let rest =
-            "workloads: { r: { rw: randread, size: 30m } }\nmeasure: { trial: 20s, ramp: 5s, rounds: 4 }\n";
-        let forecast = of(&format!("{EMULATED}{rest}"));
-        // Two volumes: 300 MiB at 300 MB/s, two limits of 3 s each, 0.2 s; a trial: 1 s, a layer 0.8 s, 30 MiB, 25 s.
-        let provide = 2.0 * (314_572_800.0 / 300e6 + 6.0 + 0.2);
-        let trial = 1.0 + 0.8 + 31_457_280.0 / 300e6 + 25.0;
-        assert!((forecast.provide_seconds - provide).abs() < 1e-6);
-        assert!((forecast.seconds_per_trial[0] - trial).abs() < 1e-6);
-        assert!((forecast.seconds - provide - 4.0 * trial).abs() < 1e-6);
-        assert_eq!((forecast.trials, forecast.seconds_per_trial.len()), (4, 1));
-        assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 4 * 31_457_280);
-        assert_eq!(forecast.space_bytes, 2 * 314_572_800);
-        assert!(forecast.needs_root);
-    }
-
-    #[test]
-    fn writes_are_counted_at_the_rate_the_limits_allow() {
-        let rest = "workloads: { w: { rw: randwrite, bs: 16k, direct: 1, size: 30m, layout: hole } }\n\
-                    measure: { trial: 9s, ramp: 1s, rounds: 1 }\n";
-        let forecast = of(&format!("{EMULATED}{rest}"));
-        assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 2 * 80 * 16_384 * 10);
-    }
-
-    #[test]
-    fn a_stack_that_stays_up_is_built_and_filled_once() {
-        let rest = "workloads: { w: { rw: randread, direct: 1, size: 30m } }\n\
-                    measure: { trial: 9s, ramp: 1s, rounds: 3 }\n";
-        let text = format!("{EMULATED}{rest}");
-        let (each, once) = (of(&text), of(&text.replace("layers:", "rebuild: run, layers:")));
-        let layout = 31_457_280;
-        assert_eq!(each.bytes_written - once.bytes_written, 2 * layout);
-        assert!((each.seconds - once.seconds - 2.0 * (0.8 + 31_457_280.0 / 300e6)).abs() < 1e-6);
-    }
-
-    /// Bytes that the load writes per round beside 30 MiB of layout, and the seconds of a trial.
-    fn load(options: &str) -> (u64, f64) {
-        let rest = format!(
-            "workloads: {{ w: {{ direct: 1, size: 30m, {options} }} }}\n\
-             measure: {{ trial: 9s, ramp: 1s, rounds: 1 }}\n"
-        );
-        let forecast = of(&format!("{EMULATED}{rest}"));
-        let seconds = forecast.seconds_per_trial[0] - 1.0 - 0.8 - 31_457_280.0 / 300e6;
-        (forecast.bytes_written - 2 * 314_572_800 - 31_457_280, (seconds * 1000.0).round() / 1000.0)
-    }
-
-    #[test]
-    fn a_workloads_own_time_and_pace_count() {
-        let all = 2 * 80;
-        for (options, written, seconds) in [
-            ("rw: randwrite, bs: 16k", all * 16_384 * 10, 10.0),
-            ("rw: randwrite, bs: 16k, runtime: 4, ramp_time: 0", all * 16_384 * 4, 4.0),
-            ("rw: randwrite, bssplit: 4k/75:8k/25", all * 5120 * 10, 10.0),
-            ("rw: randwrite, bsrange: 4k-12k", all * 8192 * 10, 10.0),
-            ("rw: randwrite, rate: 100k", 102_400 * 10, 10.0),
-            ("rw: randwrite, thinktime: 100ms, thinktime_blocks: 2", 20 * 4096 * 10, 10.0),
-            ("rw: randtrim", 0, 10.0),
-            ("rw: randread", 0, 10.0),
-            // 30 MiB once at 160 writes of 512 KiB per second take 0.375 s.
-            ("rw: write, bs: 512k, time_based: 0", 31_457_280, 0.375),
-            ("rw: write, time_based: 0", all * 4096 * 10, 10.0),
-        ] {
-            let options = format!("{options}, layout: written");
-            assert_eq!(load(&options), (written, seconds), "{options}");
-        }
-    }
-
-    #[test]
-    fn a_shared_file_is_laid_out_once_and_begins_with_its_offset() {
-        let of = |options: &str| {
-            let text = format!(
-                "volumes: {{ d: {{ directory: /tmp }} }}\nstacks: {{ d: {{}} }}\n\
-                 workloads: {{ a: {{ rw: read, size: 30m, numjobs: 4, {options} }} }}\n"
-            );
-            of(&text).space_bytes >> 20
-        };
-        assert_eq!(
-            (of("bs: 4k"), of("filename: one"), of("filename: one, offset: 10m"), of("offset: 10m")),
-            (120, 30, 40, 160)
-        );
-    }
-
-    #[test]
-    fn a_budget_of_time_bounds_the_forecast() {
-        let rest =
-            "workloads: { r: { rw: read, size: 30m } }\nmeasure: { budget: { time: 30s, rounds: 100 } }\n";
-        let forecast = of(&format!("{EMULATED}{rest}"));
-        assert_eq!((forecast.seconds, forecast.trials), (30.0, 100));
-    }
-
-    #[test]
-    fn until_gives_a_range_from_the_first_look_to_all_rounds() {
-        let rest = "workloads: { r: { rw: randread, size: 30m } }\n\
-                    measure: { trial: 10s..60s, ramp: 5s, until: { interval: 5% }, budget: { rounds: 30 } }\n";
-        let forecast = of(&format!("{EMULATED}{rest}"));
-        let provide = 2.0 * (314_572_800.0 / 300e6 + 6.0 + 0.2);
-        let trial = 1.0 + 0.8 + 31_457_280.0 / 300e6 + 5.0;
-        let least = forecast.least.unwrap_or_else(|| panic!("no range"));
-        assert_eq!((least.rounds, least.trials, forecast.most.rounds, forecast.most.trials), (6, 6, 30, 30));
-        assert!((least.seconds - provide - 6.0 * (trial + 10.0)).abs() < 1e-6);
-        assert!((forecast.most.seconds - provide - 30.0 * (trial + 60.0)).abs() < 1e-6);
-        assert_eq!(least.bytes_written, 2 * 314_572_800 + 6 * 31_457_280);
-        assert_eq!((least.cost, forecast.spent, forecast.seconds), (None, None, forecast.most.seconds));
-    }
-
-    #[test]
-    fn the_budget_that_is_spent_first_is_named() {
-        // Rounds of 13 s that write 3 MB each; 0.36 an hour is 0.0001 a second.
-        let spent = |measure: &str| {
-            let forecast = of(&format!(
-                "volumes: {{ d: {{ directory: /tmp, price: 0.36/hour }} }}\nstacks: {{ d: {{}} }}\n\
-                 workloads: {{ a: {{ rw: read, size: 3m }} }}\nmeasure: {measure}\n"
-            ));
-            let rounds = |takes: &super::Takes| (takes.rounds, takes.trials);
-            (forecast.spent.map(|s| (s.budget, s.rounds.floor())), forecast.least.as_ref().map(rounds))
-        };
-        for (measure, expected) in [
-            ("{ rounds: 10 }", (None, None)),
-            ("{ rounds: 10, budget: { time: 1h, cost: 5, written: 1g } }", (None, None)),
-            (
-                "{ rounds: 10, budget: { time: 60s, cost: 5, written: 1g } }",
-                (Some((Budget::Time, 4.0)), None),
-            ),
-            (
-                "{ rounds: 10, budget: { time: 1h, cost: 0.01, written: 1g } }",
-                (Some((Budget::Cost, 7.0)), None),
-            ),
-            (
-                "{ rounds: 10, budget: { time: 60s, cost: 5, written: 7m } }",
-                (Some((Budget::Written, 2.0)), None),
-            ),
-            ("{ until: { interval: 5% }, budget: { time: 5m } }", (Some((Budget::Time, 23.0)), Some((6, 6)))),
-            ("{ until: { interval: 5% }, budget: { time: 30s } }", (Some((Budget::Time, 2.0)), Some((3, 3)))),
-            ("{ rounds: 4, until: { interval: 5% } }", (None, Some((4, 4)))),
-        ] {
-            assert_eq!(spent(measure), expected, "{measure}");
-        }
-    }
-
-    #[test]
-    fn money_is_the_price_of_all_volumes_for_the_time() {
-        let priced = EMULATED.replace("{ count: 2,", "{ count: 2, price: 7.3/month,");
-        let rest = "workloads: { r: { rw: randread, size: 30m } }\nmeasure: { rounds: 4 }\n";
-        let forecast = of(&format!("{priced}{rest}"));
-        let cost = forecast.most.cost.unwrap_or_else(|| panic!("no price"));
-        assert!((cost - 2.0 * 0.01 * forecast.seconds / 3600.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_lent_directory_needs_no_root_and_room_for_the_largest_data_set() {
-        let forecast = of("volumes: { d: { directory: /tmp } }\nstacks: { d: {} }\n\
-             workloads: { a: { rw: read, size: 30m }, b: { rw: read, size: 10m, numjobs: 4 } }\n");
-        assert_eq!((forecast.needs_root, forecast.space_bytes), (false, 40 << 20));
-        assert_eq!(forecast.needs_tools, [""; 0]);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! (one per combination of levels) -> cells -> derived metrics -> expectations -> plan. All that is wrong is gathered on the way and told
 //! together, with line, column, what was expected and the way out.
 
+mod apart;
 mod beside;
 mod block_sizes;
 mod bonnie;
@@ -25,6 +26,7 @@ mod fields;
 mod filter;
 mod fio_lacks;
 mod fio_option;
+mod flush;
 pub mod forecast;
 mod formula;
 mod jobfile;
@@ -57,6 +59,7 @@ mod stack;
 mod standing;
 mod target;
 mod together;
+mod tools;
 mod tree;
 mod typed;
 mod value;
@@ -73,4 +76,5 @@ pub use native::{Lack, native_lacks};
 pub use order::{order, trial_seed};
 pub use parameter::Parameter;
 pub use schema::schema;
+pub use tools::tools_on;
 pub use typed::{bytes, seconds};

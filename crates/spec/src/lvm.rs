@@ -8,9 +8,9 @@ use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::volume_manager::{
-    CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, RAIDS, RESYNCS, WRITECACHE,
+    ATTACHES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, RAIDS, RESYNCS, WRITECACHE,
 };
-use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmCache, LvmLayout, Resync};
+use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
 use record::quantity::Bytes;
 use record::volume::{Volume, VolumeKind};
 
@@ -214,9 +214,7 @@ fn cache(
         }
         None => None,
     };
-    let tag = tag(fields.get("tag"), scope, problems)?;
-    let volumes = beside(fields.get("on")?, below, scope, problems)?;
-    Some(LvmCache { volumes, tag, form: CacheForm::Cache { kind, mode, chunk_bytes, policy } })
+    made(&fields, CacheForm::Cache { kind, mode, chunk_bytes, policy }, below, scope, problems)
 }
 
 fn writecache(
@@ -226,9 +224,28 @@ fn writecache(
     problems: &mut Problems<'_>,
 ) -> Option<LvmCache> {
     let fields = Fields::open(node, &WRITECACHE, problems)?;
+    made(&fields, CacheForm::Writecache, below, scope, problems)
+}
+
+/// What both kinds take.
+fn made(
+    fields: &Fields<'_>,
+    form: CacheForm,
+    below: &mut Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<LvmCache> {
+    let mut choose = |name: &str, words: &[&'static str]| match fields.get(name) {
+        Some(node) => value::choice(node, words, scope, problems).map(Some),
+        None => Some(None),
+    };
+    let (attach, detach) = (choose("attach", ATTACHES)?, choose("detach", DETACHES)?);
+    let attach = [Attach::Built, Attach::LaidOut].into_iter().find(|one| Some(one.name()) == attach);
+    let detach = [Detach::Undo, Detach::Flush].into_iter().find(|one| Some(one.name()) == detach);
     let tag = tag(fields.get("tag"), scope, problems)?;
     let volumes = beside(fields.get("on")?, below, scope, problems)?;
-    Some(LvmCache { volumes, tag, form: CacheForm::Writecache })
+    let (attach, detach) = (attach.unwrap_or_default(), detach.unwrap_or_default());
+    Some(LvmCache { volumes, tag, form, attach, detach })
 }
 
 /// The names of the volumes that a cache lies on.

@@ -10,7 +10,7 @@ use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
 use crate::tree::{Key, Node, Value};
-use crate::{stack, standing, target, volume, workload};
+use crate::{apart, stack, standing, target, volume, workload};
 use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::Stack;
@@ -116,6 +116,7 @@ pub(crate) fn read(
         if let (Some(rules), true) = (rules, problems.none()) {
             cells = check_weight(fields, &built, &asked, problems)
                 .and_then(|()| places(&built, &volumes, &targets, problems))
+                .and_then(|places| remote(&built, &places, &targets, problems).map(|()| places))
                 .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
         }
     }
@@ -337,6 +338,21 @@ fn places(
         }
     }
     Some(places)
+}
+
+/// Stacks that another target mounts.
+fn remote(
+    stacks: &[Placed<Stack>],
+    places: &[Vec<String>],
+    targets: &[Target],
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let mut outcome = Some(());
+    for (stack, places) in stacks.iter().zip(places) {
+        let fits = apart::check(&stack.thing, stack.spans.name, places, targets, problems);
+        outcome = outcome.and(fits);
+    }
+    outcome
 }
 
 fn product(

@@ -1,7 +1,8 @@
 //! Metrics by name.
 
 use crate::pace::options;
-use record::workload::{Ask, Rw, Workload};
+use record::plan::Cell;
+use record::workload::{Ask, Rw};
 
 /// What is measured in every trial (docs/metrics.md).
 pub(crate) const METRICS: &[&str] = &[
@@ -72,6 +73,8 @@ pub(crate) const METRICS: &[&str] = &[
     "engine_busiest_thread",
     "engine_cpu_per_io",
     "engine_instructions_per_io",
+    "flush_seconds",
+    "owed_bytes",
 ];
 
 /// What only Bonnie++ has begins with one of these.
@@ -88,8 +91,15 @@ const OF_A_COPY: [&str; 7] = [
     "compress_ratio",
 ];
 
-/// Whether a workload has a metric: one that never reads has no rate of reads. A job file whose jobs aren't known may have any.
-pub(crate) fn had_by(metric: &str, workload: &Workload) -> bool {
+/// What only a cell has whose LVM cache is taken away by flushing it.
+const OF_A_FLUSH: [&str; 2] = ["flush_seconds", "owed_bytes"];
+
+/// Whether a cell has a metric: one that never reads has no rate of reads. A job file whose jobs aren't known may have any.
+pub(crate) fn had_by(metric: &str, cell: &Cell) -> bool {
+    let workload = &cell.workload;
+    if OF_A_FLUSH.contains(&metric) {
+        return cell.stack.flushes();
+    }
     let of_bonnie = OF_BONNIE.iter().any(|begin| metric.starts_with(begin));
     let of_a_copy = OF_A_COPY.contains(&metric);
     match &workload.ask {

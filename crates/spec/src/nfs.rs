@@ -66,6 +66,10 @@ pub(crate) fn read(
         rsize_bytes,
         wsize_bytes,
         mount_options: mount_options(fields.get("mount_options"), scope, problems)?,
+        client: match fields.get("client") {
+            Some(node) => Some(value::text(node, "the name of a target", scope, problems)?),
+            None => None,
+        },
     })
 }
 
@@ -149,7 +153,7 @@ fn export(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
         let why = match name {
             "rw" | "ro" | "no_root_squash" | "root_squash" | "all_squash" | "no_all_squash" | "anonuid"
             | "anongid" | "secure" | "insecure" | "sec" => {
-                "every export of ours is read-write, to this machine and root on it only"
+                "every export of ours is read-write, to its one client and root on it only"
             }
             "fsid" | "mountpoint" | "mp" | "crossmnt" | "nohide" | "hide" | "refer" | "replicas" => {
                 "an export of ours is known by its own fsid, and what is mounted below it is not exported"
@@ -179,7 +183,7 @@ fn mount_options(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems
             }
             "rsize" | "wsize" => "write `rsize` and `wsize` beside `mount_options`",
             "addr" | "clientaddr" | "mountaddr" | "mounthost" | "port" | "mountport" => {
-                "server and client are this machine"
+                "where the server is follows from the stack's volumes and from `client`"
             }
             "bg" => "the mount must be there before the trial begins",
             _ => continue,

@@ -32,23 +32,13 @@ pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
 /// Files that a copier makes per second, and a whole file system benchmark's passes over its data: rough.
 const FILES_PER_SECOND: f64 = 15_000.0;
 const BONNIE_PASSES: f64 = 5.0;
+/// Its seeks, of whatever data.
+const BONNIE_SEEKS: f64 = 8192.0;
 
 /// Seconds of a load that ends when it is done; `None` where it has a length of time.
 fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
-    let bytes_per_second = |limits_of: fn(&Limits) -> (Option<u64>, Option<u64>)| {
-        let rate = |volume: &Volume| match &volume.kind {
-            VolumeKind::Emulate { limits, .. } => {
-                let (iops, bps) = limits_of(limits);
-                // Small files are written back in larger pieces.
-                let by_iops = iops.map_or(UNLIMITED_RATE, |iops| float(iops) * 65_536.0);
-                by_iops.min(bps.map_or(UNLIMITED_RATE, float))
-            }
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } | VolumeKind::Guest { .. } => {
-                UNLIMITED_RATE
-            }
-        };
-        stack.volumes.iter().map(rate).sum::<f64>().max(1.0)
-    };
+    // Small files are written back in larger pieces.
+    let bytes_per_second = || volumes_rate(stack, write_limits, 65_536.0).max(1.0);
     match ask {
         Ask::Options(_) | Ask::JobFile { .. } => None,
         Ask::Copy(copy) => {
@@ -58,10 +48,15 @@ fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
             };
             let bytes = float(copy.data_bytes());
             let read_back = if copy.verify { bytes / LAYOUT_RATE } else { 0.0 };
-            Some((float(files) / FILES_PER_SECOND).max(bytes / bytes_per_second(write_limits)) + read_back)
+            Some((float(files) / FILES_PER_SECOND).max(bytes / bytes_per_second()) + read_back)
         }
         Ask::Bonnie(bonnie) => {
-            Some(float(bonnie.data_bytes()) * BONNIE_PASSES / bytes_per_second(write_limits))
+            let data = float(bonnie.data_bytes());
+            let seeks = if data > 0.0 { BONNIE_SEEKS } else { 0.0 };
+            Some(
+                data * BONNIE_PASSES / bytes_per_second()
+                    + seeks / volumes_rate(stack, read_limits, 1.0).max(1.0),
+            )
         }
     }
 }
@@ -99,17 +94,21 @@ fn written_by(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
 }
 
 /// Bytes per second at most: what the volumes allow, what the workload holds itself to.
-fn rate(options: &Options, stack: &Stack, limits_of: fn(&Limits) -> (Option<u64>, Option<u64>)) -> f64 {
+fn rate(options: &Options, stack: &Stack, limits_of: LimitsOf) -> f64 {
     let block = mean(options);
-    let volume_rate = |volume: &Volume| match &volume.kind {
+    volumes_rate(stack, limits_of, block).min(held_to(options, block)).min(UNLIMITED_RATE * 4.0)
+}
+
+/// Bytes per second that the volumes allow all together, in requests of `block` bytes.
+pub(crate) fn volumes_rate(stack: &Stack, limits_of: LimitsOf, block: f64) -> f64 {
+    let rate = |volume: &Volume| match &volume.kind {
         VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } => {
             let (iops, bps) = limits_of(limits);
             iops.map_or(UNLIMITED_RATE, |iops| float(iops) * block).min(bps.map_or(UNLIMITED_RATE, float))
         }
         VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
     };
-    let volumes: f64 = stack.volumes.iter().map(volume_rate).sum();
-    volumes.min(held_to(options, block)).min(UNLIMITED_RATE * 4.0)
+    stack.volumes.iter().map(rate).sum()
 }
 
 /// What the jobs hold themselves to, all together.
@@ -123,11 +122,14 @@ fn held_to(options: &Options, block: f64) -> f64 {
     by_iops.min(by_bytes).min(by_pauses) * f64::from(options.numjobs)
 }
 
+/// Requests and bytes per second of one direction.
+type LimitsOf = fn(&Limits) -> (Option<u64>, Option<u64>);
+
 fn read_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
     (limits.read_iops.or(limits.total_iops), limits.read_bps.or(limits.total_bps))
 }
 
-fn write_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
+pub(crate) fn write_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
     (limits.write_iops.or(limits.total_iops), limits.write_bps.or(limits.total_bps))
 }
 

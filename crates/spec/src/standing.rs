@@ -24,6 +24,7 @@ pub(crate) fn check(cells: &[Placed<'_>], problems: &mut Problems<'_>) {
         let why = others.clone().find_map(|other| crowded(cell, other));
         let why = why.or_else(|| others.clone().find_map(|other| emptied(cell, other)));
         let why = why.or_else(|| others.clone().next().and_then(|_| machine_wide(&cell.stack)));
+        let why = why.or_else(|| taken_apart(&cell.stack));
         let Some((message, help)) = why.or_else(|| unfit(&cell.workload)) else { continue };
         told.insert(&cell.stack.name);
         problems
@@ -90,6 +91,14 @@ fn machine_wide(stack: &Stack) -> Option<(String, &'static str)> {
             "leave `rebuild` out, or give the stack an experiment of its own",
         )),
         _ => None,
+    })
+}
+
+/// What would be missing in the next trial.
+fn taken_apart(stack: &Stack) -> Option<(String, &'static str)> {
+    stack.flushes().then(|| {
+        let message = "but its cache would be gone after the first trial (`detach: flush`)".to_owned();
+        (message, "leave `detach` out, or `rebuild`")
     })
 }
 

@@ -53,7 +53,7 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     if let Value::Text(text) = &node.value
         && text == LOCAL
     {
-        return Some(Target { name, kind: TargetKind::Local });
+        return Some(Target { name, kind: TargetKind::Local, address: None });
     }
     if name == LOCAL {
         problems
@@ -83,7 +83,29 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
             return None;
         }
     };
-    Some(Target { name, kind })
+    let address = match fields.get("address") {
+        Some(node) => Some(address(node, &kind, scope, problems)?),
+        None => None,
+    };
+    Some(Target { name, kind, address })
+}
+
+/// It becomes a word of mount(8) and exportfs(8): nothing that they would read otherwise.
+fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    const EXPECTED: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
+    if matches!(kind, TargetKind::Guest { .. }) {
+        problems
+            .add(node.span, "a lab guest has no address: it is reached from this machine only")
+            .help("leave `address` out; diskproof finds the way between guests by itself");
+        return None;
+    }
+    let text = value::text(node, EXPECTED, scope, problems)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    if text.is_empty() || text.len() > 253 || text.starts_with('-') || !text.bytes().all(plain) {
+        problems.add(node.span, format!("`{}` is no address", printable(&text, 60))).expected(EXPECTED);
+        return None;
+    }
+    Some(text)
 }
 
 /// What ssh is given must not be taken for one of its options, nor for several words.

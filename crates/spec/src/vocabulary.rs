@@ -187,6 +187,11 @@ pub(crate) static TARGET: Table = Table {
             Shape::MapOf(&Shape::Map(&LAB_DISK)),
             "Disks that the lab guest gets for the run; volumes name them: `vol: { disks: [NAME] }`",
         ),
+        key(
+            "address",
+            Shape::Text,
+            "Where other targets reach it by NFS: a name or an IPv4 address; the host of `ssh` if not said",
+        ),
     ],
     instead: &[
         ("host", "write `ssh: user@host`"),

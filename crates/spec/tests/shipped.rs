@@ -74,7 +74,10 @@ fn compression_trap_crosses_layout_pattern_and_direct() {
 fn nfs_compares_exports_with_what_they_export() {
     let Loaded { plan, notes, .. } = loaded("nfs.yaml");
     let names: Vec<&str> = plan.cells.iter().map(|cell| cell.stack.name.as_str()).collect();
-    assert_eq!(names, ["local", "local", "nfs-sync", "nfs-sync", "nfs-async", "nfs-async"]);
+    assert_eq!(names, ["local", "local", "nfs-sync", "nfs-sync", "nfs-async", "nfs-async", "far", "far"]);
+    let ends: Vec<(&str, &str)> =
+        plan.cells.iter().skip(5).map(|cell| (cell.target.as_str(), cell.loaded_from())).collect();
+    assert_eq!(ends, [("lab", "lab"), ("lab", "client"), ("lab", "client")]);
     assert_eq!(notes, Vec::<String>::new());
 }
 
@@ -136,8 +139,10 @@ fn virtualisation_baseline_has_nfs_over_both_kinds_of_disk_and_one_disk_on_host_
         [
             "raid1 on lab",
             "raid1-nfs on lab",
+            "raid1-far on lab",
             "ssd on lab",
             "ssd-nfs on lab",
+            "ssd-far on lab",
             "host on here",
             "guest on lab",
             "scsi on lab"

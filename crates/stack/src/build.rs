@@ -21,7 +21,7 @@ use crate::pool::Pool;
 use crate::side_by_side::side_by_side;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
-pub use nfs::Remounted;
+pub use nfs::{NfsClient, NfsSource, Remounted, mount};
 use record::knobs::{Knobs, Setting};
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
@@ -42,7 +42,7 @@ pub struct Built {
     pub pool: Option<Pool>,
     /// Caches of LVM among its layers, from the bottom up.
     pub caches: Vec<Cache>,
-    /// What is exported and mounted again, if its ground is a mount by NFS.
+    /// What is exported or mounted by NFS, if there is an export or a mount in it.
     pub nfs: Option<Remounted>,
     mark: Mark,
 }
@@ -87,39 +87,44 @@ pub fn build_unless(
     stack: &Stack,
     cancel: &AtomicBool,
 ) -> Result<Built, StackError> {
-    let unbuildable = |what: String| StackError::Unbuildable { stack: stack.name.clone(), what };
-    let under = under(volumes, stack).map_err(unbuildable)?;
+    build_for(machine, journal, volumes, stack, None, cancel)
+}
+
+/// The same of a stack that another node mounts: up to its export, which is to that node alone.
+///
+/// # Errors
+/// As above.
+pub fn serve(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    volumes: &Volumes,
+    stack: &Stack,
+    client: &NfsClient,
+    cancel: &AtomicBool,
+) -> Result<Built, StackError> {
+    build_for(machine, journal, volumes, stack, Some(client), cancel)
+}
+
+fn build_for(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    volumes: &Volumes,
+    stack: &Stack,
+    client: Option<&NfsClient>,
+    cancel: &AtomicBool,
+) -> Result<Built, StackError> {
+    let under =
+        under(volumes, stack).map_err(|what| StackError::Unbuildable { stack: stack.name.clone(), what })?;
     let mark = journal.mark();
     let limited = volumes.throttle().filter(|_| stack.all_volumes().any(is_limited));
-    let mut builder = Builder {
-        machine,
-        journal,
-        under: &under,
-        limited: limited.map(|throttle| throttle.cgroup_procs),
-        argv: Vec::new(),
-        settings: Vec::new(),
-        pool: None,
-        caches: Vec::new(),
-        nfs: None,
-        cancel,
-    };
+    let mut builder = Builder::new(machine, journal, &under, cancel);
+    builder.limited = limited.map(|throttle| throttle.cgroup_procs);
+    builder.client = client;
     let ground = match &under {
         Under::Directory(path) => builder.directory(path, volumes, stack),
         Under::Devices { .. } => builder.stack(&stack.layers),
     };
-    let Builder { argv, settings, pool, caches, nfs, .. } = builder;
-    match ground {
-        Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, nfs, mark }),
-        Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
-        Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
-            Ok(_) => Err(unbuildable(what)),
-            Err(undo) => {
-                let source =
-                    ActError::Unverified { what: "stack".into(), expected: what, saw: "otherwise".into() };
-                Err(StackError::Act { step: "build".into(), source, undo: Some(Box::new(undo)) })
-            }
-        },
-    }
+    builder.finish(ground, mark, stack)
 }
 
 fn is_limited(volume: &Volume) -> bool {
@@ -209,9 +214,52 @@ struct Builder<'a> {
     pool: Option<Pool>,
     caches: Vec<Cache>,
     nfs: Option<Remounted>,
+    /// The node that mounts what is exported, if it is another one.
+    client: Option<&'a NfsClient>,
 }
 
 impl<'a> Builder<'a> {
+    fn new(
+        machine: &'a Machine<'a>,
+        journal: &'a mut Journal,
+        under: &'a Under<'a>,
+        cancel: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            machine,
+            journal,
+            under,
+            limited: None,
+            argv: Vec::new(),
+            settings: Vec::new(),
+            cancel,
+            pool: None,
+            caches: Vec::new(),
+            nfs: None,
+            client: None,
+        }
+    }
+
+    /// What came of it; what a failure leaves half built is taken down.
+    fn finish(self, ground: Result<Ground, Stop>, mark: Mark, stack: &Stack) -> Result<Built, StackError> {
+        let Self { machine, journal, argv, settings, pool, caches, nfs, .. } = self;
+        match ground {
+            Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, nfs, mark }),
+            Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
+            Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
+                Ok(_) => Err(StackError::Unbuildable { stack: stack.name.clone(), what }),
+                Err(undo) => {
+                    let source = ActError::Unverified {
+                        what: "stack".into(),
+                        expected: what,
+                        saw: "otherwise".into(),
+                    };
+                    Err(StackError::Act { step: "build".into(), source, undo: Some(Box::new(undo)) })
+                }
+            },
+        }
+    }
+
     fn claimed(&self) -> &'a [&'a Claimed] {
         match self.under {
             Under::Devices { claimed, .. } => claimed,

@@ -3,19 +3,22 @@
 use crate::act::device_ref::DeviceRef;
 use crate::act::lvm::ChangeGroup;
 use crate::act::{Act, Doing};
+use crate::build::Built;
 use crate::error::{ActError, StackError};
 use crate::journal::Journal;
 use crate::layer::lvm;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
-use record::lvm::Lvm;
-use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
-
+use record::lvm::{Attach, Detach, Lvm, LvmCache};
+use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache, Flushed};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// The kernel's sectors, whatever the device's own are.
 const SECTOR_BYTES: u64 = 512;
+/// What is never cancelled: it doesn't take long.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The cache of a logical volume of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,25 +35,40 @@ pub struct Cache {
 
 impl Cache {
     /// Takes the cache away. What only it has is flushed to the origin first, so the volume keeps its data, and may be in use
-    /// meanwhile; it is as fast as its origin then. LVM takes as long as the origin needs for the dirty blocks.
+    /// meanwhile; it is as fast as its origin then. LVM takes as long as the origin needs for the dirty blocks, or until `cancel` is set.
     ///
     /// # Errors
-    /// LVM refuses, e.g. since there is no cache; the volume still is a cached one afterwards.
-    pub fn detach(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<(), StackError> {
-        self.perform(machine, journal, lvm::detach_step(&self.group))?;
-        self.verify(machine, "detach the cache", |target| !target.contains("cache"))
+    /// LVM refuses, e.g. since there is no cache, or it was cancelled; the volume still is a cached one afterwards.
+    pub fn detach(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        cancel: &AtomicBool,
+    ) -> Result<Flushed, StackError> {
+        let owed_bytes = self.owed_bytes(machine);
+        let begun = Instant::now();
+        self.perform(machine, journal, lvm::detach_step(&self.group), cancel)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        self.verify(machine, "detach the cache", |target| !target.contains("cache"))?;
+        Ok(Flushed { owed_bytes, seconds, compared_bytes: None })
     }
 
-    /// Puts a cache before the volume again, as it was made at first, and empty.
+    /// Puts a cache before the volume, as it is asked for, and empty; the volume may be in use. The programs that were run.
     ///
     /// # Errors
     /// LVM refuses, e.g. since there is a cache; the volume isn't a cached one afterwards.
-    pub fn attach(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<(), StackError> {
-        let Some(cache) = &self.layer.cache else { return Ok(()) };
+    pub fn attach(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+    ) -> Result<Vec<Vec<String>>, StackError> {
+        let Some(cache) = &self.layer.cache else { return Ok(Vec::new()) };
+        let mut argv = Vec::new();
         for step in lvm::attach_steps(cache, &self.group, &paths(&self.beside)) {
-            self.perform(machine, journal, step)?;
+            argv.extend(self.perform(machine, journal, step, &NEVER)?);
         }
-        self.verify(machine, "attach the cache", |target| target.contains("cache"))
+        self.verify(machine, "attach the cache", |target| target.contains("cache"))?;
+        Ok(argv)
     }
 
     /// Makes the volume larger, in bytes, on its own devices; what lies on it keeps its size. The cache must be detached: LVM of
@@ -65,23 +83,26 @@ impl Cache {
         size_bytes: u64,
     ) -> Result<(), StackError> {
         let step = lvm::grow_step(&self.layer, &self.group, &paths(&self.main), size_bytes);
-        self.perform(machine, journal, step)
+        self.perform(machine, journal, step, &NEVER).map(|_| ())
     }
 
-    /// One command on the group, under the journal: its undo is the group's, and the data are ours, so nothing need be flushed then.
+    /// One command on the group, under the journal: its undo is that of the acts that made the group, since what was built on the
+    /// volume meanwhile is undone after it; and the data are ours, so nothing need be flushed then.
     fn perform(
         &self,
         machine: &Machine<'_>,
         journal: &mut Journal,
         step: lvm::Step,
-    ) -> Result<(), StackError> {
+        cancel: &AtomicBool,
+    ) -> Result<Vec<Vec<String>>, StackError> {
         let devices = self.main.iter().chain(&self.beside).cloned().collect();
         let lvm::Step { command, args } = step;
-        let act = Act::ChangeGroup(ChangeGroup { group: self.group.clone(), devices, command, args });
-        let never = AtomicBool::new(false);
+        let act =
+            Act::ChangeGroup(ChangeGroup { group: self.group.clone(), devices, command, args, in_use: true });
         let (mut silent, mut argv) = (|_| {}, Vec::new());
-        let mut doing = Doing { machine, progress: &mut silent, cancel: &never, argv: &mut argv };
-        journal.perform(&act, &mut doing).map_err(failed(&act.to_string()))
+        let mut doing = Doing { machine, progress: &mut silent, cancel, argv: &mut argv };
+        journal.perform(&act, &mut doing).map_err(failed(&act.to_string()))?;
+        Ok(argv)
     }
 
     fn verify(
@@ -106,6 +127,10 @@ impl Cache {
         Invocation::new(Tool::Dmsetup).args(["status", &self.volume])
     }
 
+    fn asked(&self) -> Option<&LvmCache> {
+        self.layer.cache.as_ref()
+    }
+
     /// What it tells now; `None` where it can't be asked, or says what this build doesn't understand.
     #[must_use]
     pub fn state(&self, machine: &Machine<'_>) -> Option<CacheState> {
@@ -115,7 +140,59 @@ impl Cache {
     /// The record of a trial that has just ended, from what it told before.
     #[must_use]
     pub fn record(&self, machine: &Machine<'_>, before: Option<CacheState>) -> CacheRecord {
-        CacheRecord { volume: self.volume.clone(), before, after: self.state(machine) }
+        CacheRecord { volume: self.volume.clone(), before, after: self.state(machine), flushed: None }
+    }
+
+    /// What the origin lacks; `None` where nobody can tell.
+    fn owed_bytes(&self, machine: &Machine<'_>) -> Option<u64> {
+        match self.state(machine)? {
+            CacheState::Cache(state) => state.dirty_blocks.checked_mul(state.block_bytes),
+            CacheState::Writecache(state) => {
+                // its status counts blocks whose size only its table tells
+                let ask = Invocation::new(Tool::Dmsetup).args(["table", &self.volume]);
+                let block_bytes = writecache_block_bytes(&machine.runner.run(&ask).ok()?.stdout)?;
+                state.blocks.saturating_sub(state.free_blocks).checked_mul(block_bytes)
+            }
+        }
+    }
+}
+
+impl Built {
+    /// Puts those caches before their volumes that are asked for when the data are laid out. All that was written is on the origins
+    /// before, so nothing of it is in them. The programs that were run.
+    ///
+    /// # Errors
+    /// LVM refuses.
+    pub fn attach_caches(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+    ) -> Result<Vec<Vec<String>>, StackError> {
+        let late = |cache: &&Cache| cache.asked().is_some_and(|asked| asked.attach == Attach::LaidOut);
+        let mut late = self.caches.iter().filter(late).peekable();
+        if late.peek().is_some() {
+            rustix::fs::sync();
+        }
+        let attached: Vec<_> = late.map(|cache| cache.attach(machine, journal)).collect::<Result<_, _>>()?;
+        Ok(attached.concat())
+    }
+
+    /// Takes those caches away that are to be flushed after the measured time. What each owed and how long it took, or `None` where it
+    /// stays; from the bottom up, like the caches themselves.
+    ///
+    /// # Errors
+    /// LVM refuses, or it was cancelled.
+    pub fn flush_caches(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<Option<Flushed>>, StackError> {
+        let flush = |cache: &Cache| match cache.asked().map(|asked| asked.detach) {
+            Some(Detach::Flush) => cache.detach(machine, journal, cancel).map(Some),
+            Some(Detach::Undo) | None => Ok(None),
+        };
+        self.caches.iter().map(flush).collect()
     }
 }
 
@@ -126,6 +203,12 @@ fn failed(step: &str) -> impl FnOnce(ActError) -> StackError {
 
 fn paths(devices: &[DeviceRef]) -> Vec<&Path> {
     devices.iter().map(|device| device.path.as_path()).collect()
+}
+
+/// `<begin> <length> writecache <s or p> <origin> <cache> <block size> ...`
+fn writecache_block_bytes(table: &str) -> Option<u64> {
+    let mut words = table.split_whitespace().skip(2);
+    (words.next()? == "writecache").then(|| words.nth(3)?.parse().ok()).flatten()
 }
 
 /// The line of `dmsetup status`: begin, length and kind of the target, then what the target tells.
@@ -198,7 +281,7 @@ fn writecache<'w>(mut words: impl Iterator<Item = &'w str>) -> Option<DmWritecac
 
 #[cfg(test)]
 mod tests {
-    use super::state_of;
+    use super::{state_of, writecache_block_bytes};
     use record::lvm_cache::{CacheState, DmCache, DmWritecache};
 
     #[test]
@@ -236,6 +319,14 @@ mod tests {
             (new.reads, new.read_hits, new.writes, new.discards),
             (Some(9), Some(4), Some(8), Some(6))
         );
+    }
+
+    #[test]
+    fn a_writecaches_table_tells_how_large_its_blocks_are() {
+        let table = "0 524288 writecache s 253:3 253:2 4096 4 high_watermark 50 low_watermark 45 \n";
+        assert_eq!(writecache_block_bytes(table), Some(4096));
+        assert_eq!(writecache_block_bytes("0 524288 cache 253:1 253:0 253:3 64 1 writeback smq 0"), None);
+        assert_eq!(writecache_block_bytes("0 524288 writecache s 253:3"), None);
     }
 
     #[test]

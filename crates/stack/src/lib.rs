@@ -25,7 +25,7 @@ mod throttle;
 mod volumes;
 
 pub use act::Act;
-pub use build::{Built, Remounted, build, build_unless};
+pub use build::{Built, NfsClient, NfsSource, Remounted, build, build_unless, mount, serve};
 pub use cache::Cache;
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
 pub use holders::Holder;

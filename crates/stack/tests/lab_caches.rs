@@ -6,21 +6,32 @@ mod support;
 
 use device::Place;
 use diskproof_stack::{Built, Cache, Journal, Machine, NoHooks, Volumes, build};
-use record::lvm::{CacheKind, CacheMode, Lvm};
-use record::lvm_cache::CacheState;
+use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmLayout};
+use record::lvm_cache::{CacheState, DmCache, DmWritecache};
 use record::stack::{Layer, Rebuild, Stack};
 use record::volume::Limits;
-use sha2::{Digest as _, Sha256};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use support::{Bench, cached, chain, emulated, ssd};
+use std::sync::atomic::AtomicBool;
+use support::{Bench, cached, chain, emulated, lvm, on_ssd, ssd};
 use testkit::{exclusive, is_root};
 
 const MIB: u64 = 1 << 20;
 /// Of the volume at first: its device has room for more.
 const FIRST: u64 = 48 * MIB;
 const GROWN: u64 = 64 * MIB;
+/// Small requests in these tests, each in a block of the cache of its own.
+const SPOTS: u64 = 128;
+const SPOT_BYTES: u64 = 64 << 10;
+/// How often they are asked for until the cache must have taken them in.
+const PASSES: usize = 200;
+/// Where in each spot nothing small was written before.
+const LAST: u64 = 16 << 10;
+/// What they write.
+const SMALL: u8 = 0xA5;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn stack(layer: Lvm) -> Stack {
     let layer = Lvm { size_bytes: Some(FIRST), ..layer };
@@ -40,9 +51,8 @@ fn device(built: &Built) -> PathBuf {
     }
 }
 
-/// Writes every block, whole chunks first and then small ones in between, so that a writing-back cache has some that the origin doesn't.
+/// Writes every block, whole chunks first and then small ones, again and again in the same places: a cache has these then.
 fn fill(device: &Path) {
-    let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).unwrap();
     let mut file = std::fs::File::options().write(true).open(device).unwrap();
     let mut state = 88_172_645_463_325_252_u64;
     let mut next = || {
@@ -57,45 +67,88 @@ fn fill(device: &Path) {
         file.write_all(&block).unwrap();
     }
     file.sync_all().unwrap();
-    drop(file);
-    // aligned, for direct writes: a cache counts them one by one
-    let page = vec![0xA5_u8; 8192];
-    let begin = page.as_ptr().align_offset(4096);
-    let mut file = std::fs::File::options().write(true).custom_flags(direct).open(device).unwrap();
     for round in 0..4 {
-        for i in 0..128_u64 {
-            file.seek(SeekFrom::Start(i * 64 * 1024 + round * 4096)).unwrap();
-            file.write_all(&page[begin..begin + 4096]).unwrap();
-        }
+        small(device, Direction::Write, round * 4096);
     }
-    file.sync_all().unwrap();
 }
 
-/// Past the page cache, so that it is the devices that answer.
-fn checksum(device: &Path, bytes: u64) -> String {
+#[derive(Clone, Copy, PartialEq)]
+enum Direction {
+    Read,
+    Write,
+}
+
+/// One small direct request to each spot, at this place in it: a cache counts them one by one.
+fn small(device: &Path, direction: Direction, at: u64) {
+    let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).unwrap();
+    let mut page = vec![SMALL; 8192];
+    let begin = page.as_ptr().align_offset(4096);
+    let page = &mut page[begin..begin + 4096];
+    let mut options = std::fs::File::options();
+    let options = if direction == Direction::Read { options.read(true) } else { options.write(true) };
+    let mut file = options.custom_flags(direct).open(device).unwrap();
+    for spot in 0..SPOTS {
+        file.seek(SeekFrom::Start(spot * SPOT_BYTES + at)).unwrap();
+        match direction {
+            Direction::Read => file.read_exact(page).unwrap(),
+            Direction::Write => file.write_all(page).unwrap(),
+        }
+    }
+    if direction == Direction::Write {
+        file.sync_all().unwrap();
+    }
+}
+
+/// All of it, past the page cache, so that it is the devices that answer.
+fn contents(device: &Path) -> Vec<u8> {
     let mut file = std::fs::File::open(device).unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-    let (mut hash, mut left) = (Sha256::new(), bytes);
-    let mut block = vec![0_u8; 1 << 20];
-    while left > 0 {
-        let length = usize::try_from(left.min(MIB)).unwrap();
-        file.read_exact(&mut block[..length]).unwrap();
-        hash.update(&block[..length]);
-        left -= length as u64;
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut all = vec![0_u8; usize::try_from(FIRST).unwrap()];
+    file.read_exact(&mut all).unwrap();
+    all
 }
 
 fn size(device: &Path) -> u64 {
     std::fs::File::open(device).unwrap().seek(SeekFrom::End(0)).unwrap()
 }
 
-fn dirty(cache: &Cache, machine: &Machine<'_>) -> u64 {
+fn dm_cache(cache: &Cache, machine: &Machine<'_>) -> DmCache {
     match cache.state(machine) {
-        Some(CacheState::Cache(state)) => state.dirty_blocks,
-        Some(CacheState::Writecache(state)) => state.blocks - state.free_blocks,
-        None => panic!("no cache"),
+        Some(CacheState::Cache(state)) => state,
+        other => panic!("{other:?}"),
     }
+}
+
+fn dm_writecache(cache: &Cache, machine: &Machine<'_>) -> DmWritecache {
+    match cache.state(machine) {
+        Some(CacheState::Writecache(state)) => state,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn writecache() -> Lvm {
+    Lvm { cache: Some(on_ssd(CacheForm::Writecache, None)), ..lvm(LvmLayout::Linear) }
+}
+
+/// What a test does with a cached volume.
+type Work<'w> = &'w dyn Fn(&Machine<'_>, &mut Journal, &Path, &Cache);
+
+/// Builds a cached volume, does something with it, and takes all down: then the machine is what it was.
+fn with_cached(name: &str, layer: Lvm, work: Work<'_>) {
+    let bench = Bench::new(&format!("caches-{name}"));
+    let (before, state_dir) = (bench.state(), bench.state_dir());
+    let machine = bench.machine(&state_dir, &NoHooks);
+    let mut journal = Journal::open(&machine, &bench.run).unwrap();
+    let stack = stack(layer);
+    let all: Vec<_> = stack.all_volumes().cloned().collect();
+    let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &NEVER).unwrap();
+    let built =
+        build(&machine, &mut journal, &volumes, &stack).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
+    work(&machine, &mut journal, &device(&built), &built.caches[0]);
+    built.undo(&machine, &mut journal).unwrap();
+    drop(volumes);
+    journal.undo_all(&machine).unwrap();
+    assert_eq!(before.diff(&bench.state()), "", "{name}");
 }
 
 /// What the page says: remove the cache, resize, cache again; nothing is lost, of what only the cache had neither.
@@ -106,35 +159,105 @@ fn lab_a_cache_is_detached_the_volume_grown_and_cached_again_with_its_data() {
         return;
     }
     let _alone = exclusive();
-    let (name, layer) = ("cachepool", cached(CacheKind::Cachepool, CacheMode::Writeback));
-    let bench = Bench::new(&format!("detach-{name}"));
-    let (before, state_dir) = (bench.state(), bench.state_dir());
-    let machine = bench.machine(&state_dir, &NoHooks);
-    let mut journal = Journal::open(&machine, &bench.run).unwrap();
-    let stack = stack(layer);
-    let all: Vec<_> = stack.all_volumes().cloned().collect();
-    let never = std::sync::atomic::AtomicBool::new(false);
-    let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &never).unwrap();
-    let built = build(&machine, &mut journal, &volumes, &stack).unwrap();
-    let (device, cache) = (device(&built), built.caches[0].clone());
-    fill(&device);
-    let (held, written) = (dirty(&cache, &machine), checksum(&device, FIRST));
-    assert!(held > 0, "the cache must have what the origin lacks, or nothing is shown");
-    assert!(cache.grow(&machine, &mut journal, GROWN).is_err() || size(&device) == GROWN, "{name}");
-    cache.detach(&machine, &mut journal).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
-    assert_eq!(cache.state(&machine), None, "{name}: a plain volume");
-    assert_eq!(checksum(&device, FIRST), written, "{name}: detached");
-    assert!(cache.detach(&machine, &mut journal).is_err(), "{name}: there is none");
-    if size(&device) < GROWN {
-        cache.grow(&machine, &mut journal, GROWN).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
+    for (name, layer) in [
+        ("cachepool", cached(CacheKind::Cachepool, CacheMode::Writeback)),
+        ("cachevol", cached(CacheKind::Cachevol, CacheMode::Writeback)),
+        ("writecache", writecache()),
+    ] {
+        with_cached(name, layer, &|machine, journal, device, cache| {
+            fill(device);
+            assert!(cache.grow(machine, journal, GROWN).is_err() || size(device) == GROWN, "{name}");
+            let mut written = contents(device);
+            for at in (0..SPOTS).map(|spot| usize::try_from(spot * SPOT_BYTES + LAST).unwrap()) {
+                written[at..at + 4096].fill(SMALL);
+            }
+            // the last thing before it goes: a cache that is left alone writes back by itself
+            small(device, Direction::Write, LAST);
+            let flushed =
+                cache.detach(machine, journal, &NEVER).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
+            assert_eq!(cache.state(machine), None, "{name}: a plain volume");
+            assert!(contents(device) == written, "{name}: detached");
+            let owed = flushed.owed_bytes.unwrap_or_default();
+            assert!(owed > 0, "{name}: the cache must have what the origin lacks, or nothing is shown");
+            assert!(cache.detach(machine, journal, &NEVER).is_err(), "{name}: there is none");
+            if size(device) < GROWN {
+                cache.grow(machine, journal, GROWN).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
+            }
+            assert_eq!(size(device), GROWN, "{name}");
+            cache.attach(machine, journal).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
+            assert!(contents(device) == written, "{name}: cached again");
+            eprintln!("{name}: {flushed:?}");
+        });
     }
-    assert_eq!(size(&device), GROWN, "{name}");
-    cache.attach(&machine, &mut journal).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
-    assert_eq!(checksum(&device, FIRST), written, "{name}: cached again");
-    eprintln!("{name}: {held} blocks were only in the cache");
+}
 
-    built.undo(&machine, &mut journal).unwrap();
-    drop(volumes);
-    journal.undo_all(&machine).unwrap();
-    assert_eq!(before.diff(&bench.state()), "", "{name}");
+/// Every request counts once, what is asked again and again is promoted and hit, and only a cache that writes back owes anything.
+#[test]
+fn lab_a_cachevol_counts_hits_misses_promotions_and_what_is_dirty() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    for mode in [CacheMode::Writethrough, CacheMode::Writeback] {
+        let name = mode.name();
+        with_cached(name, cached(CacheKind::Cachevol, mode), &|machine, _, device, cache| {
+            let first = dm_cache(cache, machine);
+            assert_eq!((first.mode.as_deref(), first.block_bytes), (Some(name), 64 << 10));
+            small(device, Direction::Read, 0);
+            let once = dm_cache(cache, machine);
+            let counted = |c: &DmCache| (c.read_hits + c.read_misses, c.write_hits + c.write_misses);
+            assert!(counted(&once).0 >= counted(&first).0 + SPOTS, "{name}: {first:?}, then {once:?}");
+            assert!(
+                once.read_misses > first.read_misses,
+                "{name}: new, so not everything was in it: {once:?}"
+            );
+            let taken = |c: &DmCache| c.promotions > once.promotions && c.read_hits >= once.read_hits + SPOTS;
+            let mut now = once.clone();
+            for _ in 0..PASSES {
+                if taken(&now) {
+                    break;
+                }
+                small(device, Direction::Read, 0);
+                now = dm_cache(cache, machine);
+            }
+            assert!(taken(&now) && now.used_blocks >= now.promotions - now.demotions, "{name}: {now:?}");
+            small(device, Direction::Write, 0);
+            let written = dm_cache(cache, machine);
+            assert!(counted(&written).1 >= counted(&now).1 + SPOTS, "{name}: {now:?}, then {written:?}");
+            assert!(written.write_hits > now.write_hits, "{name}: {now:?}, then {written:?}");
+            assert_eq!(written.dirty_blocks > 0, mode == CacheMode::Writeback, "{name}: {written:?}");
+            eprintln!("{name}: {first:?}\n  then {written:?}");
+        });
+    }
+}
+
+/// It takes writes, has what was written for reads, and knows nothing of what was only read.
+#[test]
+fn lab_a_writecache_counts_what_it_takes_and_what_it_has() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    with_cached("writecache", writecache(), &|machine, _, device, cache| {
+        let first = dm_writecache(cache, machine);
+        let of = |count: Option<u64>| count.expect("the lab's kernel counts");
+        small(device, Direction::Write, 0);
+        let written = dm_writecache(cache, machine);
+        assert!(of(written.writes) >= of(first.writes) + SPOTS, "{first:?}, then {written:?}");
+        assert!(first.free_blocks >= written.free_blocks + SPOTS, "{first:?}, then {written:?}");
+        small(device, Direction::Read, 0);
+        let read = dm_writecache(cache, machine);
+        assert!(of(read.read_hits) >= of(written.read_hits) + SPOTS, "{written:?}, then {read:?}");
+        small(device, Direction::Read, 8192);
+        let missed = dm_writecache(cache, machine);
+        assert!(of(missed.reads) >= of(read.reads) + SPOTS, "{read:?}, then {missed:?}");
+        assert!(
+            of(missed.read_hits) < of(read.read_hits) + SPOTS,
+            "never written: {read:?}, then {missed:?}"
+        );
+        assert_eq!(missed.error, 0);
+        eprintln!("{first:?}\n  then {missed:?}");
+    });
 }

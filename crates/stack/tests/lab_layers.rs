@@ -16,7 +16,7 @@ const MANAGED: Matrix = Matrix {
 };
 /// Between them, these perform every act in every way; the first alone performs every act. All take half an hour in a guest that is emulated, so they are
 /// for those who ask: `DISKPROOF_TEST_FAULTS=all`.
-const FAULTS_IN: [&str; 3] = ["md-lvm", "lvm-linear", "raw-cachevol"];
+const FAULTS_IN: [&str; 4] = ["md-lvm", "lvm-linear", "raw-cachevol", "come-and-go"];
 /// What the matrix of one must at least hold.
 const FEWEST_FAULTS: usize = 10;
 

@@ -4,9 +4,16 @@
 
 mod support;
 
-use diskproof_stack::{NoHooks, undo_run};
+use diskproof_stack::{Journal, NfsClient, NoHooks, Volumes, serve, undo_run};
+use record::stack::{FsKind, Rebuild, Stack};
+use record::volume::Limits;
+use std::net::Ipv4Addr;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use support::{Bench, Fault, Hook, Matrix, Server, asked_for_all, chain, served, stands_and_falls, works};
+use support::{
+    Bench, Fault, Hook, Matrix, Server, apart, asked_for_all, chain, emulated, served, simple,
+    stands_and_falls, works,
+};
 use testkit::{exclusive, is_root};
 
 /// The server runs while faults are injected around what rests on it: starting it takes long.
@@ -123,6 +130,48 @@ fn lab_nfs_exports_of_others_stay() {
     assert!(table.contains("somebody-elses-directory"), "{table}");
     assert_eq!(table.lines().count(), 1, "{table}");
     assert_ne!(threads.trim(), "0", "the server that others use was stopped");
+}
+
+/// A client that dies with files open, or that nobody could tell to unmount, holds the file system: the server lets it go.
+#[test]
+fn lab_nfs_what_a_client_left_open_is_forgotten() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let _server = Server::running();
+    let bench = Bench::new("abandoned");
+    let (state_dir, hooks) = (bench.state_dir(), NoHooks);
+    let machine = bench.machine(&state_dir, &hooks);
+    let mut journal = Journal::open(&machine, &bench.run).unwrap();
+    let never = AtomicBool::new(false);
+    let volumes = emulated(1, 16, Limits::default());
+    let provided = Volumes::provide(&machine, &mut journal, &volumes, &mut |_, _| {}, &never).unwrap();
+    let stack = Stack {
+        name: "apart".to_owned(),
+        volumes,
+        beside: Vec::new(),
+        layers: vec![simple(FsKind::Ext4), apart()],
+        rebuild: Rebuild::Trial,
+    };
+    let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };
+    let served = serve(&machine, &mut journal, &provided, &stack, &to, &never).unwrap();
+    let directory = served.nfs.as_ref().unwrap().directory.clone().unwrap();
+    let theirs = bench.dir.join("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    let shell =
+        |args: &[&str]| std::process::Command::new(args[0]).args(&args[1..]).status().unwrap().success();
+    let at = theirs.display().to_string();
+    let source = format!("127.0.0.1:{}", directory.display());
+    assert!(shell(&["mount", "-t", "nfs", "-o", "vers=4.2", &source, &at]));
+    let open = std::fs::File::create(theirs.join("open")).unwrap();
+    let undone = served.undo(&machine, &mut journal);
+    drop(open);
+    assert!(shell(&["umount", "-f", "-l", &at]));
+    undone.unwrap_or_else(|error| panic!("{}", chain(&error)));
+    drop(provided);
+    journal.undo_all(&machine).unwrap();
 }
 
 /// Each once, without faults: which of them can't be built is told together.

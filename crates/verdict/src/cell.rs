@@ -30,7 +30,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         trials.iter().partition(|t| t.outcome == Outcome::Measured && t.engine.is_some());
     let facts: Vec<Facts<'_>> = measured.iter().filter_map(|t| Facts::of(t, cell)).collect();
     let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
-    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| f.engine.metrics()).collect();
+    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| f.trial.metrics()).collect();
     let mut metrics = metrics::over_trials(&values, means);
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
@@ -40,17 +40,19 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         .iter()
         .filter(|v| v.target == cell.target && cell.stack.all_volumes().any(|s| s.name == v.name))
         .collect();
-    let mut strongest: BTreeMap<usize, (u32, Detected)> = BTreeMap::new();
+    let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
     let mut limits = Vec::new();
     for (facts, shares) in facts.iter().zip(&shares) {
-        let scene = Scene { facts, shares, volumes: &own, machine: input.environment.of(&cell.target) };
+        let scene = Scene { facts, shares, volumes: &own, machine: input.environment.of(cell.loaded_from()) };
         limits.push((limit::of_trial(&scene), limit::made_iops(facts)));
         for (detector, detected) in detect::in_trial(&scene) {
-            remember(&mut strongest, detector, detected);
+            remember(&mut seen, detector, facts.trial.id.round, detected);
         }
     }
-    let mut findings: Vec<Finding> =
-        strongest.into_values().map(|(trials, detected)| detected.finding(cell, trials)).collect();
+    let of_round = |Seen { trials, round, strongest }| {
+        strongest.of_round(round, trials, facts.len()).finding(cell, trials)
+    };
+    let mut findings: Vec<Finding> = seen.into_values().map(of_round).collect();
     findings.extend(detect::wrong_content(cell, trials));
     findings.extend(detect::failed(cell, &failed, measured.len()));
     findings.extend(course::within(cell, &facts, &plan.measure));
@@ -100,15 +102,24 @@ fn only_trims(facts: &Facts<'_>) -> bool {
     facts.trim_ios > 0.0 && facts.read.ios + facts.write.ios <= 0.0
 }
 
-fn remember(strongest: &mut BTreeMap<usize, (u32, Detected)>, detector: usize, detected: Detected) {
-    match strongest.get_mut(&detector) {
+/// The same thing seen in several trials of a cell.
+struct Seen {
+    trials: u32,
+    /// Of the strongest.
+    round: u32,
+    strongest: Detected,
+}
+
+fn remember(seen: &mut BTreeMap<usize, Seen>, detector: usize, round: u32, detected: Detected) {
+    match seen.get_mut(&detector) {
         None => {
-            strongest.insert(detector, (1, detected));
+            seen.insert(detector, Seen { trials: 1, round, strongest: detected });
         }
-        Some((trials, kept)) => {
-            *trials += 1;
-            if (detected.severity, detected.strength) > (kept.severity, kept.strength) {
-                *kept = detected;
+        Some(kept) => {
+            kept.trials += 1;
+            let strength = |detected: &Detected| (detected.severity, detected.strength);
+            if strength(&detected) > strength(&kept.strongest) {
+                (kept.round, kept.strongest) = (round, detected);
             }
         }
     }

@@ -52,6 +52,14 @@ pub(crate) struct Detected {
 }
 
 impl Detected {
+    /// Says of which round its figures are, where there are several: `seen` of the `measured` ones show the same.
+    pub(crate) fn of_round(mut self, round: u32, seen: u32, measured: usize) -> Self {
+        if measured > 1 {
+            self.text = format!("Round {} ({seen} of {measured} rounds show it): {}", round + 1, self.text);
+        }
+        self
+    }
+
     pub(crate) fn finding(self, cell: &Cell, trials: u32) -> Finding {
         Finding {
             claim: self.claim,
@@ -68,7 +76,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 29] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 30] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -96,6 +104,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         cache_device::served,
         cache_device::missed,
         cache_device::write_cache,
+        cache_device::owed,
         nfs::server_cache,
         nfs::asynchronous,
     ];

@@ -21,8 +21,9 @@ impl Direction {
     }
 
     fn plain(metric: &str) -> Self {
-        let of_a_copy = ["seconds", "sync_seconds", "allocated_bytes", "space_per_file"].contains(&metric);
-        let cost = of_a_copy
+        const COSTS: [&str; 6] =
+            ["seconds", "sync_seconds", "allocated_bytes", "space_per_file", "flush_seconds", "owed_bytes"];
+        let cost = COSTS.contains(&metric)
             || metric.contains("_lat_")
             || metric.ends_with("_cpu")
             || metric.starts_with("engine_");
@@ -76,6 +77,7 @@ mod tests {
         assert_eq!(of, [Lower, Lower, Higher, Higher]);
         let of = ["seconds", "space_per_file", "files_per_second", "compress_ratio"].map(Direction::plain);
         assert_eq!(of, [Lower, Lower, Higher, Higher]);
+        assert_eq!(["flush_seconds", "owed_bytes"].map(Direction::plain), [Lower, Lower]);
     }
 
     #[test]

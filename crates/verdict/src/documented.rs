@@ -2,6 +2,8 @@
 
 use crate::testing;
 use record::finding::Claim;
+use record::lvm_cache::{CacheRecord, Flushed};
+use record::stack::BtrfsProfile;
 use record::trial::GeneratorCost;
 
 fn metrics_md() -> String {
@@ -21,8 +23,15 @@ fn every_metric_is_documented() {
         user_instructions_per_io: Some(1.0),
         ..GeneratorCost::default()
     });
-    let names = engine.metrics();
+    let mut names = engine.metrics();
     assert_eq!(names.len(), 24, "{names:?}");
+    let mut trial =
+        testing::Truth::new(record::workload::Rw::Read, 4096, true, testing::btrfs(BtrfsProfile::Single), 1)
+            .trial;
+    let flushed = Some(Flushed { owed_bytes: Some(1), seconds: 1.0, compared_bytes: None });
+    trial.caches = vec![CacheRecord { volume: "g-data".to_owned(), before: None, after: None, flushed }];
+    names.extend(trial.metrics());
+    assert!(names.contains_key("flush_seconds") && names.contains_key("owed_bytes"), "{names:?}");
     for name in names.keys().filter(|n| !n.contains("_lat_p") || *n == "read_lat_p50") {
         assert!(text.contains(&format!("`{name}`")), "{name}");
     }

@@ -167,7 +167,9 @@ impl<'a> Facts<'a> {
     pub(crate) fn slack(&self, flow: &Flow) -> f64 {
         let ends = 0.1 / self.span.seconds().max(0.1);
         let discrete = 2.0 / flow.ios.max(20.0);
-        (0.02 + ends + discrete).min(0.10)
+        // devices of another machine are counted by its clock
+        let clock = self.trial.evidence.server_clock.map_or(0.0, |clock| float(clock.uncertain_ns) / 1e9);
+        (0.02 + ends + discrete).min(0.10) + clock / self.span.seconds().max(0.1)
     }
 
     /// Total memory, from the samples.
@@ -175,10 +177,19 @@ impl<'a> Facts<'a> {
         self.span.at_start(|s| s.memory?.total_bytes)
     }
 
-    /// Bytes of the whole machine waiting to be written, at the window's end less at its start.
+    /// Total memory of the machine that serves the ground by NFS, which may be the same one.
+    pub(crate) fn server_memory_total(&self) -> Option<f64> {
+        match self.cell.stack.client() {
+            Some(_) => self.span.at_start(|s| s.server?.memory?.total_bytes),
+            None => self.memory_total(),
+        }
+    }
+
+    /// Bytes waiting to be written of the whole machine that has the devices, at the window's end less at its start.
     pub(crate) fn dirty_growth(&self) -> Option<f64> {
+        let apart = self.cell.stack.client().is_some();
         let waiting = |s: &Sample| {
-            let m = s.memory?;
+            let m = if apart { s.server?.memory? } else { s.memory? };
             Some(m.dirty_bytes? + m.writeback_bytes.unwrap_or(0))
         };
         Some(self.span.at_end(waiting)? - self.span.at_start(waiting)?)
@@ -207,6 +218,9 @@ impl Load<'_> {
     /// more (either may miss what kernel threads do on its behalf).
     fn own_bytes(&self, topology: &Topology, read: bool) -> Option<f64> {
         let cgroup = sum(topology, |node| {
+            if node.is_elsewhere() {
+                return None;
+            }
             let key = format!("{}:{}", node.devno.0, node.devno.1);
             self.span.moved(self.ends, |s| {
                 let io = s.cgroup_io.get(&key)?;

@@ -103,10 +103,10 @@ fn kind(node: &BlockNode, shared: bool) -> String {
             let how = if *direct_io == Some(false) { ", without direct I/O" } else { "" };
             format!("loop device over a file{on}{how}")
         }
-        BlockKind::Composite { members } if node.name.starts_with("dm-") => {
+        BlockKind::Composite { members } if node.kernel_name().starts_with("dm-") => {
             format!("device mapper{}", over(members))
         }
-        BlockKind::Composite { members } if node.name.starts_with("md") => {
+        BlockKind::Composite { members } if node.kernel_name().starts_with("md") => {
             format!("md array{}", over(members))
         }
         BlockKind::Composite { members } => format!("device{}", over(members)),

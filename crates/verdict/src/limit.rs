@@ -38,7 +38,7 @@ use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
 /// In the order in which they are heard.
-const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 13] = [
+const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 14] = [
     asked::limit,
     journal::limit,
     throttle::limit,
@@ -51,6 +51,7 @@ const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 13] = [
     depth::limit,
     processor::likely,
     processor::in_turns,
+    processor::of_server,
     processor::crowded,
 ];
 

@@ -1,4 +1,4 @@
-//! Grounds that are mounted by NFS on the machine that exports them.
+//! Grounds that are mounted by NFS from an export of ours, on the same machine or another.
 //!
 //! Two caches may serve there: the client's page cache, and whatever memory the server's file system has. The client counts
 //! what it fetched from the server and sent to it, the devices count what reached them: what lies between is the
@@ -21,7 +21,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// `None` where the ground isn't served by this machine, or nobody counted.
+    /// `None` where the ground isn't served by an export of ours, or nobody counted.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         facts.trial.topology.exported.as_ref()?;
         let moved = |counter: fn(&NfsCounters) -> u64| facts.span.grown(|s| s.nfs.as_ref().map(counter));

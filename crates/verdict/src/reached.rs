@@ -57,9 +57,9 @@ fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, mad
             let mut rounds = vec![None; made as usize];
             let trials = by_cell.get(&cell.id).cloned().unwrap_or_default();
             for trial in without_pilots(plan, trials) {
-                let engine = trial.engine.as_ref().filter(|_| trial.outcome == Outcome::Measured);
-                if let (Some(engine), Some(place)) = (engine, rounds.get_mut(trial.id.round as usize)) {
-                    *place = plan.figure(cell, engine);
+                let measured = trial.engine.is_some() && trial.outcome == Outcome::Measured;
+                if let (true, Some(place)) = (measured, rounds.get_mut(trial.id.round as usize)) {
+                    *place = plan.figure(cell, trial);
                 }
             }
             rounds

@@ -253,6 +253,7 @@ fn a_finding_counts_its_trials_and_shows_the_strongest() {
     let view = run(&[(cell, trials)], vec![]);
     let finding = &view.findings[0];
     assert_eq!((finding.claim, finding.trials), (Claim::EngineCpuBound, 2));
+    assert!(finding.text.starts_with("Round 3 (2 of 3 rounds show it): "), "{}", finding.text);
     assert!((finding.evidence["busiest_thread_cores"] - 0.98).abs() < 0.01);
 }
 

@@ -18,11 +18,13 @@ impl<'a> Span<'a> {
         Self { samples, window }
     }
 
-    /// From the first sample to the last one.
+    /// From the first sample to the last one, of the machine that generates the load.
     pub(crate) fn whole(&self) -> Self {
-        let instant = |sample: Option<&Sample>| sample.map(|s| s.monotonic_ns);
-        let start_ns = instant(self.samples.first()).unwrap_or(self.window.start_ns);
-        let end_ns = instant(self.samples.last()).unwrap_or(self.window.end_ns).max(start_ns);
+        let mut own = self.samples.iter().filter(|s| s.server.is_none()).map(|s| s.monotonic_ns);
+        let (start_ns, end_ns) = match own.next() {
+            Some(first) => (first, own.next_back().unwrap_or(first)),
+            None => (self.window.start_ns, self.window.end_ns),
+        };
         Self { samples: self.samples, window: Window { start_ns, end_ns } }
     }
 
@@ -54,7 +56,8 @@ impl<'a> Span<'a> {
         let end = self.at(self.window.end_ns, &counter)?;
         let next = || {
             let later = self.samples.iter().filter(|s| s.monotonic_ns >= self.window.end_ns);
-            later.min_by_key(|s| s.monotonic_ns).and_then(&counter).map(float)
+            let told = later.filter_map(|s| Some((s.monotonic_ns, counter(s)?)));
+            told.min_by_key(|(t, _)| *t).map(|(_, n)| float(n))
         };
         let end = if ends { next().unwrap_or(end) } else { end };
         (end >= begin).then_some(end - begin)

@@ -17,7 +17,6 @@ use record::quantity::{Bytes, Seconds};
 use std::io::IsTerminal as _;
 use std::path::Path;
 use store::Store;
-use verdict::Input;
 
 pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, Failure> {
     if let Some(name) = &args.run {
@@ -90,13 +89,5 @@ fn judge(store: &Store, run: &RunId, margins: Margins) -> Result<Agreement, Fail
     }
     let mut trials = Vec::new();
     store.trials(run, |trial| trials.push(trial)).map_err(judged::unreadable)?;
-    let input = Input {
-        run,
-        plan: &head.plan,
-        environment: &head.environment,
-        volumes: &head.volumes,
-        trials: &trials,
-        stopped: &head.stopped,
-    };
-    Ok(verdict::agreement(&input, margins))
+    Ok(verdict::agreement(&judged::input(run, &head, &trials), margins))
 }

@@ -6,8 +6,9 @@ use crate::settings::Settings;
 use record::finding::Claim;
 use record::id::RunId;
 use record::judged::{RunView, Status};
+use record::trial::TrialRecord;
 use std::io::IsTerminal as _;
-use store::{Store, StoreError};
+use store::{RunHead, Store, StoreError};
 use verdict::{Input, JUDGE};
 
 /// A run, judged. What this judge said before is used again; a run of 100,000 trials is judged once.
@@ -29,7 +30,7 @@ pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
 pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     let head = store.head(run).map_err(unreadable)?;
     let mut trials = Vec::new();
-    let each = |mut trial: record::trial::TrialRecord| {
+    let each = |mut trial: TrialRecord| {
         // The engine's own document has been read when the record was made; it is by far the largest part.
         if let Some(engine) = &mut trial.engine {
             engine.raw = String::new();
@@ -37,19 +38,24 @@ pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
         trials.push(trial);
     };
     store.trials(run, each).map_err(unreadable)?;
-    let view = verdict::judge(&Input {
-        run,
-        plan: &head.plan,
-        environment: &head.environment,
-        volumes: &head.volumes,
-        trials: &trials,
-        stopped: &head.stopped,
-    });
+    let view = verdict::judge(&input(run, &head, &trials));
     if let Ok(text) = serde_json::to_string(&view) {
         // Somebody else's store can be read but not written; then it is judged again the next time.
         let _ = store.cache_judgement(run, JUDGE, head.revision, &text);
     }
     Ok(view)
+}
+
+/// What a judge is told of a run.
+pub(crate) fn input<'a>(run: &'a RunId, head: &'a RunHead, trials: &'a [TrialRecord]) -> Input<'a> {
+    Input {
+        run,
+        plan: &head.plan,
+        environment: &head.environment,
+        volumes: &head.volumes,
+        trials,
+        stopped: &head.stopped,
+    }
 }
 
 /// Whose fault a store's error is: a run that isn't there was mistyped, everything else is the machine's.

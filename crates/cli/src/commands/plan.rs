@@ -55,9 +55,12 @@ fn view(plan: &Plan) -> PlanView {
             .cells
             .iter()
             .map(|cell| PlanCell {
-                stack: match cell.target.as_str() {
-                    target if targets_of(plan).len() > 1 => format!("{} on {target}", cell.stack.name),
-                    _ => cell.stack.name.clone(),
+                stack: match (cell.target.as_str(), cell.stack.client()) {
+                    (target, Some(client)) => format!("{} on {target}, mounted by {client}", cell.stack.name),
+                    (target, None) if targets_of(plan).len() > 1 => {
+                        format!("{} on {target}", cell.stack.name)
+                    }
+                    (_, None) => cell.stack.name.clone(),
                 },
                 workload: cell.workload.name.clone(),
                 asks: match cell.stack.rebuild {

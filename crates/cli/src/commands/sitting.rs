@@ -4,7 +4,7 @@ use super::judged;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Teller;
-use crate::reach;
+use crate::reach::{self, Reached};
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use crate::signals::Wish;
@@ -13,7 +13,7 @@ use record::event::{Event, Stopped};
 use record::id::RunId;
 use record::plan::Plan;
 use run::Earlier;
-use run::controller::{How, NodeAt, RunError, SinkError, execute};
+use run::controller::{How, RunError, SinkError, execute};
 use store::Store;
 
 /// What a sitting is to do.
@@ -60,7 +60,7 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
     let mut keeper = Keeper { store: &store, sitting, is_ours: false, environment: None };
-    let outcome = carry_out(sitting, reached.nodes.clone(), &wish, &mut keeper);
+    let outcome = carry_out(sitting, &reached, &wish, &mut keeper);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
@@ -86,7 +86,7 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
 
 fn carry_out(
     sitting: &Sitting<'_>,
-    nodes: Vec<NodeAt>,
+    reached: &Reached,
     wish: &Wish,
     keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {
@@ -96,7 +96,8 @@ fn carry_out(
         teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
     }
     let provision_anew = sitting.provision_anew;
-    let how = How { run: sitting.run.clone(), nodes, earlier, provision_anew };
+    let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
+    let how = How { run: sitting.run.clone(), nodes, routes, earlier, provision_anew };
     let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))

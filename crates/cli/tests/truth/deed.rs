@@ -174,10 +174,13 @@ impl Doing {
 
     fn limit_later(&mut self, volume: &'static str, to: u64, after: Duration) -> Result<(), String> {
         let (site, stop) = (self.site.clone(), Arc::clone(&self.stop));
-        let begun = Instant::now();
         self.undo.extend(limit_lines(&self.site, volume, LIMIT)?.into_iter().map(|(f, l)| Undo::Write(f, l)));
         self.threads.push(std::thread::spawn(move || {
-            while begun.elapsed() < after {
+            let mut begun = None;
+            while begun.is_none_or(|begun: Instant| begun.elapsed() < after) {
+                if begun.is_none() && !site.engine().is_empty() {
+                    begun = Some(Instant::now());
+                }
                 if stop.load(Ordering::SeqCst) {
                     return Err("the trial ended before the limit changed".to_owned());
                 }

@@ -29,6 +29,8 @@ pub(crate) struct Scenario {
     pub(crate) served: Vec<(Source, f64, f64)>,
     /// Whether the truth holds only while nobody else takes the CPU.
     pub(crate) needs_cpu: bool,
+    /// Whether only the native engine makes it: fio's count begins at a row of its log, after the first moments of a cold file.
+    pub(crate) by_native: bool,
 }
 
 /// A part of [`Served`].
@@ -78,6 +80,7 @@ pub(crate) fn truth(
         limits: Vec::new(),
         served: Vec::new(),
         needs_cpu: false,
+        by_native: false,
     }
 }
 
@@ -112,5 +115,9 @@ impl Scenario {
 
     pub(crate) fn needs_cpu(self) -> Self {
         Self { needs_cpu: true, ..self }
+    }
+
+    pub(crate) fn by_native(self) -> Self {
+        Self { by_native: true, ..self }
     }
 }

@@ -38,7 +38,13 @@ pub(crate) struct Pair {
 }
 
 impl Session {
-    /// The experiment file, with these scenarios and pairs only. `DISKPROOF_TEST_ENGINE=fio` has another engine perform all.
+    /// Without the scenarios that the engine can't make.
+    pub(crate) fn that_can_be_made(mut self) -> Self {
+        self.scenarios.retain(|scenario| !scenario.by_native || other_engine().is_none());
+        self
+    }
+
+    /// The experiment file, with these scenarios and pairs only.
     pub(crate) fn experiment(&self, lab: &Path) -> String {
         let mut text = format!("experiment: truth-{}\nvolumes:\n{}", self.name, self.volumes);
         let used: BTreeSet<&str> = self.scenarios.iter().map(|s| s.stack).collect();
@@ -54,7 +60,7 @@ impl Session {
             let scenarios = self.scenarios.iter().map(|s| (s.name, s.workload, vec![s.stack]));
             scenarios.chain(self.pairs.iter().map(|p| (p.name, p.workload, p.stacks.to_vec())))
         };
-        let engine = std::env::var("DISKPROOF_TEST_ENGINE").ok();
+        let engine = other_engine();
         text.push_str("workloads:\n");
         for (name, keys, _) in workloads() {
             let keys = keys.replace(letters::CORPUS, &letters::corpus(lab).display().to_string());
@@ -83,4 +89,9 @@ impl Session {
         self.scenarios.retain(|s| names.contains(s.name) || self.expect.contains(s.name));
         self.pairs.retain(|p| names.contains(p.name));
     }
+}
+
+/// `DISKPROOF_TEST_ENGINE=fio` has another engine than native perform all.
+fn other_engine() -> Option<String> {
+    std::env::var("DISKPROOF_TEST_ENGINE").ok()
 }

@@ -75,10 +75,19 @@ impl Site {
                 }
             }
             if family.len() == before {
-                return family.split_off(1);
+                let mut engine = family.split_off(1);
+                engine.retain(|pid| has_a_job(*pid));
+                return engine;
             }
         }
     }
+}
+
+/// Whether it is at work, not a program that is only asked for its version nor one that is about to begin.
+fn has_a_job(pid: u32) -> bool {
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = || command.split(|byte| *byte == 0);
+    words().any(|word| word.starts_with(b"engine-") || word.ends_with(b".fio"))
 }
 
 /// A process and its parent, from `/proc/PID`.

@@ -7,7 +7,7 @@ use super::limits::is_mixed;
 use super::{mixed, verify};
 use crate::contract::Job;
 use crate::regions::{Region, of_options};
-use record::workload::{CacheStart, Options, RateProcess, SyncMode};
+use record::workload::{Options, RateProcess, SyncMode};
 use std::time::Duration;
 
 /// fio takes seeds below 2^63; this keeps clear of it.
@@ -116,7 +116,8 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> 
     pace(&mut global, options);
     verify::set(&mut global, options);
     verify::one_write_at_a_time(&mut global, options);
-    global.flag("invalidate", job.workload.cache == CacheStart::Cold);
+    // Caches are emptied before the engine starts; fio would do it again at every pass over a file.
+    global.flag("invalidate", false);
     nothing_laid_out_by_fio(&mut global);
     reporting(&mut global);
     for (name, value) in &options.other {

@@ -218,7 +218,8 @@ fn noting<T>(result: Result<T, ReadError>, problems: &mut Vec<ReadError>) -> Opt
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
-fn monotonic_ns() -> u64 {
+#[must_use]
+pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     // Both parts of a monotonic time are never negative.
     let part = |value: i64| u64::try_from(value).unwrap_or(0);

@@ -32,7 +32,7 @@ impl Seen {
         let chooses = plan.measure.max_trial_seconds.is_some() && record.id.round < record::pilot::ROUNDS;
         Self {
             measured: measured.is_some(),
-            figure: measured.and_then(|engine| plan.figure(cell, engine)),
+            figure: measured.and_then(|_| plan.figure(cell, record)),
             seconds: record.steps.iter().map(|step| step.seconds).sum(),
             window_seconds: engine.map_or(0.0, |engine| engine.window.seconds()),
             laid_out_bytes: laid_out(cell, record),

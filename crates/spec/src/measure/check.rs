@@ -74,7 +74,7 @@ fn goal(node: &Node, until: &Until, rest: &Rest<'_>, problems: &mut Problems<'_>
 
 /// Whether a cell has a metric, measured or derived.
 fn has(cell: &Cell, of: &str, derived: &[Derived]) -> bool {
-    let had = |name: &str| had_by(name, &cell.workload);
+    let had = |name: &str| had_by(name, cell);
     match derived.iter().find(|one| one.name == of) {
         Some(one) => one.cells.get(&cell.id).is_some_and(|formula| {
             [&formula.over, &formula.under].into_iter().flatten().all(|name| had(name))

@@ -2,7 +2,7 @@
 
 use super::{Shape, Table, key};
 
-/// An export and its mount on the same machine.
+/// An export and its mount, on the same machine or on another target.
 pub(crate) static NFS: Table = Table {
     what: "`nfs`",
     keys: &[
@@ -12,6 +12,11 @@ pub(crate) static NFS: Table = Table {
         key("rsize", Shape::Size, "Most bytes of one READ, a power of two from 1k to 1m"),
         key("wsize", Shape::Size, "Most bytes of one WRITE, a power of two from 1k to 1m"),
         key("mount_options", Shape::Texts, "Mount options, as nfs(5) has them: nconnect=4, noac..."),
+        key(
+            "client",
+            Shape::Text,
+            "Another target, which mounts it and generates the load; the same machine if not said",
+        ),
     ],
     instead: &[
         ("vers", "write `version`"),
@@ -21,9 +26,15 @@ pub(crate) static NFS: Table = Table {
         ("exports", "write `export`"),
         ("export_options", "write `export`"),
         ("options", "write `export` for the server's options, `mount_options` for the client's"),
-        ("server", "server and client are the same machine; two machines are not supported yet"),
-        ("target", "server and client are the same machine; two machines are not supported yet"),
-        ("client", "server and client are the same machine; two machines are not supported yet"),
+        (
+            "server",
+            "the server is the target that has the stack's volumes; write `client` for one that mounts it elsewhere",
+        ),
+        (
+            "target",
+            "the server is the target that has the stack's volumes; write `client` for one that mounts it elsewhere",
+        ),
+        ("host", "write `client: TARGET` for another machine that mounts it"),
         ("threads", "the server has as many threads as /etc/nfs.conf says"),
     ],
 };

@@ -55,8 +55,10 @@ pub(crate) static CACHE: Table = Table {
             Shape::Size,
             "Bytes promoted at a time, a multiple of 32k up to 1g; LVM decides if not said",
         ),
-        key("policy", Shape::Choice(CACHE_POLICIES), "Which blocks it keeps; smq if not said"),
+        key("policy", Shape::Choice(CACHE_POLICIES), "Which blocks it keeps; LVM decides if not said"),
         key("tag", Shape::Text, "Tag of these volumes, by which the cache is placed on them"),
+        key("attach", Shape::Choice(ATTACHES), ATTACH),
+        key("detach", Shape::Choice(DETACHES), DETACH),
     ],
     instead: &[
         ("chunk", "write `chunk_size`"),
@@ -64,6 +66,8 @@ pub(crate) static CACHE: Table = Table {
         ("type", "write `kind`"),
         ("tags", "write `tag`"),
         ("size", "the cache takes all of its volumes: give these the size"),
+        ("flush", "write `detach: flush`"),
+        ("uncache", "write `detach: flush`"),
     ],
 };
 
@@ -73,9 +77,21 @@ pub(crate) static WRITECACHE: Table = Table {
     keys: &[
         needed("on", Shape::Texts, "The volumes it lies on, beside those of `on`"),
         key("tag", Shape::Text, "Tag of these volumes, by which the cache is placed on them"),
+        key("attach", Shape::Choice(ATTACHES), ATTACH),
+        key("detach", Shape::Choice(DETACHES), DETACH),
     ],
-    instead: &[("mode", "a writecache always writes later"), ("tags", "write `tag`")],
+    instead: &[
+        ("mode", "a writecache always writes later"),
+        ("tags", "write `tag`"),
+        ("flush", "write `detach: flush`"),
+        ("uncache", "write `detach: flush`"),
+    ],
 };
+
+const ATTACH: &str = "When it is put before the volume: as that is built, or when the data are laid out on the origin \
+                      alone; built if not said";
+const DETACH: &str = "How it goes: with the stack (undo), or flushed after the measured time, which is timed (flush); undo \
+                      if not said";
 
 /// An md array.
 pub(crate) static MD: Table = Table {
@@ -111,4 +127,6 @@ pub(crate) static RESYNCS: &[&str] = &["wait", "skip"];
 pub(crate) static CACHE_KINDS: &[&str] = &["cachepool", "cachevol"];
 pub(crate) static CACHE_MODES: &[&str] = &["writethrough", "writeback"];
 pub(crate) static CACHE_POLICIES: &[&str] = &["smq", "mq"];
+pub(crate) static ATTACHES: &[&str] = &["built", "laid_out"];
+pub(crate) static DETACHES: &[&str] = &["undo", "flush"];
 pub(crate) static MD_LAYOUTS: &[&str] = &["n2", "f2", "o2"];

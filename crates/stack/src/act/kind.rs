@@ -43,6 +43,20 @@ impl Doing<'_> {
         self.argv.push(output.argv.clone());
         Ok(output)
     }
+
+    /// The same for what may take long, and may be ended at any moment: it is, when the user asks to stop.
+    pub(crate) fn run_until(
+        &mut self,
+        doing: &str,
+        what: &host::Invocation,
+    ) -> Result<host::Output, ActError> {
+        let output = self.machine.runner.run_until(what, self.cancel).map_err(|failure| match failure {
+            host::CommandFailure::Cancelled { .. } => ActError::Cancelled,
+            failure => ActError::tool(doing)(failure),
+        })?;
+        self.argv.push(output.argv.clone());
+        Ok(output)
+    }
 }
 
 /// What an undo needs.

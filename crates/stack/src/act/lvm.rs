@@ -32,7 +32,8 @@ pub struct Pv {
     pub tag: Option<String>,
 }
 
-/// Runs one of LVM's commands on a group of ours. The undo removes all of the group's devices; its metadata goes with the group.
+/// Runs one of LVM's commands on a group of ours. The undo removes all of the group's devices; its metadata goes with the group. Where
+/// something was built on the volume before, that is undone only later: then the undo is left to the acts that made the group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeGroup {
     /// The group's name.
@@ -43,6 +44,9 @@ pub struct ChangeGroup {
     pub command: LvmCommand,
     /// Its arguments, behind the settings that all get.
     pub args: Vec<String>,
+    /// Whether something may have been built on the volume before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_use: bool,
 }
 
 /// Commands of LVM that we use.
@@ -105,10 +109,17 @@ impl Reversible for MakeGroup {
 impl Reversible for ChangeGroup {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         let devices: Vec<&Path> = self.devices.iter().map(|device| device.path.as_path()).collect();
-        doing.run(&self.to_string(), &invocation(self.command, &self.args, &devices)).map(|_| ())
+        let command = invocation(self.command, &self.args, &devices);
+        if lvm::flushes(&self.args) {
+            return doing.run_until(&self.to_string(), &command).map(|_| ());
+        }
+        doing.run(&self.to_string(), &command).map(|_| ())
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if self.in_use {
+            return Ok(Undone::Nothing);
+        }
         mapper::remove_group(undoing.machine, &self.group)
     }
 }

@@ -15,6 +15,8 @@ mod mapper;
 pub(crate) mod md;
 pub(crate) mod mkfs;
 pub(crate) mod mount;
+pub(crate) mod nfs_call;
+mod nfs_clients;
 pub(crate) mod nfs_export;
 pub(crate) mod nfs_mount;
 pub(crate) mod nfs_server;

@@ -1,8 +1,8 @@
-//! Exporting one of our directories to this machine itself. Only the kernel server's own table of exports is changed
+//! Exporting one of our directories, to this machine itself or to one other. Only the kernel server's own table of exports is changed
 //! (/var/lib/nfs/etab, by exportfs), never /etc/exports.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::nfs_server;
+use super::{nfs_clients, nfs_server};
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::names;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The only client of our exports, and their server.
+/// The client of an export that is mounted where it is made, and its server.
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
 /// The kernel counts the age of what it knows in seconds.
@@ -29,11 +29,22 @@ pub struct ExportNfs {
     pub options: Vec<String>,
     /// The table: /var/lib/nfs/etab.
     pub table: PathBuf,
+    /// The address of its only client.
+    #[serde(default = "loopback", skip_serializing_if = "is_loopback")]
+    pub client: String,
+}
+
+pub(super) fn loopback() -> String {
+    LOOPBACK.to_owned()
+}
+
+pub(super) fn is_loopback(address: &str) -> bool {
+    address == LOOPBACK
 }
 
 impl fmt::Display for ExportNfs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "export {} by NFS to {LOOPBACK}", self.path.display())
+        write!(f, "export {} by NFS to {}", self.path.display(), self.client)
     }
 }
 
@@ -74,6 +85,9 @@ impl Reversible for ExportNfs {
         match self.found()? {
             None => {
                 let_go(undoing.machine);
+                if !self.is_to_itself() {
+                    nfs_clients::dismiss(&undoing.machine.roots.proc, &self.path);
+                }
                 Ok(Undone::Done)
             }
             Some(export) => Err(ActError::Unverified {
@@ -87,13 +101,18 @@ impl Reversible for ExportNfs {
 
 impl ExportNfs {
     fn address(&self) -> String {
-        format!("{LOOPBACK}:{}", self.path.display())
+        format!("{}:{}", self.client, self.path.display())
     }
 
     /// Its line in the table.
     fn found(&self) -> Result<Option<Exported>, ActError> {
         let all = exports(&self.table)?;
-        Ok(all.into_iter().find(|export| export.path == self.path && export.client == LOOPBACK))
+        Ok(all.into_iter().find(|export| export.path == self.path && export.client == self.client))
+    }
+
+    /// Whether this machine mounts it; a lab guest may come from the same address, but not from root's own ports.
+    fn is_to_itself(&self) -> bool {
+        is_loopback(&self.client) && !self.options.iter().any(|option| option == "insecure")
     }
 
     fn is_it(&self, export: &Exported) -> bool {
@@ -141,7 +160,7 @@ pub(crate) fn table() -> PathBuf {
 
 /// Whether an export is one that diskproof made, in this run or another.
 pub(crate) fn is_of_ours(machine: &Machine<'_>, export: &Exported) -> bool {
-    export.client == LOOPBACK && names::carries_prefix(machine, &export.path)
+    names::carries_prefix(machine, &export.path)
 }
 
 /// `/path<tab>client(options)`; in paths, what isn't plain stands in octal, and so is none of ours.

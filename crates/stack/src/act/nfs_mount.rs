@@ -1,7 +1,8 @@
-//! Mounting our own export.
+//! Mounting our own export, from this machine or from another node.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::nfs_export::LOOPBACK;
+use super::nfs_call;
+use super::nfs_export::{is_loopback, loopback};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::machine::Machine;
@@ -17,6 +18,8 @@ use std::time::Duration;
 const MOUNTED_WITHIN: Duration = Duration::from_secs(150);
 /// Longest that umount(8) may take: what is dirty is written to the server first.
 const UNMOUNTED_WITHIN: Duration = Duration::from_secs(300);
+/// The same where the server doesn't answer.
+const FORCED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Mounts an export of ours on one of our mount points. It is known again by what is mounted there from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +32,12 @@ pub struct MountNfs {
     pub in_force: Vec<String>,
     /// Where; in our mounts' directory.
     pub target: PathBuf,
+    /// The server's address.
+    #[serde(default = "loopback", skip_serializing_if = "is_loopback")]
+    pub server: String,
+    /// Its port, should it not be NFS's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
 }
 
 impl fmt::Display for MountNfs {
@@ -40,8 +49,10 @@ impl fmt::Display for MountNfs {
 impl Reversible for MountNfs {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         let mut mount = Invocation::new(Tool::Mount).args(["-t", "nfs"]);
-        if !self.options.is_empty() {
-            mount = mount.arg("-o").arg(self.options.join(","));
+        let port = self.port.map(|port| format!("port={port}"));
+        let options: Vec<String> = self.options.iter().cloned().chain(port).collect();
+        if !options.is_empty() {
+            mount = mount.arg("-o").arg(options.join(","));
         }
         doing.run("mount", &mount.arg(self.source()).arg(&self.target).timeout(MOUNTED_WITHIN))?;
         let found = self.top(doing.machine)?;
@@ -86,7 +97,7 @@ impl Reversible for MountNfs {
 
 impl MountNfs {
     fn source(&self) -> String {
-        format!("{LOOPBACK}:{}", self.export.display())
+        format!("{}:{}", self.server, self.export.display())
     }
 
     /// What is mounted at our mount point, the last one mounted first.
@@ -102,19 +113,41 @@ impl MountNfs {
 
     fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let mut unmount = Invocation::new(Tool::Umount).timeout(UNMOUNTED_WITHIN);
-        if super::nfs_server::threads(&machine.roots.proc) == 0 {
-            // somebody stopped the server: what is dirty can't be written any more, and waiting for it has no end
+        let served = self.is_served(machine);
+        if !served {
+            // what is dirty can't be written any more, and waiting for it has no end
             unmount = unmount.arg("-f");
+            if !self.is_from_itself() {
+                // whoever still waits for the server holds the mount until the kernel has given up on it
+                unmount = unmount.args(["-i", "-l"]).timeout(FORCED_WITHIN);
+            }
         }
         let unmount = unmount.arg(&self.target);
         until_ok(PATIENCE, || {
             let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
+            // it is gone from the tree of mounts at once, while umount goes on to take leave of a server that doesn't answer
+            if !served && !self.top(machine)?.is_some_and(|entry| self.is_it(&entry)) {
+                return Ok(());
+            }
             let holders = holders::of(&machine.roots.proc, &self.target);
             if holders.is_empty() {
                 return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
             }
             Err(ActError::Busy { what: self.target.display().to_string(), holders })
         })
+    }
+
+    /// Whether the server is this machine.
+    fn is_from_itself(&self) -> bool {
+        is_loopback(&self.server) && self.port.is_none()
+    }
+
+    /// Whether the server is there to be written to.
+    fn is_served(&self, machine: &Machine<'_>) -> bool {
+        if self.is_from_itself() {
+            return super::nfs_server::threads(&machine.roots.proc) > 0;
+        }
+        nfs_call::answers(&self.server, self.port)
     }
 }
 

@@ -41,14 +41,14 @@ impl Builder<'_> {
         for step in lvm::volume_steps(layer, &group, &paths(&top.devices), &paths(&beside)) {
             let (group, devices) = (group.clone(), devices.clone());
             let lvm::Step { command, args } = step;
-            self.perform(&Act::ChangeGroup(ChangeGroup { group, devices, command, args }))?;
+            self.perform(&Act::ChangeGroup(ChangeGroup { group, devices, command, args, in_use: false }))?;
         }
         let name = lvm::mapper_name(&group, lvm::DATA);
         if let LvmLayout::Raid1 { resync: Resync::Wait, .. }
         | LvmLayout::Raid10 { resync: Resync::Wait, .. } = layer.layout
         {
-            let raid =
-                if layer.cache.is_some() { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
+            let cached = layer.cache.as_ref().is_some_and(|cache| cache.attach.is_built());
+            let raid = if cached { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
             self.wait("wait for the mirrors to be equal", |builder| builder.mirror_is_equal(&raid))?;
         }
         if layer.cache.is_some() {

@@ -1,6 +1,7 @@
-//! What is below, exported and mounted again on this machine.
+//! What is below, exported and mounted again on this machine; or only exported, or mounted from another node.
 
-use super::{Builder, Stop};
+use super::{Builder, Built, Stop, Under};
+use crate::act::nfs_call;
 use crate::act::nfs_export::{self, ExportNfs, LOOPBACK};
 use crate::act::nfs_mount::MountNfs;
 use crate::act::nfs_server::{StartNfsServer, threads, threads_file};
@@ -11,27 +12,95 @@ use crate::layer::nfs;
 use crate::machine::Machine;
 use crate::volumes::{Failed, guard};
 use device::Ground;
-use host::{Invocation, Tool};
+use host::{Invocation, Runner, Tool};
 use record::nfs::Nfs;
+use record::stack::{Layer, Stack};
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// A directory that is exported by NFS and mounted again on the same machine.
+/// Longest that giving up on a server may take.
+const GIVEN_UP_WITHIN: Duration = Duration::from_secs(20);
+
+/// A directory that is exported by NFS, mounted, or both on the same machine.
 #[derive(Debug, Clone)]
 pub struct Remounted {
-    /// The directory that the server exports.
-    pub directory: PathBuf,
-    /// Where it is mounted.
-    pub target: PathBuf,
+    /// The directory that this machine exports; `None`: another node does.
+    pub directory: Option<PathBuf>,
+    /// Where it is mounted; `None`: on another node.
+    pub target: Option<PathBuf>,
     mark: Mark,
-    acts: [Act; 2],
+    acts: Vec<Act>,
+}
+
+/// The node that mounts what another exports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsClient {
+    /// Its address, as the server sees it.
+    pub address: Ipv4Addr,
+    /// Whether it comes by a way on which its requests get other ports than those only root has.
+    pub any_port: bool,
+}
+
+/// What a node mounts from another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsSource {
+    /// The server's address, as the client sees it.
+    pub server: Ipv4Addr,
+    /// Its port, should it not be NFS's own.
+    pub port: Option<u16>,
+    /// The directory, as the server knows it.
+    pub directory: PathBuf,
+}
+
+impl NfsSource {
+    /// Whether the server answers; one that is slow is asked again, for at most half a minute.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        nfs_call::answers(&self.server.to_string(), self.port)
+    }
+}
+
+/// Mounts what another node exports, as the stack's nfs layer says. What a failure leaves half done is taken back.
+///
+/// # Errors
+/// The stack has no nfs layer, this kernel no NFS client; the mount fails.
+pub fn mount(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    stack: &Stack,
+    source: &NfsSource,
+    cancel: &AtomicBool,
+) -> Result<Built, StackError> {
+    let mark = journal.mark();
+    let under = Under::Directory(source.directory.clone());
+    let mut builder = Builder::new(machine, journal, &under, cancel);
+    let ground = builder.mounted(stack, source);
+    builder.finish(ground, mark, stack)
 }
 
 impl Remounted {
+    fn shown(&self) -> String {
+        let path = self.target.as_ref().or(self.directory.as_ref());
+        path.map_or_else(String::new, |path| path.display().to_string())
+    }
+
     /// The path by which the server knows a file that lies below the mount.
     #[must_use]
     pub fn at_server(&self, file: &Path) -> Option<PathBuf> {
-        file.strip_prefix(&self.target).ok().map(|rest| self.directory.join(rest))
+        let rest = file.strip_prefix(self.target.as_ref()?).ok()?;
+        Some(self.directory.as_ref()?.join(rest))
+    }
+
+    /// Has the kernel give up on all that waits for a server that is gone; those who wait see EIO. The mount stays until it is undone.
+    pub fn give_up(&self, runner: &dyn Runner) {
+        if let Some(target) = &self.target {
+            // it is busy, and says so: what it does before counts
+            let _ = runner
+                .run(&Invocation::new(Tool::Umount).args(["-i", "-f"]).arg(target).timeout(GIVEN_UP_WITHIN));
+        }
     }
 
     /// Does something while nothing is mounted or exported: what is exported can't be taken apart.
@@ -47,7 +116,7 @@ impl Remounted {
         journal.undo_to(machine, self.mark).map_err(|undo| StackError::Act {
             step: "unmount NFS for a moment".to_owned(),
             source: ActError::Unverified {
-                what: self.target.display().to_string(),
+                what: self.shown(),
                 expected: "it can be unmounted".to_owned(),
                 saw: "it can't".to_owned(),
             },
@@ -78,41 +147,73 @@ impl Builder<'_> {
                     .to_owned(),
             ));
         }
-        for (file_system, what) in [("nfsd", "server"), ("nfs", "client")] {
-            if !has(self.machine, file_system) {
-                return Err(Stop::Unbuildable(format!(
-                    "this kernel has no NFS {what} (module {file_system}); run it where there is one, e.g. in a lab guest"
-                )));
-            }
+        self.needs("nfsd", "server")?;
+        if layer.client.is_none() {
+            self.needs("nfs", "client")?;
+        } else if self.client.is_none() {
+            return Err(Stop::Unbuildable("nobody has said where its client is".to_owned()));
         }
         self.serving()?;
-        let target = self.mount_point()?;
+        let target = if layer.client.is_none() { Some(self.mount_point()?) } else { None };
         let fsid = self.new_uuid()?;
-        let export = ExportNfs {
+        let any_port = self.client.is_some_and(|client| client.any_port);
+        let mark = self.journal.mark();
+        let mut acts = vec![Act::ExportNfs(ExportNfs {
             path: directory.to_owned(),
-            options: nfs::export_options(layer, &fsid, is_mount),
+            options: nfs::export_options(layer, &fsid, is_mount, any_port),
             fsid,
             table: nfs_export::table(),
-        };
-        let (options, in_force) = nfs::mount_options(layer);
-        let mount = MountNfs { export: directory.to_owned(), options, in_force, target: target.clone() };
-        let remounted = Remounted {
-            directory: directory.to_owned(),
-            target,
-            mark: self.journal.mark(),
-            acts: [Act::ExportNfs(export), Act::MountNfs(mount)],
-        };
-        remounted.acts.iter().try_for_each(|act| self.perform(act))?;
-        self.nfs = Some(remounted);
+            client: self.client.map_or(LOOPBACK.to_owned(), |client| client.address.to_string()),
+        })];
+        acts.extend(target.clone().map(|target| {
+            let (options, in_force) = nfs::mount_options(layer);
+            let (export, server) = (directory.to_owned(), LOOPBACK.to_owned());
+            Act::MountNfs(MountNfs { export, options, in_force, target, server, port: None })
+        }));
+        acts.iter().try_for_each(|act| self.perform(act))?;
+        self.nfs = Some(Remounted { directory: Some(directory.to_owned()), target, mark, acts });
         Ok(())
     }
 
-    /// What an engine gets: the mount, if there is one.
+    /// What another node exports.
+    fn mounted(&mut self, stack: &Stack, source: &NfsSource) -> Result<Ground, Stop> {
+        let layer = stack.layers.iter().find_map(|layer| match layer {
+            Layer::Nfs(nfs) => Some(nfs),
+            _ => None,
+        });
+        let layer = layer.ok_or_else(|| Stop::Unbuildable("it has no nfs layer".to_owned()))?;
+        self.needs("nfs", "client")?;
+        let target = self.mount_point()?;
+        let mark = self.journal.mark();
+        let (options, in_force) = nfs::mount_options(layer);
+        let (export, server) = (source.directory.clone(), source.server.to_string());
+        let named = format!("{server}:{}", export.display());
+        let mount = MountNfs { export, options, in_force, target: target.clone(), server, port: source.port };
+        let act = Act::MountNfs(mount);
+        self.perform(&act)?;
+        let ground = Ground::served_by(&named, &target, self.machine.roots);
+        let ground = ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?;
+        self.nfs = Some(Remounted { directory: None, target: Some(target), mark, acts: vec![act] });
+        Ok(ground)
+    }
+
+    /// What an engine gets: the mount, if there is one on this machine.
     pub(super) fn served_by_nfs(&self, below: Ground) -> Result<Ground, Stop> {
-        let Some(Remounted { directory, target, .. }) = &self.nfs else { return Ok(below) };
+        let Some(Remounted { directory: Some(directory), target: Some(target), .. }) = &self.nfs else {
+            return Ok(below);
+        };
         let source = format!("{LOOPBACK}:{}", directory.display());
         let ground = below.mounted_by_nfs(&source, target, self.machine.roots);
         Ok(ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?)
+    }
+
+    fn needs(&self, file_system: &str, what: &str) -> Result<(), Stop> {
+        if has(self.machine, file_system) {
+            return Ok(());
+        }
+        Err(Stop::Unbuildable(format!(
+            "this kernel has no NFS {what} (module {file_system}); run it where there is one, e.g. in a lab guest"
+        )))
     }
 
     /// The server runs, or is started for as long as the stack stands.

@@ -9,6 +9,8 @@ pub(crate) const DATA: &str = "data";
 /// Name of what it is cached by.
 pub(crate) const CACHE: &str = "cache";
 
+const UNCACHE: &str = "--uncache";
+
 /// What LVM renames the volume below a cache to.
 pub(crate) const ORIGIN: &str = "data_corig";
 
@@ -90,7 +92,7 @@ pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
     steps
 }
 
-/// What makes the logical volume, and what attaches its cache.
+/// What makes the logical volume, and what attaches its cache, if it is to be there from the beginning.
 pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[&Path]) -> Vec<Step> {
     let mut args = [["--name", DATA], ["--zero", "y"], ["--wipesignatures", "y"]].concat();
     let layout: Vec<String> = match lvm.layout {
@@ -114,7 +116,7 @@ pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[
     let places = places(lvm.tag.as_deref(), devices);
     args.extend(places.iter().map(String::as_str));
     let mut steps = vec![Step::new(LvmCommand::Lvcreate, args)];
-    if let Some(cache) = &lvm.cache {
+    if let Some(cache) = lvm.cache.as_ref().filter(|cache| cache.attach.is_built()) {
         steps.extend(attach_steps(cache, group, beside));
     }
     steps
@@ -164,7 +166,12 @@ pub(crate) fn attach_steps(cache: &LvmCache, group: &str, beside: &[&Path]) -> V
 
 /// What takes the cache away: what only it has is written to the origin first, which keeps all data; the cache's own volume goes.
 pub(crate) fn detach_step(group: &str) -> Step {
-    Step::new(LvmCommand::Lvconvert, ["--uncache".to_owned(), format!("{group}/{DATA}")])
+    Step::new(LvmCommand::Lvconvert, [UNCACHE.to_owned(), format!("{group}/{DATA}")])
+}
+
+/// Whether a command waits until a cache is flushed, which may take long.
+pub(crate) fn flushes(args: &[String]) -> bool {
+    args.iter().any(|arg| arg == UNCACHE)
 }
 
 /// What makes the volume larger, on its own devices.

@@ -1,10 +1,11 @@
 //! What the nfs layer tells exportfs and mount.
 
-use record::nfs::Nfs;
+use record::nfs::{Nfs, NfsVersion};
 use std::path::Path;
 
-/// Options of the export. `is_mount`: a file system is mounted there, and nothing is exported should it not be.
-pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool) -> Vec<String> {
+/// Options of the export. `is_mount`: a file system is mounted there, and nothing is exported should it not be; `any_port`: its client
+/// comes by a way that gives its requests other ports than those only root has.
+pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool, any_port: bool) -> Vec<String> {
     let mut options = vec!["rw".to_owned(), "no_root_squash".to_owned()];
     let mut or_default = |pair: [&str; 2]| {
         if !layer.export.iter().any(|option| pair.contains(&option.as_str())) {
@@ -14,6 +15,7 @@ pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool) -> Vec<Str
     or_default(["sync", "async"]);
     or_default(["no_subtree_check", "subtree_check"]);
     options.extend(layer.export.iter().cloned());
+    options.extend(any_port.then(|| "insecure".to_owned()));
     options.extend(is_mount.then(|| "mountpoint".to_owned()));
     options.push(format!("fsid={fsid}"));
     options
@@ -23,10 +25,12 @@ pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool) -> Vec<Str
 pub(crate) fn mount_options(layer: &Nfs) -> (Vec<String>, Vec<String>) {
     let mut options = Vec::new();
     let mut in_force = Vec::new();
-    if let Some(version) = layer.version {
+    // between two nodes there is one port, and so no NFSv3
+    let version = layer.version.or(layer.client.as_ref().map(|_| NfsVersion::V4));
+    if let Some(version) = version {
         options.push(format!("vers={}", version.word()));
         // `4` is whatever minor both know
-        if version != record::nfs::NfsVersion::V4 {
+        if version != NfsVersion::V4 {
             in_force.push(format!("vers={}", version.word()));
         }
     }
@@ -63,18 +67,21 @@ mod tests {
             rsize_bytes: None,
             wsize_bytes: None,
             mount_options: Vec::new(),
+            client: None,
         }
     }
 
     #[test]
     fn exports_are_synchronous_unless_said_and_known_by_their_fsid() {
-        let of = |export: &[&str], is_mount| export_options(&layer(export), "1-2", is_mount).join(",");
+        let of = |export: &[&str], is_mount| export_options(&layer(export), "1-2", is_mount, false).join(",");
         assert_eq!(of(&[], true), "rw,no_root_squash,sync,no_subtree_check,mountpoint,fsid=1-2");
         assert_eq!(
             of(&["async", "no_wdelay"], false),
             "rw,no_root_squash,no_subtree_check,async,no_wdelay,fsid=1-2"
         );
         assert_eq!(of(&["sync", "subtree_check"], false), "rw,no_root_squash,sync,subtree_check,fsid=1-2");
+        let forwarded = export_options(&layer(&[]), "1-2", true, true).join(",");
+        assert_eq!(forwarded, "rw,no_root_squash,sync,no_subtree_check,insecure,mountpoint,fsid=1-2");
     }
 
     #[test]
@@ -92,6 +99,8 @@ mod tests {
         assert_eq!(in_force, options[..3]);
         let any_minor = Nfs { version: Some(NfsVersion::V4), ..layer(&[]) };
         assert_eq!(mount_options(&any_minor), (vec!["vers=4".to_owned()], vec![]));
+        let apart = Nfs { client: Some("other".to_owned()), ..layer(&[]) };
+        assert_eq!(mount_options(&apart), (vec!["vers=4".to_owned()], vec![]), "one port");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Stacks of LVM and md, which need a kernel with device-mapper and md.
 
 use super::scenario::{Scenario, btrfs_raid0, emulated, simple};
-use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmCache, LvmLayout, Resync};
+use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
 use record::md::{Md, MdCopies, MdLayout, MdLevel};
 use record::stack::{FsKind, Layer};
 use record::volume::{Limits, Volume};
@@ -19,8 +19,23 @@ pub(crate) fn cached(kind: CacheKind, mode: CacheMode) -> Lvm {
     Lvm { cache: Some(on_ssd(form, None)), ..lvm(LvmLayout::Linear) }
 }
 
+/// Attached to the volume in use, and flushed.
+fn come_and_go(mode: CacheMode) -> Lvm {
+    let mut lvm = cached(CacheKind::Cachevol, mode);
+    if let Some(cache) = &mut lvm.cache {
+        (cache.attach, cache.detach) = (Attach::LaidOut, Detach::Flush);
+    }
+    lvm
+}
+
 pub(crate) fn on_ssd(form: CacheForm, tag: Option<&str>) -> LvmCache {
-    LvmCache { volumes: vec!["ssd".to_owned()], tag: tag.map(str::to_owned), form }
+    LvmCache {
+        volumes: vec!["ssd".to_owned()],
+        tag: tag.map(str::to_owned),
+        form,
+        attach: Attach::Built,
+        detach: Detach::Undo,
+    }
 }
 
 pub(crate) fn md(level: MdLevel) -> Md {
@@ -65,6 +80,7 @@ pub(crate) fn managed() -> Vec<Scenario> {
             vec![Layer::Lvm(cached(CacheKind::Cachevol, CacheMode::Writeback)), ext4()],
         ),
         beside("lvm-writecache", 1, vec![Layer::Lvm(writecache), ext4()]),
+        beside("come-and-go", 1, vec![Layer::Lvm(come_and_go(CacheMode::Writeback)), ext4()]),
         beside("raw-cachevol", 1, vec![Layer::Lvm(cached(CacheKind::Cachevol, CacheMode::Writeback))]),
         over("md-lvm", 2, vec![Layer::Md(md(MdLevel::Raid1)), Layer::Lvm(lvm(LvmLayout::Linear))]),
         over("md-raid0", 3, vec![Layer::Md(md(MdLevel::Raid0)), ext4()]),

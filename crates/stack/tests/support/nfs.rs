@@ -16,7 +16,14 @@ fn nfs(version: Option<NfsVersion>, export: &[&str], transfer: Option<u64>) -> L
         rsize_bytes: transfer,
         wsize_bytes: transfer,
         mount_options: Vec::new(),
+        client: None,
     })
+}
+
+/// Mounted by another node.
+pub(crate) fn apart() -> Layer {
+    let Layer::Nfs(layer) = nfs(None, &[], None) else { unreachable!() };
+    Layer::Nfs(Nfs { client: Some("other".to_owned()), ..layer })
 }
 
 /// One of every kind.
@@ -40,6 +47,7 @@ pub(crate) fn served(lent: &Path) -> Vec<Scenario> {
             beside: Vec::new(),
             layers: vec![nfs(Some(NfsVersion::V4), &[], None)],
         },
+        on("nfs-apart", 1, 16, vec![ext4(), apart()]),
         on("nfs-zfs", 1, 128, vec![zfs(Vdev::Stripe, false, &[]), nfs(None, &[], None)]),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use device::Place;
-use diskproof_stack::{Built, Hooks, Journal, Volumes, build};
+use diskproof_stack::{Built, Hooks, Journal, Machine, NfsClient, NfsSource, Volumes, build, mount, serve};
 use record::knobs::{Knob, KnobName, Knobs};
 use record::stack::{
     Btrfs, BtrfsProfile, CommandLayer, Compress, Filesystem, FsKind, Layer, Provides, Rebuild, Stack,
@@ -11,6 +11,7 @@ use record::volume::{Limits, Volume, VolumeKind};
 use record::zfs::{Vdev, Zfs};
 use std::error::Error;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -155,9 +156,16 @@ impl Scenario {
         }
     }
 
-    /// Provides, builds, works, takes the stack down, takes the volumes down.
+    /// Provides, builds, works, takes the stack down, takes the volumes down; caches come and go in between as they are asked to.
     pub(crate) fn whole(&self, bench: &Bench, hooks: &dyn Hooks) -> Result<(), Box<dyn Error>> {
-        self.with_ground(bench, hooks, |built| works(built).map_err(Into::into))
+        self.with_journal(bench, hooks, |machine, journal, built| {
+            works(built)?;
+            if !built.attach_caches(machine, journal)?.is_empty() {
+                works(built)?;
+            }
+            built.flush_caches(machine, journal, &AtomicBool::new(false))?;
+            Ok(())
+        })
     }
 
     /// The same with other work.
@@ -167,15 +175,38 @@ impl Scenario {
         hooks: &dyn Hooks,
         work: impl FnOnce(&Built) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
+        self.with_journal(bench, hooks, |_, _, built| work(built))
+    }
+
+    fn with_journal(
+        &self,
+        bench: &Bench,
+        hooks: &dyn Hooks,
+        work: impl FnOnce(&Machine<'_>, &mut Journal, &Built) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
         let state_dir = bench.state_dir();
         let machine = bench.machine(&state_dir, hooks);
         let mut journal = Journal::open(&machine, &bench.run)?;
         let cancel = AtomicBool::new(false);
         let all: Vec<Volume> = self.stack().all_volumes().cloned().collect();
         let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &cancel)?;
-        let built = build(&machine, &mut journal, &volumes, &self.stack())?;
-        work(&built)?;
-        built.undo(&machine, &mut journal)?;
+        let stack = self.stack();
+        let mut built = Vec::new();
+        if stack.client().is_some() {
+            // both ends in one journal: what each does is what it would do on a machine of its own
+            let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };
+            let served = serve(&machine, &mut journal, &volumes, &stack, &to, &cancel)?;
+            let directory = served.nfs.as_ref().and_then(|nfs| nfs.directory.clone()).ok_or("no export")?;
+            let from = NfsSource { server: Ipv4Addr::LOCALHOST, port: Some(2049), directory };
+            built.push(served);
+            built.push(mount(&machine, &mut journal, &stack, &from, &cancel)?);
+        } else {
+            built.push(build(&machine, &mut journal, &volumes, &stack)?);
+        }
+        work(&machine, &mut journal, built.last().ok_or("nothing is built")?)?;
+        while let Some(top) = built.pop() {
+            top.undo(&machine, &mut journal)?;
+        }
         drop(volumes);
         journal.undo_all(&machine)?;
         Ok(())

@@ -40,13 +40,8 @@ pub(crate) fn within(cell: &Cell, facts: &[Facts<'_>], measure: &Measure) -> Vec
         let rare = 2 * seen.len() < facts.len() && claim != Claim::BurstExhausted;
         let mut detected = strongest.detected(cell, measure);
         detected.severity = if rare { Severity::Note } else { Severity::Caveat };
-        let alike = if facts.len() > 1 {
-            format!(" ({} of {} rounds show it)", seen.len(), facts.len())
-        } else {
-            String::new()
-        };
-        detected.text = format!("Round {}{alike}: {}", strongest.round + 1, detected.text);
-        Some(detected.finding(cell, number(seen.len())))
+        let seen = number(seen.len());
+        Some(detected.of_round(strongest.round, seen, facts.len()).finding(cell, seen))
     };
     claims.into_iter().filter_map(finding).collect()
 }

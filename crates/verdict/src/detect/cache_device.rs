@@ -3,9 +3,11 @@
 use super::{Detected, Scene, WORTH_SAYING, evidence};
 use crate::cache_device::{CacheUse, WritecacheUse};
 use crate::facts::Facts;
-use crate::figures::{bytes, percent};
+use crate::figures::{bytes, percent, with_unit};
+use crate::span::float;
 use record::finding::{Claim, Severity};
 use record::stack::Rebuild;
+use record::volume::{Volume, VolumeKind};
 use std::collections::BTreeMap;
 
 /// Below this share of requests in it, a cache took no part worth the name.
@@ -129,6 +131,51 @@ pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
         ),
         remedy: "For the rate that lasts, write several times what the cache holds (a longer trial, or a smaller cache)."
             .to_owned(),
+    })
+}
+
+/// What the origin lacked when the load ended, and what bringing it there took.
+pub(super) fn owed(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let flushed = facts.trial.caches.iter().rev().find_map(|cache| cache.flushed.as_ref())?;
+    let owed = flushed.owed_bytes.filter(|bytes| *bytes > 0).map(float)?;
+    let (window, both) = (facts.engine.window.seconds(), facts.engine.window.seconds() + flushed.seconds);
+    let long = flushed.seconds / both;
+    let (of, unit) = match facts.cell.workload.headline() {
+        "bw" => (facts.write.asked, "B/s"),
+        _ => (facts.write.ios, "1/s"),
+    };
+    let with_it = if of > 0.0 {
+        let rates = [of / both, of / window].map(|rate| with_unit(rate, unit));
+        format!(" With that time counted, its writes came to {}, not {}.", rates[0], rates[1])
+    } else {
+        String::new()
+    };
+    let limited =
+        |volume: &Volume| matches!(volume.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited());
+    let escapes = facts.cell.stack.all_volumes().any(limited);
+    let unlimited = if escapes {
+        " The limits of its emulated volumes don't hold for that: it is the kernel's own doing."
+    } else {
+        ""
+    };
+    Some(Detected {
+        claim: Claim::CacheOwed,
+        severity: if escapes || (of > 0.0 && long >= PART) { Severity::Caveat } else { Severity::Note },
+        strength: long,
+        evidence: evidence([
+            ("owed_bytes", Some(owed)),
+            ("flush_seconds", Some(flushed.seconds)),
+            ("measured_seconds", Some(window)),
+            ("written_bytes", Some(facts.write.asked)),
+        ]),
+        text: format!(
+            "When the load ended, the LVM cache held {} that its origin lacked. Taking the cache away, which writes that there, took {:.1} s; the \
+             measured time was {window:.1} s.{with_it}{unlimited}",
+            bytes(owed),
+            flushed.seconds,
+        ),
+        remedy: "Where such writes go on, quote what lasts: measure for longer than the cache can keep them back (flush_seconds, owed_bytes).".to_owned(),
     })
 }
 

@@ -78,8 +78,7 @@ pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-const MACHINE_REMEDY: &str =
-    "Use a machine with more cores, larger blocks or fewer jobs, or a stack that asks less of the CPU.";
+const MACHINE_REMEDY: &str = "Use a machine with more cores, larger requests, fewer jobs or writers, or a stack that asks less of the CPU.";
 
 fn machine_text(ours: Ours, thread: Option<f64>) -> String {
     let busy = thread
@@ -165,12 +164,22 @@ fn idle(c: CpuTicks) -> u64 {
 
 /// All cores' time together; `None` when none went by.
 fn all_ticks(span: &Span<'_>) -> Option<f64> {
-    let parts = |c: CpuTicks| [c.user, c.system, idle(c), c.irq.unwrap_or(0), c.steal.unwrap_or(0)];
-    let all = |c: CpuTicks| parts(c).into_iter().fold(0, u64::saturating_add);
-    span.grown(|s| s.cpu.map(all)).filter(|ticks| *ticks > 0.0)
+    span.grown(|s| s.cpu.map(sum)).filter(|ticks| *ticks > 0.0)
+}
+
+fn sum(c: CpuTicks) -> u64 {
+    let parts = [c.user, c.system, idle(c), c.irq.unwrap_or(0), c.steal.unwrap_or(0)];
+    parts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// Share of all cores' time that was neither idle nor waiting.
 pub(crate) fn busy_share(span: &Span<'_>) -> Option<f64> {
     Some((1.0 - span.grown(|s| s.cpu.map(idle))? / all_ticks(span)?).clamp(0.0, 1.0))
+}
+
+/// The same of another node that serves the ground.
+pub(crate) fn server_busy_share(span: &Span<'_>) -> Option<f64> {
+    let grown = |of: fn(CpuTicks) -> u64| span.grown(|s| s.server?.cpu.map(of));
+    let all = grown(sum).filter(|ticks| *ticks > 0.0)?;
+    Some((1.0 - grown(idle)? / all).clamp(0.0, 1.0))
 }

@@ -5,8 +5,9 @@ use crate::facts::Facts;
 use crate::figures::{bytes, percent, rate, with_unit};
 use crate::limit::{LIMIT_MET, asked_queue, device_queue, made_iops, nearest, rate_is_made, rates};
 use crate::span::float;
+use record::copy::Copier;
 use record::environment::Ceiling;
-use record::workload::{EngineKind, Options};
+use record::workload::{Ask, EngineKind, Options};
 use std::collections::BTreeMap;
 
 /// The share of all I/Os that may be in flight from which the devices hold them all: the generator then waits for them.
@@ -165,23 +166,42 @@ fn system_share(facts: &Facts<'_>) -> Option<f64> {
 /// What to change, knowing what is set already.
 pub(super) fn remedy(scene: &Scene<'_>) -> String {
     let cpus = scene.machine.cpus;
-    let Some(options) = scene.facts.options() else {
-        return "Use more jobs (numjobs) or larger blocks (bs) in the job file.".to_owned();
-    };
     let mut ways = Vec::new();
-    if cpus.is_none_or(|cpus| options.numjobs < cpus) {
-        let most = cpus.map_or(String::new(), |n| format!(" (this machine has {n} CPUs)"));
-        ways.push(format!("more jobs than numjobs: {}{most}", options.numjobs));
-    }
-    ways.extend(fewer_calls(options));
-    if options.bs_bytes < LARGE_BLOCK {
-        ways.push(format!("larger blocks than bs: {}", bytes(float(options.bs_bytes))));
-    }
-    if scene.facts.cell.workload.engine == EngineKind::Fio {
-        ways.push("engine: native, which needs less CPU per I/O".to_owned());
-    }
+    let mut spread = |over: &str, key: &str, now: u32| {
+        if cpus.is_none_or(|cpus| now < cpus) {
+            let most = cpus.map_or(String::new(), |n| format!(" (this machine has {n} CPUs)"));
+            ways.push(format!("more {over} than {key}: {now}{most}"));
+        }
+    };
+    let one = match &scene.facts.cell.workload.ask {
+        Ask::Options(options) => {
+            spread("jobs", "numjobs", options.numjobs);
+            ways.extend(fewer_calls(options));
+            if options.bs_bytes < LARGE_BLOCK {
+                ways.push(format!("larger blocks than bs: {}", bytes(float(options.bs_bytes))));
+            }
+            if scene.facts.cell.workload.engine == EngineKind::Fio {
+                ways.push("engine: native, which needs less CPU per I/O".to_owned());
+            }
+            "job"
+        }
+        Ask::JobFile { .. } => {
+            return "Use more jobs (numjobs) or larger blocks (bs) in the job file.".to_owned();
+        }
+        Ask::Copy(copy) => {
+            spread("writers", "writers", copy.writers);
+            if copy.copier != Copier::Native {
+                ways.push("copier: native, which needs less CPU per file".to_owned());
+            }
+            "writer"
+        }
+        Ask::Bonnie(bonnie) => {
+            spread("processes at once", "c", bonnie.concurrency);
+            "process"
+        }
+    };
     match ways.split_last() {
-        None => "There is a job for each CPU already: use a machine with more cores.".to_owned(),
+        None => format!("There is a {one} for each CPU already: use a machine with more cores."),
         Some((last, [])) => format!("Use {last}."),
         Some((last, first)) => format!("Use {} or {last}.", first.join(", ")),
     }

@@ -1,4 +1,4 @@
-//! Claims about grounds that are mounted by NFS on the machine that exports them.
+//! Claims about grounds that are mounted by NFS, on the machine that exports them or on another.
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::figures::{bytes, percent};
@@ -16,7 +16,7 @@ pub(super) fn server_cache(scene: &Scene<'_>) -> Option<Detected> {
     let (before, after) =
         (server_cached(&facts.trial.server_before), server_cached(&facts.trial.server_after));
     let told = |figure: Option<f64>| figure.map_or("an unknown part".to_owned(), bytes);
-    let larger = facts.memory_total().map_or("a size well above memory".to_owned(), |memory| {
+    let larger = facts.server_memory_total().map_or("a size well above memory".to_owned(), |memory| {
         format!("a size of {} or more (twice memory)", bytes(2.0 * memory))
     });
     Some(Detected {
@@ -29,7 +29,7 @@ pub(super) fn server_cache(scene: &Scene<'_>) -> Option<Detected> {
             ("server_cached_before_bytes", before),
             ("server_cached_after_bytes", after),
             ("data_bytes", Some(facts.data_bytes())),
-            ("memory_bytes", facts.memory_total()),
+            ("memory_bytes", facts.server_memory_total()),
             ("read_asked_bytes", Some(facts.read.asked)),
             ("read_device_bytes", facts.read.device),
         ]),

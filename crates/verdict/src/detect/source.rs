@@ -310,6 +310,8 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
          ignored the flush."
     } else if facts.options().is_some() {
         "Set end_fsync: 1 (the flush then counts), or direct: 1."
+    } else if facts.engine.copied.is_some() {
+        "Set sync: end (the flush then counts)."
     } else {
         "Set end_fsync=1 (the flush then counts) or direct=1 in the job file."
     };

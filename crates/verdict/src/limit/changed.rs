@@ -12,12 +12,14 @@ pub(crate) fn changed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let looks: Vec<_> =
         facts.span.within().filter_map(|s| Some((s.monotonic_ns, s.throttles.as_ref()?))).collect();
-    let (node, at_ns, before, after) = facts.trial.topology.nodes.iter().find_map(|node| {
-        let key = key(node);
-        let of = |index: usize| looks.get(index).map(|(_, all)| all.get(&key).copied().unwrap_or_default());
-        let index = (1..looks.len()).find(|i| of(*i) != of(i - 1))?;
-        Some((node, looks.get(index)?.0, of(index - 1)?, of(index)?))
-    })?;
+    let (node, at_ns, before, after) =
+        facts.trial.topology.nodes.iter().filter(|node| !node.is_elsewhere()).find_map(|node| {
+            let key = key(node);
+            let of =
+                |index: usize| looks.get(index).map(|(_, all)| all.get(&key).copied().unwrap_or_default());
+            let index = (1..looks.len()).find(|i| of(*i) != of(i - 1))?;
+            Some((node, looks.get(index)?.0, of(index - 1)?, of(index)?))
+        })?;
     let at = float(at_ns.saturating_sub(facts.engine.window.start_ns)) / 1e9;
     let ours = scene.volumes.iter().any(|v| {
         v.device.as_ref().and_then(|d| d.file_name()).is_some_and(|name| name == node.name.as_str())

@@ -25,6 +25,8 @@ const COMPUTING: f64 = 0.5;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let facts = figures.facts;
+    // What isn't at the devices of another node may be on its way, where nobody looks.
+    facts.cell.stack.client().is_none().then_some(())?;
     let depth = figures.depth.filter(|d| *d >= 2.0)?;
     let held = figures.queue.filter(|q| (HARDLY..=ONE).contains(q))?;
     let at_most = if depth < 4.0 { 1 } else { 2 };

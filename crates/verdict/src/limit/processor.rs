@@ -116,6 +116,21 @@ pub(super) fn crowded(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
+/// Where nothing else explains the figure: the cores of the node that serves the ground were busy.
+pub(super) fn of_server(figures: &Figures<'_>) -> Option<Limit> {
+    let busy = cpu::server_busy_share(&figures.facts.span).filter(|share| *share >= NONE_LEFT)?;
+    Some(Limit {
+        by: LimitKind::Cpu,
+        shown: false,
+        evidence: evidence([("server_busy_share", Some(busy))]),
+        against: figures.pick(&["machine_busy_share", "device_queue_ios", "nearest_limit_share"]),
+        text: format!(
+            "All cores of the node that serves it were busy {} of the time, and nothing else was used up.",
+            percent(busy)
+        ),
+    })
+}
+
 /// Where nothing else explains the figure: most of the time went into the generator's own work and the kernel's code in its calls.
 pub(super) fn likely(figures: &Figures<'_>) -> Option<Limit> {
     let share = figures.thread.filter(|t| *t >= THREAD_MOSTLY)?;

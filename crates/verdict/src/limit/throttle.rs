@@ -104,6 +104,8 @@ pub(crate) fn nearest(scene: &Scene<'_>) -> Option<Near> {
 
 fn near(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<Near> {
     let facts = scene.facts;
+    // a number of another machine's device is one of another device here
+    (!node.is_elsewhere()).then_some(())?;
     let declared = declared(scene, node, direction);
     let (limit, steady) = if is_known(facts) { in_force(facts, node, direction)? } else { (declared?, true) };
     let seconds = facts.span.seconds();

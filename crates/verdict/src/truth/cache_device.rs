@@ -3,7 +3,7 @@
 use super::{claims, judged};
 use crate::testing::{MIB, Truth};
 use record::finding::{Claim, Severity};
-use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
+use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache, Flushed};
 use record::stack::{Filesystem, FsKind, Layer, Rebuild};
 use record::workload::Rw;
 
@@ -35,11 +35,12 @@ fn cached(rw: Rw, bs: u64, hits: u64, misses: u64, promotions: u64) -> Truth {
         volume: "g-data".to_owned(),
         before: Some(CacheState::Cache(state(EARLIER, EARLIER, EARLIER))),
         after: Some(CacheState::Cache(state(EARLIER + hits, EARLIER + misses, EARLIER + promotions))),
+        flushed: None,
     }];
     t
 }
 
-const OURS: [Claim; 2] = [Claim::ServedFromCacheDevice, Claim::CacheMissed];
+const OURS: [Claim; 3] = [Claim::ServedFromCacheDevice, Claim::CacheMissed, Claim::CacheOwed];
 
 fn found(t: &Truth) -> (Claim, Severity, String, String) {
     let (_, found) = judged(t);
@@ -127,4 +128,29 @@ fn a_write_cache_tells_what_it_took_and_how_full_it_is() {
     assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Caveat));
     assert!(text.contains("took 90 % of the blocks written") && text.contains("60 % after"), "{text}");
     assert!(text.contains("7 writes waited") && text.contains("at the origin's rate"), "{text}");
+}
+
+/// 300 IOPS for 20 s, of which the origin has a part: what the writes come to in the end is less.
+#[test]
+fn what_a_cache_owed_is_paid_in_time() {
+    let of_a_flush = |owed_bytes, seconds| {
+        let mut t = cached(Rw::Randwrite, 16 << 10, 0, 0, 0);
+        t.asked(0, 6000 * (16 << 10));
+        t.device_write = 6000 * (16 << 10);
+        t.trial.caches[0].flushed = Some(Flushed { owed_bytes, seconds, compared_bytes: None });
+        t
+    };
+    let mut t = of_a_flush(Some(32 * MIB), 10.0);
+    let (claim, severity, text, _) = found(&t);
+    assert_eq!((claim, severity), (Claim::CacheOwed, Severity::Caveat));
+    assert!(text.contains("held 32 MiB") && text.contains("took 10.0 s"), "{text}");
+    assert!(text.contains("came to 200 IOPS, not 300 IOPS"), "{text}");
+    assert!(!text.contains("emulated"), "{text}");
+    t.emulated(1);
+    assert!(found(&t).2.contains("The limits of its emulated volumes don't hold for that"));
+    let (_, severity, _, _) = found(&of_a_flush(Some(MIB), 1.0));
+    assert_eq!(severity, Severity::Note, "soon paid");
+    for nothing in [Some(0), None] {
+        assert!(!claims(&of_a_flush(nothing, 10.0)).contains(&Claim::CacheOwed));
+    }
 }

@@ -3,12 +3,13 @@
 use super::{claims, judged};
 use crate::detect::Detected;
 use crate::testing::{GIB, Truth, filesystem};
+use record::copy::{Copier, Copies, CopyAsk, CopySync, Corpus, Preserve};
 use record::environment::{Ceiling, Environment};
 use record::finding::{Claim, Severity};
 use record::stack::FsKind;
 use record::trial::GeneratorCost;
 use record::volume::{VerifiedLimit, VolumeFacts};
-use record::workload::{EngineKind, Rw};
+use record::workload::{Ask, EngineKind, Rw};
 
 /// 131,072 reads per second of 4 KiB by one job of the native engine on a machine with 8 CPUs, one of them full.
 fn full() -> Truth {
@@ -206,4 +207,28 @@ fn the_remedy_knows_what_is_set() {
     for way in ["numjobs: 1,", "io_uring with a deep queue instead of psync", "engine: native"] {
         assert!(remedy.contains(way), "{way}: {remedy}");
     }
+}
+
+#[test]
+fn the_remedy_of_a_copy_speaks_of_writers() {
+    let mut t = full();
+    let copy = |copier, writers| {
+        Ask::Copy(CopyAsk {
+            corpus: Corpus::Directory { path: "/mail".into() },
+            copier,
+            writers,
+            copies: Copies::Each,
+            order: Vec::new(),
+            sync: CopySync::End,
+            preserve: Preserve::default(),
+            verify: false,
+        })
+    };
+    t.cell.workload.ask = copy(Copier::Native, 1);
+    assert_eq!(only_finding(&t).remedy, "Use more writers than writers: 1 (this machine has 8 CPUs).");
+    t.cell.workload.ask = copy(Copier::Native, 8);
+    let no_more = "There is a writer for each CPU already: use a machine with more cores.";
+    assert_eq!(only_finding(&t).remedy, no_more);
+    t.cell.workload.ask = copy(Copier::Cpio, 8);
+    assert_eq!(only_finding(&t).remedy, "Use copier: native, which needs less CPU per file.");
 }

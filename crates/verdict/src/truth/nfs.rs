@@ -1,8 +1,10 @@
-//! NFS on one machine: what the client fetched, what the devices delivered, and what lies between.
+//! NFS on one machine, or two: what the client fetched, what the devices delivered, and what lies between.
 
 use super::{assert_served, claims, judged};
+use crate::attribute::attribute;
+use crate::facts::Facts;
 use crate::testing::{GIB, MIB, Truth};
-use record::counter::Sample;
+use record::counter::{Memory, Sample, ServerClock, ServerCounters};
 use record::extents::Residency;
 use record::finding::{Claim, Served, Severity};
 use record::nfs::{Nfs, NfsCounters};
@@ -18,6 +20,7 @@ fn mounted(rw: Rw, direct: bool, export: &[&str], each: fn(&mut Sample, f64)) ->
         rsize_bytes: None,
         wsize_bytes: None,
         mount_options: vec![],
+        client: None,
     });
     let mut t = Truth::new(rw, 65536, direct, layer, 1);
     t.trial.topology.exported = Some(Exported { fs_type: Some("xfs".to_owned()), mount_options: None });
@@ -95,4 +98,47 @@ fn without_the_clients_counters_nothing_is_made_up() {
     let (shares, _) = judged(&t);
     assert!(shares.read.unwrap().unknown > 0.5, "{shares:?}");
     assert!(claims(&t).contains(&Claim::SourceUnknown));
+}
+
+/// What the devices counted is told by samples of their own, between those of the client, by a clock that may be 3 ms off.
+#[test]
+fn devices_of_another_node_are_counted_like_ones_own() {
+    let of = |device: u64, fetched: fn(&mut Sample, f64)| {
+        let mut t = mounted(Rw::Randread, true, &[], fetched);
+        let Layer::Nfs(layer) = &mut t.cell.stack.layers[0] else { panic!("{:?}", t.cell.stack) };
+        layer.client = Some("other".to_owned());
+        t.device_read = device;
+        let mut trial = t.record();
+        trial.evidence.server_clock = Some(ServerClock { ahead_ns: 0, uncertain_ns: 3_000_000 });
+        for node in &mut trial.topology.nodes {
+            node.name = format!("server:{}", node.name);
+        }
+        let theirs: Vec<Sample> = trial.evidence.samples.iter_mut().map(apart).collect();
+        trial.evidence.samples.extend(theirs);
+        trial.evidence.samples.sort_by_key(|sample| sample.monotonic_ns);
+        (t, trial)
+    };
+    let (t, trial) = of(10 * GIB, |s, done| moved(s, done, 10 * GIB, 0));
+    let facts = Facts::of(&trial, &t.cell).unwrap();
+    assert_served(attribute(&facts).read.unwrap(), Served { device: 1.0, ..Served::default() });
+    assert!(crate::limit::device_queue(&facts).is_some() && crate::limit::device_busy(&facts).is_some());
+    let whole = (facts.span.whole().seconds(), t.record());
+    let own = Facts::of(&whole.1, &t.cell).unwrap().span.whole().seconds();
+    assert!((whole.0 - own).abs() < 1e-9, "the load's time is told by the client's own samples");
+    assert!((facts.server_memory_total().unwrap() - crate::span::float(7 * GIB)).abs() < 1.0);
+    let (t, trial) = of(4 * GIB, |s, done| moved(s, done, 10 * GIB, 0));
+    let shares = attribute(&Facts::of(&trial, &t.cell).unwrap()).read.unwrap();
+    assert_served(shares, Served { device: 0.4, other_cache: 0.6, ..Served::default() });
+}
+
+/// What of a sample is the server's, 5 ms later.
+fn apart(client: &mut Sample) -> Sample {
+    let block = std::mem::take(&mut client.block);
+    let memory = Some(Memory { total_bytes: Some(7 * GIB), ..Memory::default() });
+    Sample {
+        monotonic_ns: client.monotonic_ns + 5_000_000,
+        block: block.into_iter().map(|(name, counters)| (format!("server:{name}"), counters)).collect(),
+        server: Some(ServerCounters { memory, ..ServerCounters::default() }),
+        ..Sample::default()
+    }
 }

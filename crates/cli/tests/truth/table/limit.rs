@@ -119,7 +119,7 @@ fn files() -> Vec<Scenario> {
 }
 
 fn changes() -> Vec<Scenario> {
-    let mid = Duration::from_millis(1000);
+    let mid = Duration::from_millis(1400);
     vec![
         truth(
             "throttle changed",

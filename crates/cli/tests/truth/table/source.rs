@@ -68,7 +68,8 @@ fn reads() -> Vec<Scenario> {
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
         // a sample at each end of the window is 2 % of all
         .served(Source::PageCache, 0.9, 0.05)
-        .served(Source::Device, 0.1, 0.05),
+        .served(Source::Device, 0.1, 0.05)
+        .by_native(),
         truth(
             "page cache",
             "cached-half",
@@ -78,7 +79,8 @@ fn reads() -> Vec<Scenario> {
         .made("two passes over a cold file")
         .claim(Claim::ServedFromPageCache, Severity::Caveat)
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
-        .served(Source::PageCache, 0.5, 0.06),
+        .served(Source::PageCache, 0.5, 0.06)
+        .by_native(),
     ]
 }
 

@@ -1,7 +1,7 @@
 use super::{detach_step, group_steps, grow_step, mapper_name, settings, synced, uuid, volume_steps};
 use crate::act::device_ref::{DeviceRef, Title};
 use crate::act::lvm::Pv;
-use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmCache, LvmLayout, Resync};
+use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
 use std::path::Path;
 
 const DEVICES: [&str; 2] = ["/dev/loop1000", "/dev/loop1001"];
@@ -51,7 +51,13 @@ fn caches_are_made_and_attached() {
         policy: Some("smq".to_owned()),
     };
     let cached = |form, tag: Option<&str>| Lvm {
-        cache: Some(LvmCache { volumes: vec!["ssd".to_owned()], tag: tag.map(str::to_owned), form }),
+        cache: Some(LvmCache {
+            volumes: vec!["ssd".to_owned()],
+            tag: tag.map(str::to_owned),
+            form,
+            attach: Attach::Built,
+            detach: Detach::Undo,
+        }),
         ..lvm(LvmLayout::Linear)
     };
     let behind_first = |lvm: &Lvm| told(lvm).split_once('\n').unwrap().1.to_owned();
@@ -70,6 +76,11 @@ fn caches_are_made_and_attached() {
         "lvcreate --name cache --activate n --zero n --wipesignatures n --extents 100%PVS g /dev/loop1002\n\
          lvconvert --type writecache --cachevol cache g/data"
     );
+    let mut late = cached(CacheForm::Writecache, None);
+    if let Some(cache) = &mut late.cache {
+        cache.attach = Attach::LaidOut;
+    }
+    assert_eq!(told(&late), told(&lvm(LvmLayout::Linear)), "not when the volume is made");
 }
 
 #[test]

@@ -1,0 +1,235 @@
+//! NFS between two lab guests: one has the disk and exports, the other mounts and loads; and one of the two dies. Needs root, QEMU and
+//! the image.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use lab::{Lab, Shape};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SERVER: &str = "diskproof-test-target";
+const CLIENT: &str = "diskproof-test-client";
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// The same figure twice: what is read is on no cache, so the disk of the server must have delivered it.
+const APART: &str = "
+experiment: apart
+targets:
+  nas: { guest: diskproof-test-target, disks: { d1: { size: 160m, total_iops: 40 } } }
+  vm: { guest: diskproof-test-client }
+volumes: { vol: { disks: [d1] } }
+stacks:
+  far: { layers: [ { ext4: { on: vol } }, { nfs: { version: 4.2, client: vm } } ] }
+workloads:
+  randread: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 32m }
+  again: { rw: randread, bs: 16k, iodepth: 4, direct: 1, size: 2m, rate_iops: 60 }
+measure: { trial: 8s, ramp: 1s, rounds: 2 }
+";
+
+const LONG: &str = "
+experiment: long
+targets:
+  nas: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 100 } } }
+  vm: { guest: diskproof-test-client }
+volumes: { vol: { disks: [d1] } }
+stacks: { far: { layers: [ { ext4: { on: vol } }, { nfs: { client: vm } } ] } }
+workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m } }
+measure: { trial: 200s, ramp: 1s, rounds: 1 }
+";
+
+/// What a node leaves when it doesn't take down what it built.
+const LEFT: &str = "grep diskproof /proc/self/mountinfo; cat /var/lib/nfs/etab; ls /var/lib/diskproof/journal /var/lib/diskproof/mnt 2>/dev/null \
+    | grep -v :$ | grep .; systemctl is-active -q nfs-server && echo nfs-server; true";
+
+/// Two guests that are up, and a program that is small enough to be copied into them.
+struct Pair {
+    dir: PathBuf,
+    server: Lab,
+    client: Lab,
+    _alone: testkit::Exclusive,
+}
+
+impl Pair {
+    fn new(name: &str) -> Self {
+        let alone = testkit::exclusive();
+        let dir = testkit::fresh_dir(name);
+        let stripped = Command::new("strip")
+            .arg("-o")
+            .arg(dir.join("diskproof"))
+            .arg(assert_cmd::cargo::cargo_bin("diskproof"))
+            .status()
+            .expect("strip");
+        assert!(stripped.success());
+        let [server, client] = [SERVER, CLIENT].map(|name| {
+            let lab = Lab::open(&state(), name).unwrap();
+            lab.down().unwrap();
+            lab.ensure_up(&Shape::default(), &|_| ()).unwrap();
+            lab
+        });
+        Self { dir, server, client, _alone: alone }
+    }
+
+    fn program(&self, args: &[&str]) -> Command {
+        let mut program = Command::new(self.dir.join("diskproof"));
+        program
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", &self.dir)
+            .env("DISKPROOF_STATE", state())
+            .current_dir(&self.dir)
+            .stdin(Stdio::null());
+        program
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.program(args).output().unwrap()
+    }
+
+    /// A run of two hundred seconds, as soon as its load has begun.
+    fn measuring(&self) -> Child {
+        std::fs::write(self.dir.join("long.yaml"), LONG).unwrap();
+        let mut program = self.program(&["run", "long.yaml", "--progress", "lines"]);
+        let run = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Its file was written before, and what follows is read.
+        let reads = "awk '/ mounted on .*diskproof/ { ours = 1 } /bytes:/ && ours { print $6 }' /proc/self/mountstats";
+        let end = Instant::now() + LIMIT;
+        while says(&self.client, reads).trim().parse::<u64>().map_or(true, |bytes| bytes < 1 << 20) {
+            assert!(Instant::now() < end, "the trial does not begin");
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        run
+    }
+
+    /// How it ended, what it said, and its name.
+    fn ended(&self, run: Child) -> (Option<i32>, String, String) {
+        let ran = run.wait_with_output().unwrap();
+        let said = text(&ran.stdout) + &text(&ran.stderr);
+        let export = self.run(&["export", "latest", "--json"]);
+        let export: Value = serde_json::from_slice(&export.stdout).unwrap_or_else(|_| panic!("{said}"));
+        (ran.status.code(), said, export["run"].as_str().unwrap().to_owned())
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if !testkit::keep_wreck() {
+            let _ = self.server.down();
+            let _ = self.client.down();
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+fn state() -> PathBuf {
+    std::env::var_os("DISKPROOF_STATE").map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn says(lab: &Lab, script: &str) -> String {
+    lab.run(&["sh", "-c", script], LIMIT).map(|output| output.stdout).unwrap_or_default()
+}
+
+fn left(lab: &Lab) -> String {
+    lab.run(&["sh", "-c", LEFT], LIMIT).unwrap().stdout
+}
+
+#[test]
+fn boots_two_guests_and_one_mounts_what_the_other_serves() {
+    let pair = Pair::new("nfs-apart");
+    std::fs::write(pair.dir.join("e.yaml"), APART).unwrap();
+    let ran = pair.run(&["run", "e.yaml", "--progress", "lines"]);
+    let said = text(&ran.stdout) + &text(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    let export: Value = serde_json::from_slice(&pair.run(&["export", "latest", "--json"]).stdout).unwrap();
+    let cell = |workload: &str| {
+        let all = export["cells"].as_array().unwrap();
+        all.iter().find(|cell| cell["workload"] == workload).unwrap().clone()
+    };
+    let fresh = cell("randread");
+    assert_eq!((&fresh["target"], &fresh["trials"]["done"]), (&"nas".into(), &2.into()), "{said}");
+    let iops = fresh["metrics"]["iops"]["estimate"].as_f64().unwrap();
+    assert!((20.0..=44.0).contains(&iops), "{iops} of 40: {said}");
+    let device = fresh["served"]["device"].as_f64().unwrap();
+    assert!(device > 0.85, "the server's disk delivered {device}: {said}");
+    assert_eq!(fresh["limited_by"]["by"], "device", "{said}");
+    let leaves = fresh["leaves"].to_string();
+    assert!(
+        leaves.contains("\"server:vd") && leaves.contains("disk of a guest") && leaves.contains("host:"),
+        "{leaves}"
+    );
+    let moved = fresh["leaves"][0]["read_per_asked"].as_f64().unwrap();
+    assert!((0.85..=1.2).contains(&moved), "{leaves}");
+    // of 2 MiB at 60 reads a second, each block comes again: from the server's memory, which direct I/O of the client can't go around
+    let again = cell("again");
+    assert!(again["served"]["other_cache"].as_f64().unwrap() > 0.3, "{said}");
+    let cached = export["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|finding| finding["cell"] == again["id"] && finding["claim"] == "served_from_other_cache");
+    assert!(
+        cached.unwrap_or_else(|| panic!("{said}"))["text"].as_str().unwrap().contains("NFS server's memory")
+    );
+    assert!(export["environment"]["elsewhere"]["vm"]["kernel"].is_string(), "the client is known: {said}");
+    assert_eq!((left(&pair.server), left(&pair.client)), (String::new(), String::new()), "{said}");
+}
+
+#[test]
+fn boots_two_guests_and_the_node_of_either_is_killed() {
+    let pair = Pair::new("nfs-killed");
+    let kill = "kill -9 $(pgrep -f 'diskproof node')";
+
+    let run = pair.measuring();
+    says(&pair.client, kill);
+    let (code, said, name) = pair.ended(run);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("target vm") && said.contains("diskproof undo"), "{said}");
+    assert_eq!(left(&pair.server), "", "the export went, though nobody had unmounted it: {said}");
+    assert!(left(&pair.client).contains("diskproof"), "killed is killed: {said}");
+    let undone = pair.run(&["undo", &name]);
+    assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
+    assert_eq!(left(&pair.client), "", "{}", text(&undone.stdout));
+
+    let run = pair.measuring();
+    says(&pair.server, kill);
+    let (code, said, name) = pair.ended(run);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("target nas"), "{said}");
+    assert_eq!(left(&pair.client), "", "{said}");
+    assert!(left(&pair.server).contains("nfs-server"), "killed is killed: {said}");
+    let undone = pair.run(&["undo", &name]);
+    assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
+    assert_eq!(left(&pair.server), "", "{}", text(&undone.stdout));
+}
+
+/// Both nodes are told by the end of their input, at the same time: whichever undoes first, both come to an end.
+#[test]
+fn boots_two_guests_and_the_controller_is_killed() {
+    let pair = Pair::new("nfs-controller");
+    let mut run = pair.measuring();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let end = Instant::now() + LIMIT;
+    while !(left(&pair.client).is_empty() && left(&pair.server).is_empty()) {
+        assert!(Instant::now() < end, "{}{}", left(&pair.client), left(&pair.server));
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// All that the client waits for would come from a machine that isn't there any more.
+#[test]
+fn boots_two_guests_and_the_one_that_serves_is_gone() {
+    let pair = Pair::new("nfs-gone");
+    let run = pair.measuring();
+    pair.server.down().unwrap();
+    let (code, said, _) = pair.ended(run);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("target nas"), "{said}");
+    assert_eq!(left(&pair.client), "", "{said}");
+}

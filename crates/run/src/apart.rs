@@ -1,0 +1,200 @@
+//! A trial over two nodes: one builds the stack and exports it, the other mounts and loads it.
+//!
+//! The controller goes between: it asks the server to serve, the client for the trial, passes on what the client needs of the server
+//! meanwhile, and has the server take everything down, whatever became of the client.
+
+use crate::beyond::SERVER;
+use crate::controller::{RunError, Sink};
+use crate::line::{Line, on, out_of_turn};
+use crate::link::Heard;
+use crate::protocol::{Reply, Request, TrialRequest, Turn};
+use crate::trial::by_ratio;
+use record::counter::{OtherProcess, Sample, ServerClock, ServerCounters};
+use record::topology::Exported;
+use record::trial::{Outcome, StepTime, TrialRecord};
+use stack::{NfsClient, NfsSource};
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How one target reaches what another one serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The target that serves.
+    pub server: String,
+    /// The target that mounts.
+    pub client: String,
+    /// The server's address, as the client sees it.
+    pub address: Ipv4Addr,
+    /// Its port, should it not be NFS's own.
+    pub port: Option<u16>,
+    /// The client, as the server sees it.
+    pub seen_as: NfsClient,
+}
+
+/// Performs one trial; `None` when the user ended it.
+///
+/// # Errors
+/// A node is lost or answers out of turn; what is exported can't be taken down.
+pub(crate) fn trial(
+    [server, client]: [&mut Line; 2],
+    routes: &[Route],
+    request: TrialRequest,
+    cancel: &AtomicBool,
+    sink: &mut Sink<'_>,
+) -> Result<Option<TrialRecord>, RunError> {
+    let route = routes.iter().find(|r| r.server == server.target && r.client == client.target);
+    let route = route
+        .ok_or_else(|| RunError::NoRoute { client: client.target.clone(), server: server.target.clone() })?;
+    let serve = Request::Serve { trial: Box::new(request.clone()), client: route.seen_as.clone() };
+    let directory = match server.ask(&serve, cancel, sink)? {
+        Reply::Served { directory } => directory,
+        Reply::Trial { cancelled: true, .. } => return Ok(None),
+        Reply::Trial { record, .. } => return Ok(Some(*record)),
+        other => return Err(out_of_turn(&other)),
+    };
+    let from = Some(NfsSource { server: route.address, port: route.port, directory });
+    let asked = Request::Trial(Box::new(TrialRequest { from, ..request }));
+    let loaded = relay(server, client, &asked, cancel, sink);
+    let withdrawn = server.ask(&Request::Withdraw, cancel, sink);
+    let (record, cancelled) = match loaded? {
+        Reply::Trial { record, cancelled } => (record, cancelled),
+        other => return Err(out_of_turn(&other)),
+    };
+    match withdrawn? {
+        Reply::Trial { .. } if cancelled => Ok(None),
+        Reply::Trial { record: served, .. } => Ok(Some(joined(*record, *served))),
+        other => Err(out_of_turn(&other)),
+    }
+}
+
+/// Asks the client, and passes its words for the server on. A server that is lost ends the client's trial.
+fn relay(
+    server: &mut Line,
+    client: &mut Line,
+    request: &Request,
+    cancel: &AtomicBool,
+    sink: &mut Sink<'_>,
+) -> Result<Reply, RunError> {
+    let mut lost: Option<RunError> = None;
+    let of = client.target.clone();
+    let at = |error| on(&of, error);
+    client.link.send(request).map_err(|e| at(e.into()))?;
+    let reply = loop {
+        client.tell_if(cancel.load(Ordering::Relaxed) || lost.is_some()).map_err(|e| at(e.into()))?;
+        match client.link.wait(Duration::from_millis(50)).map_err(|e| at(e.into()))? {
+            Heard::Silence if lost.is_none() => {
+                lost = server.link.broken().map(|error| on(&server.target, error.into()));
+            }
+            Heard::Silence => {}
+            Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
+            Heard::Reply(Reply::Turn { turn }) => {
+                let done = if lost.is_some() {
+                    Err("it is lost".to_owned())
+                } else {
+                    turned(server, turn, cancel, sink, &mut lost)
+                };
+                client.link.send(&Request::GoOn { done }).map_err(|e| at(e.into()))?;
+            }
+            Heard::Reply(Reply::Failed { blame, error }) => return Err(at(RunError::Node { blame, error })),
+            Heard::Reply(reply) => break reply,
+        }
+    };
+    lost.map_or(Ok(reply), Err)
+}
+
+/// What the client asked for, done by the server: its clock then, or why it can't.
+fn turned(
+    server: &mut Line,
+    turn: Turn,
+    cancel: &AtomicBool,
+    sink: &mut Sink<'_>,
+    lost: &mut Option<RunError>,
+) -> Result<u64, String> {
+    match server.ask(&Request::Turn { turn }, cancel, sink) {
+        Ok(Reply::Turned { monotonic_ns }) => Ok(monotonic_ns),
+        Ok(other) => Err(out_of_turn(&other).to_string()),
+        Err(error) if error.is_of_node() => Err(crate::blame::chain(&error)),
+        Err(error) => {
+            let why = crate::blame::chain(&error);
+            *lost = Some(error);
+            Err(why)
+        }
+    }
+}
+
+/// One record of what both nodes saw: the client's, with the server's devices, files and caches under it.
+fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
+    let mut record = client;
+    if let (Outcome::Measured, Outcome::Failed(why)) = (&record.outcome, &server.outcome) {
+        record.outcome = Outcome::Failed(format!("the node that serves it: {why}"));
+    }
+    record.steps = added(server.steps, record.steps);
+    record.built.splice(0..0, server.built);
+    record.settings.splice(0..0, server.settings);
+    record.topology.exported =
+        Some(Exported { fs_type: server.topology.fs_type, mount_options: server.topology.mount_options });
+    record.topology.nodes = server.topology.nodes.into_iter().map(|node| SERVER.node(node, 0)).collect();
+    record.topology.unknown = server.topology.unknown.iter().map(|why| SERVER.name(why)).collect();
+    record.files_before = server.files_before;
+    record.files_after = server.files_after;
+    record.server_before = server.server_before;
+    record.server_after = server.server_after;
+    record.backing_before = server.backing_before;
+    record.backing_after = server.backing_after;
+    record.caches = server.caches;
+    record.pool = server.pool;
+    if let (Some(copied), Some(pool)) =
+        (record.engine.as_mut().and_then(|engine| engine.copied.as_mut()), &record.pool)
+    {
+        copied.extents = copied.extents.or(by_ratio(copied.logical_bytes, pool));
+    }
+    let evidence = &mut record.evidence;
+    if let Some(clock) = evidence.server_clock {
+        evidence.samples.extend(server.evidence.samples.into_iter().filter_map(|s| seen_at(clock, s)));
+        evidence.samples.sort_by_key(|sample| sample.monotonic_ns);
+    }
+    let on_ground = |other: &OtherProcess| other.on_ground == Some(true) && other.kernel != Some(true);
+    let strangers = server.evidence.others.into_iter().filter(on_ground);
+    // their share of a CPU is none of the client's
+    evidence.others.extend(strangers.map(|other| OtherProcess {
+        comm: SERVER.name(&other.comm),
+        cpu_ticks: None,
+        ..other
+    }));
+    evidence.others_complete &= server.evidence.others_complete;
+    record
+}
+
+/// The time of each step, both nodes' together, in the order in which they first come.
+fn added(first: Vec<StepTime>, then: Vec<StepTime>) -> Vec<StepTime> {
+    let (mut all, mut last): (Vec<StepTime>, Vec<StepTime>) =
+        first.into_iter().partition(|step| step.step != "undo");
+    for step in then.into_iter().chain(std::mem::take(&mut last)) {
+        match all.iter_mut().find(|known| known.step == step.step) {
+            Some(known) => known.seconds += step.seconds,
+            None => all.push(step),
+        }
+    }
+    all
+}
+
+/// A sample of the server by the client's clock; `None`: it was before that began.
+fn seen_at(clock: ServerClock, sample: Sample) -> Option<Sample> {
+    let theirs = i128::from(sample.monotonic_ns) - i128::from(clock.ahead_ns);
+    Some(Sample {
+        monotonic_ns: u64::try_from(theirs).ok()?,
+        block: sample.block.into_iter().map(|(name, counters)| (SERVER.name(&name), counters)).collect(),
+        journal_commits: sample
+            .journal_commits
+            .into_iter()
+            .map(|(name, n)| (SERVER.name(&name), n))
+            .collect(),
+        arc: sample.arc,
+        server: Some(ServerCounters { cpu: sample.cpu, memory: sample.memory }),
+        ..Sample::default()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! After the measured time: caches of LVM that are taken away by flushing them, and the data that must outlive that.
+
+use crate::blame::chain;
+use record::lvm_cache::CacheRecord;
+use record::workload::{Ask, Workload};
+use stack::{Built, Journal, Machine};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Data are compared in pieces of so many bytes.
+const PIECE: usize = 1 << 20;
+
+/// Flushes the caches that are asked to go, and writes down what they owed. Where the load verifies what it wrote, the data are read
+/// from the devices before and after, and compared. The error is the reason in words.
+pub(crate) fn caches(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    built: &Built,
+    files: Option<&[PathBuf]>,
+    workload: &Workload,
+    cancel: &AtomicBool,
+    records: &mut [CacheRecord],
+) -> Result<(), String> {
+    let files = files.filter(|_| verifies(workload));
+    let before = files.map(|files| Pieces::of(machine, files, cancel)).transpose()?;
+    let all = built.flush_caches(machine, journal, cancel).map_err(|e| chain(&e))?;
+    let compared = match (files, before) {
+        (Some(files), Some(before)) => Some(before.same(&Pieces::of(machine, files, cancel)?, files)?),
+        _ => None,
+    };
+    for (record, flushed) in records.iter_mut().zip(all) {
+        record.flushed = flushed;
+        if let Some(flushed) = &mut record.flushed {
+            flushed.compared_bytes = compared;
+        }
+    }
+    Ok(())
+}
+
+fn verifies(workload: &Workload) -> bool {
+    matches!(&workload.ask, Ask::Options(options) if options.verify.is_some())
+}
+
+/// What files hold: a digest of each piece of each.
+#[derive(Debug, PartialEq, Eq)]
+struct Pieces {
+    digests: Vec<Vec<u64>>,
+    bytes: u64,
+}
+
+impl Pieces {
+    /// As the devices tell it, not the page cache.
+    fn of(machine: &Machine<'_>, files: &[PathBuf], cancel: &AtomicBool) -> Result<Self, String> {
+        stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?;
+        let mut all = Self { digests: Vec::new(), bytes: 0 };
+        for path in files {
+            let failed = |error: io::Error| format!("can't read {} to compare it: {error}", path.display());
+            let file = File::open(path).map_err(failed)?;
+            all.add(file, cancel).map_err(failed)?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, mut file: impl io::Read, cancel: &AtomicBool) -> io::Result<()> {
+        let mut digests = Vec::new();
+        let mut piece = Vec::with_capacity(PIECE);
+        loop {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(io::Error::other("cancelled"));
+            }
+            piece.clear();
+            let length = file.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
+            if length == 0 {
+                break;
+            }
+            let mut hasher = DefaultHasher::new();
+            piece.hash(&mut hasher);
+            digests.push(hasher.finish());
+            self.bytes += length as u64;
+        }
+        self.digests.push(digests);
+        Ok(())
+    }
+
+    /// How many bytes are the same as afterwards: all, or it is an error.
+    fn same(&self, after: &Self, files: &[PathBuf]) -> Result<u64, String> {
+        if self == after {
+            return Ok(self.bytes);
+        }
+        let wrong = self.digests.iter().zip(&after.digests).zip(files).flat_map(|((before, after), path)| {
+            let pieces = before.len().max(after.len());
+            (0..pieces).filter(move |at| before.get(*at) != after.get(*at)).map(move |at| (path, at))
+        });
+        let mut wrong = wrong.peekable();
+        let first = wrong.peek().map_or("another file".to_owned(), |(path, at)| {
+            format!("the first at byte {} of {}", at * PIECE, path.display())
+        });
+        Err(format!(
+            "taking the cache away changed what lies on the volume: {} of its pieces of 1 MiB, {first}",
+            wrong.count()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PIECE, Pieces};
+    use std::path::PathBuf;
+    use std::sync::atomic::AtomicBool;
+
+    fn pieces(files: &[&[u8]]) -> Pieces {
+        let mut all = Pieces { digests: Vec::new(), bytes: 0 };
+        files.iter().for_each(|file| all.add(*file, &AtomicBool::new(false)).unwrap());
+        all
+    }
+
+    #[test]
+    fn one_byte_that_changed_is_found_and_told_where() {
+        let (small, mut large) = (vec![7; 100], vec![1; PIECE * 2 + 5]);
+        let names = [PathBuf::from("/d/a"), PathBuf::from("/d/b")];
+        let before = pieces(&[&small, &large]);
+        assert_eq!(before.same(&pieces(&[&small, &large]), &names), Ok(100 + PIECE as u64 * 2 + 5));
+        large[PIECE + 3] = 2;
+        let error = before.same(&pieces(&[&small, &large]), &names).unwrap_err();
+        assert!(error.contains(": 1 of its") && error.contains("byte 1048576 of /d/b"), "{error}");
+        large.truncate(PIECE);
+        let error = before.same(&pieces(&[&small, &large]), &names).unwrap_err();
+        assert!(error.contains(": 2 of its"), "{error}");
+    }
+
+    #[test]
+    fn whoever_asks_to_stop_is_heard_while_it_reads() {
+        let mut all = Pieces { digests: Vec::new(), bytes: 0 };
+        assert!(all.add(&[1_u8; 10][..], &AtomicBool::new(true)).is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! One node that was started, and the talk with it.
+
+use crate::controller::{NodeAt, RunError, Sink};
+use crate::hosted::HostedDisk;
+use crate::link::{Heard, Link, LinkError};
+use crate::protocol::{PROTOCOL, Reply, Request};
+use record::environment::Environment;
+use record::target::LOCAL;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A node that was started, and whether it knows that the user wants to stop.
+pub(crate) struct Line {
+    pub(crate) target: String,
+    pub(crate) link: Link,
+    pub(crate) told: bool,
+    pub(crate) hosted: Vec<HostedDisk>,
+}
+
+impl Line {
+    pub(crate) fn to(node: &NodeAt) -> Result<Self, RunError> {
+        let target = node.target.clone();
+        match Link::start(&node.argv) {
+            Ok(link) => Ok(Self { target, link, told: false, hosted: node.hosted.clone() }),
+            Err(error) => Err(on(&target, error.into())),
+        }
+    }
+
+    pub(crate) fn hello(
+        &mut self,
+        cancel: &AtomicBool,
+        sink: &mut Sink<'_>,
+    ) -> Result<Box<Environment>, RunError> {
+        match self.ask(&Request::Hello { protocol: PROTOCOL }, cancel, sink)? {
+            Reply::Hello { protocol, environment } if protocol == PROTOCOL => Ok(environment),
+            Reply::Hello { protocol, .. } => Err(on(
+                &self.target,
+                RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() },
+            )),
+            other => Err(out_of_turn(&other)),
+        }
+    }
+
+    /// Sends a request and returns what ends it, passing events on and the user's wish to stop down.
+    pub(crate) fn ask(
+        &mut self,
+        request: &Request,
+        cancel: &AtomicBool,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reply, RunError> {
+        self.converse(request, cancel, sink).map_err(|error| on(&self.target, error))
+    }
+
+    /// Tells the node of the user's wish to stop, once.
+    pub(crate) fn tell_if(&mut self, cancel: bool) -> Result<(), LinkError> {
+        if !self.told && cancel {
+            self.told = true;
+            self.link.send(&Request::Cancel)?;
+        }
+        Ok(())
+    }
+
+    fn converse(
+        &mut self,
+        request: &Request,
+        cancel: &AtomicBool,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reply, RunError> {
+        self.link.send(request)?;
+        loop {
+            self.tell_if(cancel.load(Ordering::Relaxed))?;
+            match self.link.wait(Duration::from_millis(50))? {
+                Heard::Silence => {}
+                Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
+                Heard::Reply(Reply::Failed { blame, error }) => return Err(RunError::Node { blame, error }),
+                Heard::Reply(reply) => return Ok(reply),
+            }
+        }
+    }
+}
+
+/// Says where it happened, unless it is this machine or the fault of whoever listens.
+pub(crate) fn on(target: &str, error: RunError) -> RunError {
+    match error {
+        RunError::Sink(_) => error,
+        _ if target == LOCAL => error,
+        _ => RunError::On { target: target.to_owned(), source: Box::new(error) },
+    }
+}
+
+pub(crate) fn out_of_turn(reply: &Reply) -> RunError {
+    let mut text = format!("{reply:?}");
+    text.truncate(text.char_indices().nth(200).map_or(text.len(), |(i, _)| i));
+    RunError::OutOfTurn(text)
+}

@@ -1,0 +1,163 @@
+//! What is looked at around a load, on the node that has the devices: topology, counters, files, caches.
+
+use crate::blame::chain;
+use crate::protocol::TrialRequest;
+use device::Place;
+use observe::{Config, Exclusive, Roots, Subjects};
+use record::extents::{FileExtents, Residency};
+use record::lvm_cache::CacheState;
+use record::stack::{Layer, Stack};
+use record::topology::{BlockKind, BlockNode, Topology};
+use record::trial::TrialRecord;
+use record::zfs::{PoolRecord, PoolState};
+use stack::{Built, Machine};
+use std::path::{Path, PathBuf};
+
+/// What lies under a stack, as far as this node sees it.
+pub(crate) fn topology(built: &Built) -> Topology {
+    let roots = Roots::default();
+    match built.nfs.as_ref().map(|nfs| (&nfs.directory, &nfs.target)) {
+        Some((Some(directory), Some(target))) => {
+            observe::topology_exported(&roots, &direct(built), directory, target)
+        }
+        _ => observe::topology(&roots, &direct(built), directory(built)),
+    }
+}
+
+/// What is sampled while a load runs.
+pub(crate) fn config(
+    machine: &Machine<'_>,
+    built: &Built,
+    request: &TrialRequest,
+    topology: &Topology,
+    cgroup: Option<PathBuf>,
+) -> Config {
+    let roots = Roots::default();
+    Config {
+        hz: request.measure.sample_hz,
+        subjects: Subjects {
+            devices: topology.nodes.iter().map(|node| node.name.clone()).collect(),
+            cgroup,
+            exclusive: exclusive(built, &request.cell.stack),
+            network: observe::networked(&roots, topology),
+            arc: built.pool.is_some(),
+            nfs: built.nfs.as_ref().and_then(|nfs| nfs.target.clone()),
+        },
+        roots,
+        engine_pid: None,
+        servers: built.pool.iter().filter_map(|pool| pool.process(machine)).collect(),
+    }
+}
+
+/// What was seen just before a load, where it is not in the record yet.
+pub(crate) struct Before {
+    /// The data files, by paths under which they can be looked into.
+    stored: Vec<PathBuf>,
+    backing: Vec<PathBuf>,
+    pool: PoolState,
+    caches: Vec<Option<CacheState>>,
+}
+
+impl Before {
+    /// Looks, and writes down.
+    pub(crate) fn look(
+        machine: &Machine<'_>,
+        built: &Built,
+        stored: Vec<PathBuf>,
+        record: &mut TrialRecord,
+    ) -> Self {
+        let pool = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
+        record.files_before = extents(&stored);
+        record.server_before = residency(served(built, &stored));
+        let backing = backing_files(&record.topology);
+        record.backing_before = residency(&backing);
+        let caches = built.caches.iter().map(|cache| cache.state(machine)).collect();
+        Self { stored, backing, pool, caches }
+    }
+
+    /// Looks at the same just after the load, and writes that down.
+    ///
+    /// The error says in words why what files take can't be known.
+    pub(crate) fn look_again(
+        self,
+        machine: &Machine<'_>,
+        built: &Built,
+        record: &mut TrialRecord,
+    ) -> Result<(), String> {
+        let caches = built.caches.iter().zip(self.caches);
+        record.caches = caches.map(|(cache, before)| cache.record(machine, before)).collect();
+        record.backing_after = residency(&self.backing);
+        record.server_after = residency(served(built, &self.stored));
+        if let Some(pool) = &built.pool {
+            // what files take is known once it is on the devices
+            pool.settle(machine, false).map_err(|e| chain(&e))?;
+            record.pool = Some(PoolRecord {
+                implementation: pool.implementation.clone(),
+                guid: pool.guid.clone(),
+                before: self.pool,
+                after: pool.state(machine),
+            });
+        }
+        record.files_after = extents(&self.stored);
+        Ok(())
+    }
+}
+
+/// Of the data files, those that this node serves by NFS.
+fn served<'f>(built: &Built, stored: &'f [PathBuf]) -> &'f [PathBuf] {
+    if built.nfs.as_ref().is_some_and(|nfs| nfs.directory.is_some()) { stored } else { &[] }
+}
+
+/// Where nobody but the engine should be: nothing in a lent directory, where others are at home.
+fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
+    let devices = built.ground.devices();
+    if devices.is_empty() {
+        return None;
+    }
+    // What the user's own programs built may be served by a process that has the devices open: that one belongs there.
+    let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_) | Layer::Zfs(_)));
+    let mut held = if served { Vec::new() } else { devices.to_vec() };
+    if let Place::Block(path) = built.ground.place() {
+        held.push(path.clone());
+    }
+    held.sort();
+    held.dedup();
+    Some(Exclusive { directory: directory(built).map(Path::to_path_buf), devices: held })
+}
+
+/// The devices the ground uses directly: the block device that is loaded, else those of the mount and the volumes.
+fn direct(built: &Built) -> Vec<PathBuf> {
+    match built.ground.place() {
+        Place::Block(path) => vec![path.clone()],
+        Place::Directory(_) => built.ground.devices().to_vec(),
+    }
+}
+
+fn directory(built: &Built) -> Option<&Path> {
+    match built.ground.place() {
+        Place::Directory(path) => Some(path),
+        Place::Block(_) => None,
+    }
+}
+
+/// Files behind loop devices under the ground, none twice.
+fn backing_files(topology: &Topology) -> Vec<PathBuf> {
+    let file = |node: &BlockNode| match &node.kind {
+        BlockKind::Loop { backing_file, .. } => backing_file.clone(),
+        _ => None,
+    };
+    let mut files: Vec<PathBuf> = topology.nodes.iter().filter_map(file).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// All files or none: a partial list would be taken for the whole.
+fn extents(files: &[PathBuf]) -> Vec<FileExtents> {
+    files.iter().map(|f| device::extents::of_file(f)).collect::<Result<_, _>>().unwrap_or_default()
+}
+
+/// All files or none, likewise.
+pub(crate) fn residency(files: &[PathBuf]) -> Vec<Residency> {
+    files.iter().map(|f| device::extents::residency(f)).collect::<Result<_, _>>().unwrap_or_default()
+}

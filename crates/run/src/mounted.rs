@@ -1,0 +1,152 @@
+//! The client's end of a ground that another node serves.
+
+use crate::blame::chain;
+use crate::protocol::Turn;
+use crate::trial::Server;
+use host::Runner;
+use record::counter::ServerClock;
+use record::stack::{Layer, Stack};
+use record::workload::CacheStart;
+use stack::{ActError, Built, Journal, Machine, NfsSource, Remounted};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Times the server is asked for its clock: the quickest answer tells it best.
+const CLOCKS: u32 = 5;
+
+/// How often a trial that is to end asks whether its server is still there.
+const ASKED_EVERY: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Does something on a ground that another node serves. Should it be cancelled because that node is gone, what waits for the server
+/// would wait for ever: then the kernel is told to give up on it.
+pub(crate) fn guarded<T>(
+    source: Option<&NfsSource>,
+    mounted: Option<Remounted>,
+    runner: &dyn Runner,
+    cancel: &AtomicBool,
+    act: impl FnOnce() -> T,
+) -> T {
+    let (Some(source), Some(mounted)) = (source, mounted) else { return act() };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut asked = None::<Instant>;
+            while !done.load(Ordering::Relaxed) {
+                let due = asked.is_none_or(|at| at.elapsed() >= ASKED_EVERY);
+                if cancel.load(Ordering::Relaxed) && due {
+                    if !source.answers() && !done.load(Ordering::Relaxed) {
+                        mounted.give_up(runner);
+                    }
+                    asked = Some(Instant::now());
+                }
+                std::thread::sleep(PAUSE);
+            }
+        });
+        // also when it panics: the other thread would never end
+        let _ended = Ended(&done);
+        act()
+    })
+}
+
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A ground that another node serves.
+pub(crate) struct Apart<'a> {
+    server: &'a dyn Server,
+    built: &'a Built,
+    /// The data files, below the mount.
+    files: Vec<PathBuf>,
+}
+
+impl<'a> Apart<'a> {
+    /// `None` where the ground is on this node.
+    pub(crate) fn of(server: Option<&'a dyn Server>, built: &'a Built, files: &[PathBuf]) -> Option<Self> {
+        let nfs = built.nfs.as_ref().filter(|nfs| nfs.directory.is_none())?;
+        let target = nfs.target.as_ref()?;
+        let below = |file: &PathBuf| file.strip_prefix(target).map(Path::to_path_buf).ok();
+        Some(Self { server: server?, built, files: files.iter().filter_map(below).collect() })
+    }
+
+    /// Brings both ends' caches to the state the workload asks for.
+    pub(crate) fn settle(
+        &self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        stack: &Stack,
+        files: &[PathBuf],
+        cache: CacheStart,
+    ) -> Result<(), String> {
+        match cache {
+            CacheStart::Keep => {}
+            CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?,
+            // through both of them
+            CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e))?,
+        }
+        let theirs = || self.ask(Turn::Settle { files: self.files.clone(), cache });
+        let on_pool = stack.layers.iter().any(|layer| matches!(layer, Layer::Zfs(_)));
+        match &self.built.nfs {
+            // what empties a pool's cache takes its export down
+            Some(nfs) if on_pool && cache == CacheStart::Cold => nfs
+                .while_down(machine, journal, || {
+                    theirs().map(|_| ()).map_err(|saw| ActError::Unverified {
+                        what: "the server".to_owned(),
+                        expected: "a pool without its cache".to_owned(),
+                        saw,
+                    })
+                })
+                .map_err(|e| chain(&e)),
+            _ => theirs().map(|_| ()),
+        }
+    }
+
+    /// Has the server count from now on, and compares clocks.
+    pub(crate) fn begin(&self) -> Result<ServerClock, String> {
+        self.ask(Turn::Begin { files: self.files.clone() })?;
+        let mut best: Option<ServerClock> = None;
+        for _ in 0..CLOCKS {
+            let before = observe::monotonic_ns();
+            let theirs = self.ask(Turn::Clock)?;
+            let clock = beside(theirs, before, observe::monotonic_ns());
+            best = best.filter(|best| best.uncertain_ns <= clock.uncertain_ns).or(Some(clock));
+        }
+        best.ok_or_else(|| "the server was not asked for its clock".to_owned())
+    }
+
+    /// Has it count no longer.
+    pub(crate) fn end(&self) -> Result<(), String> {
+        self.ask(Turn::End).map(|_| ())
+    }
+
+    fn ask(&self, turn: Turn) -> Result<u64, String> {
+        self.server.turn(turn).map_err(|error| format!("the node that serves it: {error}"))
+    }
+}
+
+/// Their time, told between two of ours.
+fn beside(theirs: u64, before: u64, after: u64) -> ServerClock {
+    let uncertain_ns = after.saturating_sub(before) / 2;
+    let middle = before.saturating_add(uncertain_ns);
+    // both count from a boot: their difference is years at most
+    let ahead = i128::from(theirs) - i128::from(middle);
+    ServerClock { ahead_ns: i64::try_from(ahead).unwrap_or(i64::MAX), uncertain_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+    use record::counter::ServerClock;
+
+    #[test]
+    fn a_clock_is_as_sure_as_its_answer_was_quick() {
+        assert_eq!(beside(500, 100, 140), ServerClock { ahead_ns: 380, uncertain_ns: 20 });
+        assert_eq!(beside(50, 100, 140), ServerClock { ahead_ns: -70, uncertain_ns: 20 });
+    }
+}

@@ -1,0 +1,131 @@
+//! The server's end of a ground that another node loads: built, exported, looked at when that node asks, taken down.
+
+use crate::blame::chain;
+use crate::looks::{self, Before};
+use crate::node::Failure;
+use crate::protocol::{TrialRequest, Turn};
+use crate::trial::{Bench, Steps, blank, settle};
+use observe::Sampler;
+use record::trial::{Outcome, TrialRecord};
+use record::workload::CacheStart;
+use stack::{Built, Journal, Machine, NfsClient, Volumes};
+use std::path::{Path, PathBuf};
+
+/// A stack that stands for another node.
+pub(crate) struct Serving {
+    request: TrialRequest,
+    built: Built,
+    directory: PathBuf,
+    /// What this node saw, as if it were a trial of its own.
+    record: TrialRecord,
+    /// While the other node measures.
+    watching: Option<(Sampler, Before)>,
+}
+
+impl Serving {
+    /// Builds and exports.
+    ///
+    /// # Errors
+    /// The record of a trial that failed with that.
+    pub(crate) fn begin(
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        volumes: &Volumes,
+        bench: &Bench<'_>,
+        request: TrialRequest,
+        client: &NfsClient,
+    ) -> Result<Self, Box<TrialRecord>> {
+        let mut record = blank(&request);
+        let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
+        let asked = &request.cell.stack;
+        let built =
+            steps.time("build", || stack::serve(machine, journal, volumes, asked, client, bench.cancel));
+        record.steps = steps.times;
+        let failed =
+            |record: TrialRecord, why| Box::new(TrialRecord { outcome: Outcome::Failed(why), ..record });
+        let built = match built {
+            Ok(built) => built,
+            Err(error) => return Err(failed(record, chain(&error))),
+        };
+        let Some(directory) = built.nfs.as_ref().and_then(|nfs| nfs.directory.clone()) else {
+            let why = "nothing was exported".to_owned();
+            return Err(match built.undo(machine, journal) {
+                Ok(()) => failed(record, why),
+                Err(undo) => failed(record, format!("{why}; and taking it down failed: {}", chain(&undo))),
+            });
+        };
+        record.built.clone_from(&built.argv);
+        record.settings.clone_from(&built.settings);
+        record.topology = looks::topology(&built);
+        Ok(Self { request, built, directory, record, watching: None })
+    }
+
+    /// What is exported.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Does what the other node asks for.
+    ///
+    /// The error says in words why it can't.
+    pub(crate) fn turn(
+        &mut self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        turn: &Turn,
+    ) -> Result<(), String> {
+        match turn {
+            Turn::Clock => Ok(()),
+            Turn::Settle { files, cache } => {
+                // what is to be warm the other node has read, through this one's memory
+                let cache = if *cache == CacheStart::Cold { CacheStart::Cold } else { CacheStart::Keep };
+                settle(machine, journal, &self.built, &self.stored(files)?, cache)
+            }
+            Turn::Begin { files } => {
+                let stored = self.stored(files)?;
+                let before = Before::look(machine, &self.built, stored, &mut self.record);
+                let config = looks::config(machine, &self.built, &self.request, &self.record.topology, None);
+                let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
+                self.watching = Some((sampler, before));
+                Ok(())
+            }
+            Turn::End => self.look_again(machine),
+        }
+    }
+
+    fn look_again(&mut self, machine: &Machine<'_>) -> Result<(), String> {
+        let Some((sampler, before)) = self.watching.take() else { return Ok(()) };
+        self.record.evidence = sampler.stop();
+        before.look_again(machine, &self.built, &mut self.record)
+    }
+
+    /// Files of what is exported, and of nothing else.
+    fn stored(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+        let plain =
+            |file: &Path| file.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        match files.iter().find(|file| !plain(file)) {
+            Some(file) => Err(format!("{} is not below what is exported", file.display())),
+            None => Ok(files.iter().map(|file| self.directory.join(file)).collect()),
+        }
+    }
+
+    /// Takes it down.
+    ///
+    /// # Errors
+    /// It can't be taken down: then nothing may follow.
+    pub(crate) fn end(
+        mut self,
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        bench: &Bench<'_>,
+    ) -> Result<TrialRecord, Failure> {
+        if let Err(why) = self.look_again(machine) {
+            self.record.outcome = Outcome::Failed(why);
+        }
+        let Self { request, built, mut record, .. } = self;
+        let mut steps = Steps { bench, cell: &request.cell.id, times: std::mem::take(&mut record.steps) };
+        steps.time("undo", || built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
+        record.steps = steps.times;
+        Ok(record)
+    }
+}

@@ -1,0 +1,167 @@
+//! A cache of LVM that comes after the data are laid out and is flushed after the load, as a controller asks for it, in a kernel that has
+//! device-mapper; fio is the real one.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
+
+use diskproof_run::node::serve;
+use diskproof_run::protocol::{Reply, Request, TrialRequest};
+use record::id::{CellId, RunId, TrialId};
+use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout};
+use record::lvm_cache::CacheState;
+use record::plan::{Cell, Measure};
+use record::stack::{Filesystem, FsKind, Layer, Rebuild, Stack};
+use record::topology::BlockNode;
+use record::trial::{Outcome, TrialRecord};
+use record::volume::{Limits, Volume, VolumeKind};
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+
+const MIB: u64 = 1 << 20;
+const DATA: u64 = 16 * MIB;
+
+fn volume(name: &str, mib: u64) -> Volume {
+    let kind = VolumeKind::Emulate { size_bytes: mib * MIB, limits: Limits::default() };
+    Volume { name: name.to_owned(), kind }
+}
+
+fn stack(form: CacheForm) -> Stack {
+    let cache = LvmCache {
+        volumes: vec!["ssd".to_owned()],
+        tag: None,
+        form,
+        attach: Attach::LaidOut,
+        detach: Detach::Flush,
+    };
+    let lvm = Lvm { layout: LvmLayout::Linear, size_bytes: None, tag: None, cache: Some(cache) };
+    let ext4 = Filesystem { kind: FsKind::Ext4, mkfs_options: vec![], mount_options: vec![], stripe: None };
+    Stack {
+        name: "cached".to_owned(),
+        volumes: vec![volume("hdd", 64)],
+        beside: vec![volume("ssd", 48)],
+        layers: vec![Layer::Lvm(lvm), Layer::Filesystem(ext4)],
+        rebuild: Rebuild::Trial,
+    }
+}
+
+fn trial(round: u32, form: CacheForm) -> Request {
+    let cell = CellId("00112233445566cc".into());
+    let options = Options {
+        ioengine: "libaio".into(),
+        iodepth: 8,
+        direct: true,
+        time_based: false,
+        verify: Some("crc32c".into()),
+        ..Options::new(Rw::Randwrite, 4096, DATA)
+    };
+    let workload = Workload {
+        name: "randwrite".into(),
+        engine: EngineKind::Fio,
+        ask: Ask::Options(options),
+        layout: Layout::Written,
+        cache: CacheStart::Cold,
+    };
+    let measure = Measure {
+        trial_seconds: 30.0,
+        ramp_seconds: 0.0,
+        rounds: 1,
+        confidence: 0.95,
+        interval: None,
+        sample_hz: 10.0,
+        max_seconds: None,
+        until: None,
+        max_trial_seconds: None,
+        max_written_bytes: None,
+        max_cost: None,
+        trim: None,
+    };
+    Request::Trial(Box::new(TrialRequest {
+        id: TrialId { cell: cell.clone(), round },
+        cell: Cell {
+            id: cell,
+            target: "local".into(),
+            stack: stack(form),
+            workload,
+            levels: BTreeMap::new(),
+        },
+        measure,
+        seed: 7,
+        from: None,
+    }))
+}
+
+/// Asks one request after the other, each when the one before is answered.
+fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
+    let (input, mut ask) = std::io::pipe().unwrap();
+    let (hear, output) = std::io::pipe().unwrap();
+    let state = state.to_path_buf();
+    let node = std::thread::spawn(move || serve(BufReader::new(input), output, &state));
+    let mut heard = BufReader::new(hear).lines();
+    let mut answers = Vec::new();
+    for request in requests {
+        writeln!(ask, "{}", serde_json::to_string(request).unwrap()).unwrap();
+        let replies = heard.by_ref().map(|reply| serde_json::from_str(&reply.unwrap()).unwrap());
+        answers.extend(replies.filter(|reply| !matches!(reply, Reply::Event { .. })).take(1));
+    }
+    drop(ask);
+    node.join().unwrap().unwrap();
+    answers
+}
+
+fn check(record: &TrialRecord) {
+    assert_eq!(record.outcome, Outcome::Measured, "{:?}", record.engine.as_ref().map(|e| &e.raw));
+    let steps: Vec<&str> = record.steps.iter().map(|step| step.step.as_str()).collect();
+    assert_eq!(steps, ["build", "prepare", "attach", "settle", "measure", "flush", "undo"]);
+    let cache = &record.caches[0];
+    let flushed = cache.flushed.as_ref().unwrap();
+    eprintln!("{cache:?}");
+    // dm-cache takes in what it likes, and writes back by itself when it is left alone
+    let least = if matches!(cache.after, Some(CacheState::Writecache(_))) { DATA / 2 } else { 0 };
+    assert!(flushed.owed_bytes.is_some_and(|bytes| bytes >= least), "{flushed:?}");
+    assert_eq!(flushed.compared_bytes, Some(DATA));
+    match cache.before.as_ref().unwrap() {
+        CacheState::Cache(before) => assert!(before.used_blocks < 64, "nothing of the data: {before:?}"),
+        CacheState::Writecache(before) => {
+            assert!(before.blocks - before.free_blocks < 256, "nothing of the data: {before:?}");
+        }
+    }
+    let named = |node: &BlockNode| node.name.starts_with("loop");
+    let loops = record.topology.nodes.iter().filter(|node| named(node)).count();
+    assert_eq!(loops, 2, "origin and cache: {:?}", record.topology);
+    assert!(record.built.iter().any(|argv| argv.iter().any(|arg| arg == "--cachevol")), "{:?}", record.built);
+}
+
+#[test]
+fn lab_a_cache_is_attached_to_laid_out_data_and_flushed_after_the_load() {
+    if !testkit::is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = testkit::exclusive();
+    let state = testkit::fresh_dir("flush");
+    let open = Request::Open {
+        run: RunId("flush".into()),
+        volumes: vec![volume("hdd", 64), volume("ssd", 48)],
+        space_bytes: BTreeMap::new(),
+        needs_tools: Vec::new(),
+    };
+    let writeback = CacheForm::Cache {
+        kind: CacheKind::Cachevol,
+        mode: CacheMode::Writeback,
+        chunk_bytes: Some(64 << 10),
+        policy: None,
+    };
+    let replies = talk(&state, &[open, trial(0, writeback), trial(1, CacheForm::Writecache), Request::Close]);
+    let [
+        Reply::Opened { .. },
+        Reply::Trial { record: one, .. },
+        Reply::Trial { record: two, .. },
+        Reply::Closed,
+    ] = replies.as_slice()
+    else {
+        panic!("{replies:?}")
+    };
+    check(one);
+    check(two);
+}

@@ -1,0 +1,92 @@
+//! Stacks that are built on one target and mounted by another.
+
+use crate::diagnostic::printable;
+use crate::problems::Problems;
+use crate::source::Span;
+use record::nfs::{Nfs, NfsVersion};
+use record::stack::{Layer, Rebuild, Stack};
+use record::target::{Target, TargetKind};
+
+/// Refuses what two targets can't do together; `places` are those that the stack is built on.
+pub(crate) fn check(
+    stack: &Stack,
+    span: Span,
+    places: &[String],
+    targets: &[Target],
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let Some((nfs, client)) = served(stack) else { return Some(()) };
+    let refused = |problems: &mut Problems<'_>, why: String, help: &str| {
+        problems.add(span, why).help(help);
+        None
+    };
+    let (shown, asked) = (printable(&stack.name, 60), printable(client, 40));
+    let Some(client) = targets.iter().find(|target| target.name == client) else {
+        let names = targets.iter().map(|target| target.name.as_str());
+        let known = names.clone().collect::<Vec<_>>().join(", ");
+        problems
+            .add(span, format!("`client: {asked}` of stack `{shown}` is no target"))
+            .suggest(client, names)
+            .help(if known.is_empty() {
+                "name two machines in `targets`: one that has the volumes, and this one".to_owned()
+            } else {
+                format!("targets: {}", printable(&known, 200))
+            });
+        return None;
+    };
+    if nfs.version == Some(NfsVersion::V3) {
+        return refused(
+            problems,
+            format!("stack `{shown}` asks for NFSv3 from another target"),
+            "NFSv3 needs several ports, and services at both ends that nobody here would stop again; use version 4, 4.0, 4.1 or 4.2",
+        );
+    }
+    if stack.rebuild == Rebuild::Run {
+        return refused(
+            problems,
+            format!("`rebuild: run` of stack `{shown}`, which `{asked}` mounts"),
+            "a stack with a `client` is built, exported and taken down for each trial; leave `rebuild` out",
+        );
+    }
+    if stack.attaches_late() || stack.flushes() {
+        return refused(
+            problems,
+            format!(
+                "the cache of stack `{shown}` comes or goes between laying out and the end, and `{asked}` mounts it"
+            ),
+            "only where it is loaded is known when: leave `attach` and `detach` out, or `client`",
+        );
+    }
+    for server in places.iter().filter_map(|place| targets.iter().find(|target| target.name == *place)) {
+        let on = printable(&server.name, 40);
+        if server.kind == client.kind {
+            let same = if server.name == client.name {
+                format!("stack `{shown}` is built on `{on}`, and its `client` is the same target")
+            } else {
+                format!("stack `{shown}` is built on `{on}`, and its `client` `{asked}` is the same machine")
+            };
+            return refused(
+                problems,
+                same,
+                "leave `client` out to mount on the same machine, or bind the volumes to another target (`target:`)",
+            );
+        }
+        let guest = |target: &Target| matches!(target.kind, TargetKind::Guest { .. });
+        let ssh = |target: &Target| matches!(target.kind, TargetKind::Ssh { .. });
+        if (guest(server) && ssh(client)) || (ssh(server) && guest(client)) {
+            return refused(
+                problems,
+                format!("stack `{shown}`: `{on}` and `{asked}` can't reach each other"),
+                "a lab guest is reached from this machine and from its other guests only; take two guests, or two machines",
+            );
+        }
+    }
+    Some(())
+}
+
+fn served(stack: &Stack) -> Option<(&Nfs, &str)> {
+    stack.layers.iter().find_map(|layer| match layer {
+        Layer::Nfs(nfs) => Some((nfs, nfs.client.as_deref()?)),
+        _ => None,
+    })
+}

@@ -1,0 +1,174 @@
+use super::{Budget, Forecast, forecast};
+
+fn of(rest: &str) -> Forecast {
+    let text = format!("experiment: demo\n{rest}");
+    let loaded = crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default());
+    forecast(&loaded.unwrap_or_else(|error| panic!("{error}")).plan)
+}
+
+const EMULATED: &str = "volumes: { vol: { count: 2, emulate: { size: 300m, read_iops: 80, write_iops: 80 } } }\n\
+                        stacks: { b: { layers: [ btrfs: { data: raid0, on: vol } ] } }\n";
+
+#[test]
+fn time_is_volumes_once_and_trials_by_rounds() {
+    let rest =
+        "workloads: { r: { rw: randread, size: 30m } }\nmeasure: { trial: 20s, ramp: 5s, rounds: 4 }\n";
+    let forecast = of(&format!("{EMULATED}{rest}"));
+    // Two volumes: 300 MiB at 300 MB/s, two limits of 3 s each, 0.2 s; a trial: 1 s, a layer 0.8 s, 30 MiB, 25 s.
+    let provide = 2.0 * (314_572_800.0 / 300e6 + 6.0 + 0.2);
+    let trial = 1.0 + 0.8 + 31_457_280.0 / 300e6 + 25.0;
+    assert!((forecast.provide_seconds - provide).abs() < 1e-6);
+    assert!((forecast.seconds_per_trial[0] - trial).abs() < 1e-6);
+    assert!((forecast.seconds - provide - 4.0 * trial).abs() < 1e-6);
+    assert_eq!((forecast.trials, forecast.seconds_per_trial.len()), (4, 1));
+    assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 4 * 31_457_280);
+    assert_eq!(forecast.space_bytes, 2 * 314_572_800);
+    assert!(forecast.needs_root);
+}
+
+#[test]
+fn writes_are_counted_at_the_rate_the_limits_allow() {
+    let rest = "workloads: { w: { rw: randwrite, bs: 16k, direct: 1, size: 30m, layout: hole } }\n\
+                measure: { trial: 9s, ramp: 1s, rounds: 1 }\n";
+    let forecast = of(&format!("{EMULATED}{rest}"));
+    assert_eq!(forecast.bytes_written, 2 * 314_572_800 + 2 * 80 * 16_384 * 10);
+}
+
+#[test]
+fn a_stack_that_stays_up_is_built_and_filled_once() {
+    let rest = "workloads: { w: { rw: randread, direct: 1, size: 30m } }\n\
+                measure: { trial: 9s, ramp: 1s, rounds: 3 }\n";
+    let text = format!("{EMULATED}{rest}");
+    let (each, once) = (of(&text), of(&text.replace("layers:", "rebuild: run, layers:")));
+    let layout = 31_457_280;
+    assert_eq!(each.bytes_written - once.bytes_written, 2 * layout);
+    assert!((each.seconds - once.seconds - 2.0 * (0.8 + 31_457_280.0 / 300e6)).abs() < 1e-6);
+}
+
+/// Bytes that the load writes per round beside 30 MiB of layout, and the seconds of a trial.
+fn load(options: &str) -> (u64, f64) {
+    let rest = format!(
+        "workloads: {{ w: {{ direct: 1, size: 30m, {options} }} }}\n\
+         measure: {{ trial: 9s, ramp: 1s, rounds: 1 }}\n"
+    );
+    let forecast = of(&format!("{EMULATED}{rest}"));
+    let seconds = forecast.seconds_per_trial[0] - 1.0 - 0.8 - 31_457_280.0 / 300e6;
+    (forecast.bytes_written - 2 * 314_572_800 - 31_457_280, (seconds * 1000.0).round() / 1000.0)
+}
+
+#[test]
+fn a_workloads_own_time_and_pace_count() {
+    let all = 2 * 80;
+    for (options, written, seconds) in [
+        ("rw: randwrite, bs: 16k", all * 16_384 * 10, 10.0),
+        ("rw: randwrite, bs: 16k, runtime: 4, ramp_time: 0", all * 16_384 * 4, 4.0),
+        ("rw: randwrite, bssplit: 4k/75:8k/25", all * 5120 * 10, 10.0),
+        ("rw: randwrite, bsrange: 4k-12k", all * 8192 * 10, 10.0),
+        ("rw: randwrite, rate: 100k", 102_400 * 10, 10.0),
+        ("rw: randwrite, thinktime: 100ms, thinktime_blocks: 2", 20 * 4096 * 10, 10.0),
+        ("rw: randtrim", 0, 10.0),
+        ("rw: randread", 0, 10.0),
+        // 30 MiB once at 160 writes of 512 KiB per second take 0.375 s.
+        ("rw: write, bs: 512k, time_based: 0", 31_457_280, 0.375),
+        ("rw: write, time_based: 0", all * 4096 * 10, 10.0),
+    ] {
+        let options = format!("{options}, layout: written");
+        assert_eq!(load(&options), (written, seconds), "{options}");
+    }
+}
+
+#[test]
+fn a_guest_is_slow_and_its_disks_are_limited_all_the_time() {
+    let seconds = |workload: &str| {
+        let forecast = of(&format!(
+            "targets: {{ lab: {{ guest: lab, disks: {{ d: {{ size: 200m, total_iops: 100 }} }} }} }}\n\
+             volumes: {{ vol: {{ disks: [d] }} }}\nstacks: {{ e: {{ layers: [ext4] }} }}\n\
+             workloads: {{ w: {{ {workload} }} }}\nmeasure: {{ trial: 9s, ramp: 1s }}\n"
+        ));
+        forecast.seconds_per_trial[0] - 4.0 * (1.0 + 0.8)
+    };
+    // 100 MiB in five passes at 100 requests of 64 KiB a second, and 8192 seeks.
+    let bonnie = 5.0 * 104_857_600.0 / 6_553_600.0 + 81.92;
+    assert!((seconds("engine: bonnie, bonnie: { s: 100m }") - bonnie).abs() < 1e-6);
+    // 100 MiB in 100 requests, then ten seconds.
+    assert!((seconds("rw: randread, size: 100m") - 11.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_shared_file_is_laid_out_once_and_begins_with_its_offset() {
+    let of = |options: &str| {
+        let text = format!(
+            "volumes: {{ d: {{ directory: /tmp }} }}\nstacks: {{ d: {{}} }}\n\
+             workloads: {{ a: {{ rw: read, size: 30m, numjobs: 4, {options} }} }}\n"
+        );
+        of(&text).space_bytes >> 20
+    };
+    assert_eq!(
+        (of("bs: 4k"), of("filename: one"), of("filename: one, offset: 10m"), of("offset: 10m")),
+        (120, 30, 40, 160)
+    );
+}
+
+#[test]
+fn a_budget_of_time_bounds_the_forecast() {
+    let rest = "workloads: { r: { rw: read, size: 30m } }\nmeasure: { budget: { time: 30s, rounds: 100 } }\n";
+    let forecast = of(&format!("{EMULATED}{rest}"));
+    assert_eq!((forecast.seconds, forecast.trials), (30.0, 100));
+}
+
+#[test]
+fn until_gives_a_range_from_the_first_look_to_all_rounds() {
+    let rest = "workloads: { r: { rw: randread, size: 30m } }\n\
+                measure: { trial: 10s..60s, ramp: 5s, until: { interval: 5% }, budget: { rounds: 30 } }\n";
+    let forecast = of(&format!("{EMULATED}{rest}"));
+    let provide = 2.0 * (314_572_800.0 / 300e6 + 6.0 + 0.2);
+    let trial = 1.0 + 0.8 + 31_457_280.0 / 300e6 + 5.0;
+    let least = forecast.least.unwrap_or_else(|| panic!("no range"));
+    assert_eq!((least.rounds, least.trials, forecast.most.rounds, forecast.most.trials), (6, 6, 30, 30));
+    assert!((least.seconds - provide - 6.0 * (trial + 10.0)).abs() < 1e-6);
+    assert!((forecast.most.seconds - provide - 30.0 * (trial + 60.0)).abs() < 1e-6);
+    assert_eq!(least.bytes_written, 2 * 314_572_800 + 6 * 31_457_280);
+    assert_eq!((least.cost, forecast.spent, forecast.seconds), (None, None, forecast.most.seconds));
+}
+
+#[test]
+fn the_budget_that_is_spent_first_is_named() {
+    // Rounds of 13 s that write 3 MB each; 0.36 an hour is 0.0001 a second.
+    let spent = |measure: &str| {
+        let forecast = of(&format!(
+            "volumes: {{ d: {{ directory: /tmp, price: 0.36/hour }} }}\nstacks: {{ d: {{}} }}\n\
+             workloads: {{ a: {{ rw: read, size: 3m }} }}\nmeasure: {measure}\n"
+        ));
+        let rounds = |takes: &super::Takes| (takes.rounds, takes.trials);
+        (forecast.spent.map(|s| (s.budget, s.rounds.floor())), forecast.least.as_ref().map(rounds))
+    };
+    for (measure, expected) in [
+        ("{ rounds: 10 }", (None, None)),
+        ("{ rounds: 10, budget: { time: 1h, cost: 5, written: 1g } }", (None, None)),
+        ("{ rounds: 10, budget: { time: 60s, cost: 5, written: 1g } }", (Some((Budget::Time, 4.0)), None)),
+        ("{ rounds: 10, budget: { time: 1h, cost: 0.01, written: 1g } }", (Some((Budget::Cost, 7.0)), None)),
+        ("{ rounds: 10, budget: { time: 60s, cost: 5, written: 7m } }", (Some((Budget::Written, 2.0)), None)),
+        ("{ until: { interval: 5% }, budget: { time: 5m } }", (Some((Budget::Time, 23.0)), Some((6, 6)))),
+        ("{ until: { interval: 5% }, budget: { time: 30s } }", (Some((Budget::Time, 2.0)), Some((3, 3)))),
+        ("{ rounds: 4, until: { interval: 5% } }", (None, Some((4, 4)))),
+    ] {
+        assert_eq!(spent(measure), expected, "{measure}");
+    }
+}
+
+#[test]
+fn money_is_the_price_of_all_volumes_for_the_time() {
+    let priced = EMULATED.replace("{ count: 2,", "{ count: 2, price: 7.3/month,");
+    let rest = "workloads: { r: { rw: randread, size: 30m } }\nmeasure: { rounds: 4 }\n";
+    let forecast = of(&format!("{priced}{rest}"));
+    let cost = forecast.most.cost.unwrap_or_else(|| panic!("no price"));
+    assert!((cost - 2.0 * 0.01 * forecast.seconds / 3600.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_lent_directory_needs_no_root_and_room_for_the_largest_data_set() {
+    let forecast = of("volumes: { d: { directory: /tmp } }\nstacks: { d: {} }\n\
+         workloads: { a: { rw: read, size: 30m }, b: { rw: read, size: 10m, numjobs: 4 } }\n");
+    assert_eq!((forecast.needs_root, forecast.space_bytes), (false, 40 << 20));
+    assert_eq!(forecast.needs_tools, [""; 0]);
+}

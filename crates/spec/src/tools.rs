@@ -1,0 +1,127 @@
+//! Programs that a plan needs, by name.
+
+use record::copy::Copier;
+use record::plan::{Cell, Plan};
+use record::provision::{ProvisionStep, Provisioner};
+use record::stack::{Layer, Stack};
+use record::volume::VolumeKind;
+use record::workload::{Ask, EngineKind, Workload};
+use std::collections::BTreeSet;
+
+/// What mounts from an NFS server.
+const CLIENT: [&str; 3] = ["mount.nfs", "mount", "umount"];
+
+/// On all targets together.
+pub(crate) fn of(plan: &Plan) -> Vec<String> {
+    let mut tools = Tools::default();
+    tools.provision(plan.provision.iter());
+    for cell in &plan.cells {
+        tools.stack(&cell.stack);
+        tools.workload(&cell.workload);
+        tools.add(cell.stack.client().map_or(&[][..], |_| &CLIENT));
+    }
+    tools.0.into_iter().collect()
+}
+
+/// On one target: what its cells' stacks are built with, what generates the load there, and what mounts from another.
+#[must_use]
+pub fn tools_on(plan: &Plan, target: &str) -> Vec<String> {
+    let mut tools = Tools::default();
+    tools.provision(plan.provision_of(target));
+    let loaded = |cell: &&Cell| cell.loaded_from() == target;
+    for cell in plan.cells.iter().filter(|cell| cell.target == target) {
+        tools.stack(&cell.stack);
+    }
+    for cell in plan.cells.iter().filter(loaded) {
+        tools.workload(&cell.workload);
+        tools.add(if cell.target == target { &[] } else { &CLIENT });
+    }
+    tools.0.into_iter().collect()
+}
+
+#[derive(Default)]
+struct Tools(BTreeSet<String>);
+
+impl Tools {
+    fn add(&mut self, names: &[&str]) {
+        self.0.extend(names.iter().map(|name| (*name).to_owned()));
+    }
+
+    fn provision<'a>(&mut self, steps: impl Iterator<Item = &'a ProvisionStep>) {
+        for step in steps {
+            match step.by {
+                Provisioner::Shell => {}
+                Provisioner::Ansible => self.add(&["ansible-playbook"]),
+                Provisioner::Puppet => self.add(&["puppet"]),
+            }
+        }
+    }
+
+    fn workload(&mut self, workload: &Workload) {
+        if workload.engine == EngineKind::Fio {
+            self.add(&["fio"]);
+        }
+        match &workload.ask {
+            Ask::Copy(copy) if copy.copier != Copier::Native => self.add(&[copy.copier.name()]),
+            Ask::Bonnie(_) => self.add(&["bonnie++"]),
+            _ => {}
+        }
+    }
+
+    fn stack(&mut self, stack: &Stack) {
+        if stack.all_volumes().any(|volume| !matches!(volume.kind, VolumeKind::Directory { .. })) {
+            self.add(&["losetup", "mount", "umount", "blkid"]);
+        }
+        for layer in &stack.layers {
+            match layer {
+                Layer::Filesystem(filesystem) => self.add(&[&format!("mkfs.{}", filesystem.kind.name())]),
+                Layer::Btrfs(_) => self.add(&["mkfs.btrfs", "btrfs"]),
+                Layer::Lvm(_) => self.add(&["lvm", "dmsetup"]),
+                Layer::Md(_) => self.add(&["mdadm"]),
+                Layer::Command(command) => {
+                    let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
+                    self.0.extend(programs.cloned());
+                }
+                Layer::Zfs(_) => self.add(&["zpool", "zfs", "wipefs"]),
+                Layer::Nfs(nfs) => {
+                    self.add(&["exportfs"]);
+                    self.add(if nfs.client.is_none() { &CLIENT } else { &[] });
+                }
+                Layer::Knobs(_) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of, tools_on};
+    use record::plan::Plan;
+
+    fn plan(client: &str) -> Plan {
+        let text = format!(
+            "experiment: demo\n\
+             targets: {{ a: {{ ssh: a }}, b: {{ ssh: b }} }}\n\
+             volumes: {{ d: {{ target: a, disks: [x] }} }}\n\
+             stacks: {{ s: {{ layers: [ xfs, {{ nfs: {{ {client} }} }} ] }} }}\n\
+             workloads: {{ w: {{ engine: fio, rw: randread, size: 1m }} }}\n"
+        );
+        let loaded = crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default());
+        loaded.unwrap_or_else(|error| panic!("{error}")).plan
+    }
+
+    #[test]
+    fn each_end_needs_what_it_does() {
+        let apart = plan("client: b");
+        let (server, client) = (tools_on(&apart, "a"), tools_on(&apart, "b"));
+        assert_eq!(server, ["blkid", "exportfs", "losetup", "mkfs.xfs", "mount", "umount"]);
+        assert_eq!(client, ["fio", "mount", "mount.nfs", "umount"]);
+        let mut both: Vec<String> = server.into_iter().chain(client).collect();
+        both.sort();
+        both.dedup();
+        assert_eq!(of(&apart), both);
+        let one = plan("version: 4.2");
+        assert_eq!(tools_on(&one, "a"), both);
+        assert!(tools_on(&one, "b").is_empty());
+    }
+}
