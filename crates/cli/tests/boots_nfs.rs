@@ -180,13 +180,22 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
     assert_eq!((left(&pair.server), left(&pair.client)), (String::new(), String::new()), "{said}");
 }
 
+/// One after the other on the same two guests, each of which must be as it was before the next: either node is killed, the controller is
+/// killed, and the guest that serves goes.
 #[test]
-fn boots_two_guests_and_the_node_of_either_is_killed() {
-    let pair = Pair::new("nfs-killed");
-    let kill = "kill -9 $(pgrep -f 'diskproof node')";
+fn boots_two_guests_and_one_party_dies() {
+    let pair = Pair::new("nfs-dies");
+    node_of_the_client_is_killed(&pair);
+    node_of_the_server_is_killed(&pair);
+    controller_is_killed(&pair);
+    server_is_gone(&pair);
+}
 
+const KILL: &str = "kill -9 $(pgrep -f 'diskproof node')";
+
+fn node_of_the_client_is_killed(pair: &Pair) {
     let run = pair.measuring();
-    says(&pair.client, kill);
+    says(&pair.client, KILL);
     let (code, said, name) = pair.ended(run);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("target vm") && said.contains("diskproof undo"), "{said}");
@@ -195,9 +204,11 @@ fn boots_two_guests_and_the_node_of_either_is_killed() {
     let undone = pair.run(&["undo", &name]);
     assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
     assert_eq!(left(&pair.client), "", "{}", text(&undone.stdout));
+}
 
+fn node_of_the_server_is_killed(pair: &Pair) {
     let run = pair.measuring();
-    says(&pair.server, kill);
+    says(&pair.server, KILL);
     let (code, said, name) = pair.ended(run);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("target nas"), "{said}");
@@ -209,9 +220,7 @@ fn boots_two_guests_and_the_node_of_either_is_killed() {
 }
 
 /// Both nodes are told by the end of their input, at the same time: whichever undoes first, both come to an end.
-#[test]
-fn boots_two_guests_and_the_controller_is_killed() {
-    let pair = Pair::new("nfs-controller");
+fn controller_is_killed(pair: &Pair) {
     let mut run = pair.measuring();
     run.kill().unwrap();
     run.wait().unwrap();
@@ -223,9 +232,7 @@ fn boots_two_guests_and_the_controller_is_killed() {
 }
 
 /// All that the client waits for would come from a machine that isn't there any more.
-#[test]
-fn boots_two_guests_and_the_one_that_serves_is_gone() {
-    let pair = Pair::new("nfs-gone");
+fn server_is_gone(pair: &Pair) {
     let run = pair.measuring();
     pair.server.down().unwrap();
     let (code, said, _) = pair.ended(run);
