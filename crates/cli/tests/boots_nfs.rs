@@ -23,7 +23,7 @@ volumes: { vol: { disks: [d1] } }
 stacks:
   far: { layers: [ { ext4: { on: vol } }, { nfs: { version: 4.2, client: vm } } ] }
 workloads:
-  randread: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 32m }
+  randread: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 8m }
   again: { rw: randread, bs: 16k, iodepth: 4, direct: 1, size: 2m, rate_iops: 60 }
 measure: { trial: 8s, ramp: 1s, rounds: 2 }
 ";
@@ -35,7 +35,7 @@ targets:
   vm: { guest: diskproof-test-client }
 volumes: { vol: { disks: [d1] } }
 stacks: { far: { layers: [ { ext4: { on: vol } }, { nfs: { client: vm } } ] } }
-workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m } }
+workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 4m } }
 measure: { trial: 200s, ramp: 1s, rounds: 1 }
 ";
 
