@@ -1,17 +1,34 @@
 #!/bin/bash
 # Building a stack and undoing it against the bare commands, in turn on the same volumes: bar 1.2x.
 #
-#   bench/stacks/run.sh [TIMES]      20 times; as root. Prints a Markdown table of medians and of the ratio's quartiles
+#   bench/stacks/run.sh [TIMES]        20 times; as root. Prints a Markdown table of medians and of the ratio's quartiles
+#   bench/stacks/run.sh TIMES lab      LVM, md and ZFS in a guest of the lab, of its own
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/lib.sh"
 is_root || die "loop devices and mounts are root's"
 find_cargo || die "cargo: not found; see 'make rust'"
 cd "$root_dir"
+times=${1:-20} where=${2:-here} guest=diskproof-bench-stacks
 cargo build --release --locked --quiet --package diskproof-stack --example stacks
-state=$(mktemp -d -p "${TMPDIR:-/var/tmp}" diskproof-bench-XXXXXX)
-trap 'rm -rf "$state"' EXIT
-"target/$target/release/examples/stacks" "$state" "${1:-20}" "$here/bare.sh" | python3 -c '
+program=target/$target/release/examples/stacks
+
+measure_here() {
+    state=$(mktemp -d -p "${TMPDIR:-/var/tmp}" diskproof-bench-XXXXXX)
+    trap 'rm -rf "$state"' EXIT
+    "$program" "$state" "$times" "$here/bare.sh" 512 ext4 xfs btrfs-raid0
+}
+
+measure_in_guest() {
+    diskproof=$(scripts/build.sh --path)
+    [ -x "$diskproof" ] || die "make build first"
+    trap '"$diskproof" lab down --name "$guest" >&2' EXIT
+    "$diskproof" lab up --name "$guest" >&2
+    tar -C "$here" -cf - bare.sh -C "$root_dir/$(dirname "$program")" stacks | "$diskproof" lab ssh --name "$guest" -- tar -C /var/tmp -xf -
+    "$diskproof" lab ssh --name "$guest" -- sh -c "mkdir /var/tmp/state && cd /var/tmp && ./stacks state $times /var/tmp/bare.sh 96 ext4 lvm-striped md-raid0 zfs-stripe"
+}
+
+if [ "$where" = lab ]; then measure_in_guest; else measure_here; fi | python3 -c '
 import statistics, sys
 pairs = {}
 for line in sys.stdin:

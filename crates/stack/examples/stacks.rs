@@ -1,13 +1,16 @@
 //! Builds stacks on emulated volumes and undoes them, many times; the bare commands do the same in between (bench/stacks/run.sh).
 //!
-//!   stacks DIRECTORY TIMES SCRIPT
+//!   stacks DIRECTORY TIMES SCRIPT MIB STACK...
 //!
-//! Prints a line for each pair: stack, seconds of `build` and `undo`, seconds of the script.
+//! MIB: size of each of the four volumes. Prints a line for each pair: stack, seconds of `build` and `undo`, seconds of the script.
 
 use diskproof_stack::{Built, Journal, Machine, NoHooks, Volumes, build};
 use record::id::RunId;
+use record::lvm::{Lvm, LvmLayout};
+use record::md::{Md, MdLevel};
 use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Rebuild, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
+use record::zfs::{Vdev, Zfs};
 use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
@@ -15,18 +18,19 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-const SIZE_BYTES: u64 = 512 << 20;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [directory, times, script] = args.as_slice() else { return Err("DIRECTORY TIMES SCRIPT".into()) };
+    let [directory, times, script, mib, names @ ..] = args.as_slice() else {
+        return Err("DIRECTORY TIMES SCRIPT MIB STACK...".into());
+    };
+    let stacks = names.iter().map(|name| stack(name)).collect::<Result<Vec<_>, _>>()?;
     let (roots, state) = (device::Roots::default(), Path::new(directory));
     let machine = Machine::local(&host::LocalRunner, &roots, state, &NoHooks);
     let mut journal = Journal::open(&machine, &RunId("bench-stacks".to_owned()))?;
-    let kind = VolumeKind::Emulate { size_bytes: SIZE_BYTES, limits: Limits::default() };
+    let kind = VolumeKind::Emulate { size_bytes: mib.parse::<u64>()? << 20, limits: Limits::default() };
     let all: Vec<Volume> = (0..4).map(|n| Volume { name: format!("vol[{n}]"), kind: kind.clone() }).collect();
     let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &AtomicBool::new(false))?;
-    let result = measure(&machine, &mut journal, &volumes, &all, times.parse()?, script);
+    let result = measure(&machine, &mut journal, &volumes, &all, &stacks, times.parse()?, script);
     drop(volumes);
     journal.undo_all(&machine)?;
     result
@@ -37,17 +41,18 @@ fn measure(
     journal: &mut Journal,
     volumes: &Volumes,
     all: &[Volume],
+    stacks: &[(&str, usize, Vec<Layer>)],
     times: u32,
     script: &str,
 ) -> Result<(), Box<dyn Error>> {
     let nodes: Vec<_> = volumes.facts().into_iter().filter_map(|fact| fact.device).collect();
     for _ in 0..times {
-        for (name, count, layer) in stacks() {
+        for (name, count, layers) in stacks {
             let stack = Stack {
-                name: name.to_owned(),
-                volumes: all[..count].to_vec(),
+                name: (*name).to_owned(),
+                volumes: all[..*count].to_vec(),
                 beside: Vec::new(),
-                layers: vec![layer],
+                layers: layers.clone(),
                 rebuild: Rebuild::Trial,
             };
             let begun = Instant::now();
@@ -56,7 +61,7 @@ fn measure(
             let ours = begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let status =
-                Command::new(script).arg(name).args(&nodes[..count]).stdout(Stdio::null()).status()?;
+                Command::new(script).arg(name).args(&nodes[..*count]).stdout(Stdio::null()).status()?;
             let theirs = begun.elapsed().as_secs_f64();
             if !status.success() {
                 return Err(format!("{script} {name}: {status}").into());
@@ -68,7 +73,8 @@ fn measure(
     Ok(())
 }
 
-fn stacks() -> [(&'static str, usize, Layer); 3] {
+/// What the script makes by the same name: how many volumes it takes, and its layers.
+fn stack(name: &str) -> Result<(&str, usize, Vec<Layer>), Box<dyn Error>> {
     let plain = |kind| {
         Layer::Filesystem(Filesystem {
             kind,
@@ -77,12 +83,47 @@ fn stacks() -> [(&'static str, usize, Layer); 3] {
             stripe: None,
         })
     };
-    let striped = Layer::Btrfs(Btrfs {
-        data: BtrfsProfile::Raid0,
-        metadata: None,
-        compress: None,
-        mkfs_options: Vec::new(),
-        mount_options: Vec::new(),
-    });
-    [("ext4", 1, plain(FsKind::Ext4)), ("xfs", 1, plain(FsKind::Xfs)), ("btrfs-raid0", 4, striped)]
+    let (count, layers) = match name {
+        "ext4" => (1, vec![plain(FsKind::Ext4)]),
+        "xfs" => (1, vec![plain(FsKind::Xfs)]),
+        "btrfs-raid0" => {
+            let striped = Btrfs {
+                data: BtrfsProfile::Raid0,
+                metadata: None,
+                compress: None,
+                mkfs_options: Vec::new(),
+                mount_options: Vec::new(),
+            };
+            (4, vec![Layer::Btrfs(striped)])
+        }
+        "lvm-striped" => {
+            let layout = LvmLayout::Striped { stripes: 4, stripe_bytes: 64 << 10 };
+            let lvm = Lvm { layout, size_bytes: None, tag: None, cache: None };
+            (4, vec![Layer::Lvm(lvm), plain(FsKind::Ext4)])
+        }
+        "md-raid0" => {
+            let md = Md {
+                level: MdLevel::Raid0,
+                chunk_bytes: Some(64 << 10),
+                layout: None,
+                bitmap: false,
+                resync: None,
+            };
+            (4, vec![Layer::Md(md), plain(FsKind::Ext4)])
+        }
+        "zfs-stripe" => {
+            let zfs = Zfs {
+                vdev: Vdev::Stripe,
+                width: None,
+                log: Vec::new(),
+                cache: Vec::new(),
+                ashift: Some(12),
+                properties: std::collections::BTreeMap::new(),
+                arc_max_bytes: None,
+            };
+            (4, vec![Layer::Zfs(zfs)])
+        }
+        _ => return Err(format!("no stack {name}").into()),
+    };
+    Ok((name, count, layers))
 }

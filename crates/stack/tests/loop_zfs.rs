@@ -12,7 +12,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use support::{Bench, Hook, Scenario, chain, emulated, has_zfs, works, zfs};
+use support::{Bench, Fault, Hook, Matrix, Scenario, chain, emulated, has_zfs, works, zfs};
 use testkit::{exclusive, is_root};
 
 macro_rules! need {
@@ -104,6 +104,50 @@ fn lab_the_limit_of_arc_is_put_back() {
     result.unwrap_or_else(|error| panic!("{}", chain(&*error)));
     assert_eq!(before.0.diff(&bench.state()), "");
     assert_eq!(before.1, limit());
+}
+
+/// Around what makes a pool, and around ARC's limit where the kernel has ARC.
+const POOLS: Matrix = Matrix {
+    scenarios: |_| {
+        let mut layer = zfs(Vdev::Stripe, false, &[]);
+        if let Layer::Zfs(zfs) = &mut layer
+            && !by_process()
+        {
+            zfs.arc_max_bytes = Some(96 << 20);
+        }
+        let volumes = emulated(1, 80, Limits::default());
+        vec![Scenario { name: "pool", volumes, beside: Vec::new(), layers: vec![layer] }]
+    },
+    child: "loop_child_that_dies_with_a_pool",
+    acts: &["set_arc_max", "start_zfs_fuse", "create_pool"],
+    failures_every: 3,
+};
+/// What the matrix must at least hold: two acts, five moments each.
+const FEWEST_FAULTS: usize = 10;
+
+#[test]
+fn loop_any_moment_of_a_pool_may_be_the_last() {
+    faults();
+}
+
+#[test]
+fn lab_any_moment_of_a_pool_may_be_the_last() {
+    faults();
+}
+
+/// Not a test by itself: the process that is killed, in the lab as well. Does nothing when run with the others.
+#[test]
+fn loop_child_that_dies_with_a_pool() {
+    POOLS.die_if_told();
+}
+
+fn faults() {
+    if !has_zfs() {
+        eprintln!("skipped: needs a kernel with ZFS or zfs-fuse");
+        return;
+    }
+    POOLS.run(Fault::Fail, FEWEST_FAULTS / POOLS.failures_every);
+    POOLS.run(Fault::Kill, FEWEST_FAULTS);
 }
 
 fn kinds() {

@@ -40,23 +40,34 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 
 /// Pools of ours, and the processes of ours that serve some.
 fn pools() -> bool {
-    let daemons: Vec<PathBuf> = zfs_fuse().collect();
     let mut progress = false;
-    if !daemons.is_empty() || Path::new("/sys/module/zfs").exists() {
-        let listed = tool::run("zpool", &["list", "-H", "-o", "name"]).unwrap_or_default();
-        for pool in listed.lines().filter(|name| name.starts_with(PREFIX)) {
-            progress |= tool::run("zpool", &["destroy", "-f", pool]).is_ok();
-        }
+    for pool in our_pools() {
+        progress |= tool::run("zpool", &["destroy", "-f", &pool]).is_ok();
     }
-    for daemon in daemons {
-        if std::fs::read(daemon.join("cmdline"))
-            .is_ok_and(|text| String::from_utf8_lossy(&text).contains(PREFIX))
-        {
-            let pid = daemon.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            progress |= tool::run("kill", &["-9", &pid]).is_ok();
-        }
+    for pid in our_pool_servers() {
+        progress |= tool::run("kill", &["-9", &pid]).is_ok();
     }
     progress
+}
+
+/// The names of our imported pools.
+pub(crate) fn our_pools() -> Vec<String> {
+    // without either, `zpool` would wait for a server
+    if zfs_fuse().next().is_none() && !Path::new("/sys/module/zfs").exists() {
+        return Vec::new();
+    }
+    let listed = tool::run("zpool", &["list", "-H", "-o", "name"]).unwrap_or_default();
+    listed.lines().filter(|name| name.starts_with(PREFIX)).map(str::to_owned).collect()
+}
+
+/// The numbers of our processes that serve pools.
+pub(crate) fn our_pool_servers() -> Vec<String> {
+    let ours = |process: &PathBuf| {
+        std::fs::read(process.join("cmdline"))
+            .is_ok_and(|text| String::from_utf8_lossy(&text).contains(PREFIX))
+    };
+    let number = |process: PathBuf| process.file_name().map(|name| name.to_string_lossy().into_owned());
+    zfs_fuse().filter(ours).filter_map(number).collect()
 }
 
 fn zfs_fuse() -> impl Iterator<Item = PathBuf> {

@@ -1,7 +1,7 @@
 //! What a test may change on a machine, as a value that can be compared.
 
 use crate::PREFIX;
-use crate::cleanup::{FIRST_OWN_LOOP, is_ours};
+use crate::cleanup::{FIRST_OWN_LOOP, is_ours, our_pool_servers, our_pools};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct Watch {
     pub everything: bool,
 }
 
-/// Loop devices, mounts, cgroups, files, knobs, exports and mounted btrfs file systems.
+/// Loop devices, mounts, cgroups, files, knobs, exports, pools of ours and mounted btrfs file systems.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineState {
     lines: BTreeSet<String>,
@@ -57,6 +57,10 @@ impl MachineState {
         }
         mounted_btrfs(&devices, &counts, &mut lines);
         stacked(&devices, watch.everything, &mut lines);
+        lines.extend(our_pools().into_iter().map(|pool| format!("pool {pool}")));
+        if !our_pool_servers().is_empty() {
+            lines.insert("zfs-fuse for pools of ours".to_owned());
+        }
         for export in exports() {
             if watch.everything || is_our_export(&export) {
                 lines.insert(format!("export {export}"));
