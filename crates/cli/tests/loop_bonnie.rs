@@ -11,7 +11,7 @@ const EXPERIMENT: &str = "
 experiment: bonnie
 volumes: { vol: { emulate: { size: 64m } } }
 stacks: { ext4: { on: vol, layers: [ ext4 ] } }
-workloads: { bonnie: { engine: bonnie, bonnie: { s: 2m, n: 1, f: 1, b: 1 } } }
+workloads: { bonnie: { engine: bonnie, bonnie: { s: 2m, n: 1, f: 1, b: 1, D: 1 } } }
 measure: { rounds: 1 }
 ";
 
@@ -56,8 +56,13 @@ fn loop_bonnie_tells_what_is_too_fast_all_the_way_to_the_reports() {
         let row = rows.iter().find(|row| row[metric] == name).unwrap();
         assert_eq!((row[estimate], row[fast]), ("", "1"), "{name}");
     }
-    let finding = view["findings"].as_array().unwrap().iter().find(|f| f["claim"] == "too_fast").unwrap();
-    let text = finding["text"].as_str().unwrap();
+    let found = |claim: &str| {
+        let all = view["findings"].as_array().unwrap();
+        all.iter().find(|f| f["claim"] == claim).unwrap()["text"].as_str().unwrap()
+    };
+    let text = found("smaller_than_memory");
+    assert!(text.contains("twice the memory") && text.contains("for block output only"), "{text}");
+    let text = found("too_fast");
     assert!(text.contains("+++++") && text.contains("seq_stat") && !text.contains("seq_create"), "{text}");
     let line =
         |label| shown.lines().find(|line| line.contains(label)).unwrap_or_else(|| panic!("{label}: {shown}"));

@@ -25,7 +25,7 @@ pub struct BonnieAsk {
     pub per_character: bool,
     /// `-b`: every write is flushed.
     pub no_buffering: bool,
-    /// `-D`: direct I/O.
+    /// `-D`: direct I/O, of block output only.
     pub direct: bool,
     /// `-c`: processes at once.
     pub concurrency: u32,

@@ -125,13 +125,14 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether I/O bypassed the page cache: `None` for a job file that does both.
+    /// Whether I/O bypassed the page cache: `None` for a job file that does both, and for Bonnie++, which opens its file again without `O_DIRECT` once
+    /// it is written (2.00a).
     pub(crate) fn direct(&self) -> Option<bool> {
         match &self.cell.workload.ask {
             Ask::Options(options) => Some(options.direct),
             Ask::JobFile { text, .. } => jobs_direct(text),
             Ask::Copy(_) => Some(false),
-            Ask::Bonnie(bonnie) => Some(bonnie.direct),
+            Ask::Bonnie(bonnie) => (!bonnie.direct).then_some(false),
         }
     }
 

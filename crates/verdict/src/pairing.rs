@@ -214,7 +214,7 @@ impl Told {
         match (self.relation, self.excluded()) {
             (Relation::Apart, _) => format!("{a} is {}", times(&view, b)),
             (_, Some(excluded)) => {
-                format!("{a} and {b} can't be told apart{at}; {} is excluded", difference(excluded))
+                format!("{a} and {b} can't be told apart{at}; {}", exclusion(excluded))
             }
             _ => format!("{a} and {b} can't be told apart by one round; no difference is excluded"),
         }
@@ -232,12 +232,17 @@ pub(crate) fn times(view: &RatioView, b: &str) -> String {
     }
 }
 
-/// `a difference above 3 %`, `a factor above 4.2`.
-pub(crate) fn difference(excluded: f64) -> String {
-    if excluded > 1.0 {
-        format!("a factor above {:.1}", 1.0 + excluded)
+/// Beyond this, a factor is no news to anybody.
+const WIDEST: f64 = 100.0;
+
+/// `a difference above 3 % is excluded`, `a factor above 4.2 is excluded`.
+pub(crate) fn exclusion(excluded: f64) -> String {
+    if excluded > WIDEST {
+        format!("not even a factor of {WIDEST} is excluded")
+    } else if excluded > 1.0 {
+        format!("a factor above {:.1} is excluded", 1.0 + excluded)
     } else {
-        format!("a difference above {}", percent(rounded_up(excluded)))
+        format!("a difference above {} is excluded", percent(rounded_up(excluded)))
     }
 }
 
@@ -283,6 +288,9 @@ mod tests {
     fn a_wide_interval_excludes_a_factor_and_not_hundreds_of_percent() {
         let wild = one(paired(&[(100.0, 100.0), (250.0, 100.0), (50.0, 100.0)]));
         assert!(wild.text("A", "B", "").contains("a factor above"), "{}", wild.text("A", "B", ""));
+        let wilder = one(paired(&[(100.0, 100.0), (900.0, 100.0)]));
+        let text = wilder.text("A", "B", "");
+        assert!(text.ends_with("; not even a factor of 100 is excluded"), "{text}");
     }
 
     #[test]

@@ -169,7 +169,11 @@ pub(crate) static BONNIE: Table = Table {
         key("n_dirs", Shape::Integer, "Directories they are in; 1 if not said"),
         key("f", Shape::Switch, "1: fast mode, no tests of single characters"),
         key("b", Shape::Switch, "1: every write is flushed (no write buffering)"),
-        key("D", Shape::Switch, "1: direct I/O for the tests of one large file"),
+        key(
+            "D",
+            Shape::Switch,
+            "1: direct I/O for block output; what is read goes through the page cache all the same",
+        ),
         key("c", Shape::Integer, "Processes at once; 1 if not said"),
     ],
     instead: &[

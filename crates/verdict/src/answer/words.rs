@@ -2,7 +2,7 @@
 
 use super::{Match, Question};
 use crate::figures::{percent, range, with_unit};
-use crate::pairing::{Told, difference, rounded_up, times};
+use crate::pairing::{Told, exclusion, rounded_up, times};
 use record::judged::{CellView, Metric};
 
 pub(crate) const AT_THIS_BUDGET: &str = " at this budget";
@@ -49,7 +49,7 @@ impl Outcome<'_> {
             Some(factor) if factor <= 2.0 => {
                 format!("none of them is more than {} behind it", percent(rounded_up(factor - 1.0)))
             }
-            Some(factor) => format!("{} is excluded", difference(factor - 1.0)),
+            Some(factor) => exclusion(factor - 1.0),
             None => "no difference is excluded".to_owned(),
         };
         format!("{} can't be told from the best{AT_THIS_BUDGET}; {bound}", list(&members))

@@ -50,7 +50,7 @@ pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
     let ask = asked(scene)?;
     let memory = scene.facts.engine.bonnie.as_ref()?.memory_bytes?;
     let data = ask.size_bytes.saturating_mul(ask.concurrency.max(1).into());
-    if data == 0 || ask.direct || data >= memory.saturating_mul(2) {
+    if data == 0 || data >= memory.saturating_mul(2) {
         return None;
     }
     let word = ask.ram_bytes.map_or_else(String::new, |ram| {
@@ -59,17 +59,25 @@ pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
         }
         format!(" The experiment's own word (r) is that the machine has {}; nothing keeps the kernel from using the rest.", bytes(float(ram)))
     });
+    let direct = if ask.direct {
+        " D: 1 goes around it for block output only: Bonnie++ opens its file again without direct I/O."
+    } else {
+        ""
+    };
     Some(Detected {
         claim: Claim::SmallerThanMemory,
         severity: Severity::Caveat,
         strength: 1.0 - float(data) / (2.0 * float(memory)),
         evidence: evidence([("data_bytes", Some(float(data))), ("memory_bytes", Some(float(memory)))]),
         text: format!(
-            "Bonnie++'s rule is twice the memory: {} of data are less than 2 x {}, so reads and rewrites are served by the page cache in part.{word}",
+            "Bonnie++'s rule is twice the memory: {} of data are less than 2 x {}, so what it reads, rewrites and seeks in is served by the page cache in part.{direct}{word}",
             bytes(float(data)),
             bytes(float(memory))
         ),
-        remedy: format!("Ask for s: {} or more, or b and D for direct I/O.", bytes(2.0 * float(memory))),
+        remedy: format!(
+            "Ask for s: {} or more; for less data, `engine: native` with direct: 1.",
+            bytes(2.0 * float(memory))
+        ),
     })
 }
 
