@@ -13,22 +13,20 @@ times=${1:-20} where=${2:-here} guest=diskproof-bench-stacks
 cargo build --release --locked --quiet --package diskproof-stack --example stacks
 program=target/$target/release/examples/stacks
 
-measure_here() {
-    state=$(mktemp -d -p "${TMPDIR:-/var/tmp}" diskproof-bench-XXXXXX)
-    trap 'rm -rf "$state"' EXIT
-    "$program" "$state" "$times" "$here/bare.sh" 512 ext4 xfs btrfs-raid0
-}
-
-measure_in_guest() {
+state=$(mktemp -d -p "${TMPDIR:-/var/tmp}" diskproof-bench-XXXXXX)
+end() { rm -rf "$state"; }
+trap end EXIT
+if [ "$where" = lab ]; then
     diskproof=$(scripts/build.sh --path)
     [ -x "$diskproof" ] || die "make build first"
-    trap '"$diskproof" lab down --name "$guest" >&2' EXIT
+    end() { rm -rf "$state" && "$diskproof" lab down --name "$guest" >&2; }
     "$diskproof" lab up --name "$guest" >&2
     tar -C "$here" -cf - bare.sh -C "$root_dir/$(dirname "$program")" stacks | "$diskproof" lab ssh --name "$guest" -- tar -C /var/tmp -xf -
-    "$diskproof" lab ssh --name "$guest" -- sh -c "mkdir /var/tmp/state && cd /var/tmp && ./stacks state $times /var/tmp/bare.sh 96 ext4 lvm-striped md-raid0 zfs-stripe"
-}
-
-if [ "$where" = lab ]; then measure_in_guest; else measure_here; fi | python3 -c '
+    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 ext4 lvm-striped md-raid0 zfs-stripe
+else
+    "$program" "$state" "$times" "$here/bare.sh" 512 ext4 xfs btrfs-raid0
+fi >"$state/pairs"
+python3 -c '
 import statistics, sys
 pairs = {}
 for line in sys.stdin:
@@ -40,4 +38,4 @@ for name, all in pairs.items():
     ours, bare = (statistics.median(column) for column in zip(*all))
     low, middle, high = statistics.quantiles([o / b for o, b in all], n=4)
     print(f"| {name} | {ours:.3f} | {bare:.3f} | {middle:.2f} ({low:.2f} to {high:.2f}) |")
-'
+' <"$state/pairs"

@@ -127,12 +127,18 @@ const FEWEST_FAULTS: usize = 10;
 
 #[test]
 fn loop_any_moment_of_a_pool_may_be_the_last() {
-    faults();
+    faults(Fault::Kill, FEWEST_FAULTS);
 }
 
 #[test]
 fn lab_any_moment_of_a_pool_may_be_the_last() {
-    faults();
+    faults(Fault::Kill, FEWEST_FAULTS);
+}
+
+/// In the lab only: zfs-fuse takes three seconds to end.
+#[test]
+fn lab_any_step_of_a_pool_may_fail() {
+    faults(Fault::Fail, FEWEST_FAULTS / POOLS.failures_every);
 }
 
 /// Not a test by itself: the process that is killed, in the lab as well. Does nothing when run with the others.
@@ -141,13 +147,12 @@ fn loop_child_that_dies_with_a_pool() {
     POOLS.die_if_told();
 }
 
-fn faults() {
+fn faults(fault: Fault, fewest: usize) {
     if !has_zfs() {
         eprintln!("skipped: needs a kernel with ZFS or zfs-fuse");
         return;
     }
-    POOLS.run(Fault::Fail, FEWEST_FAULTS / POOLS.failures_every);
-    POOLS.run(Fault::Kill, FEWEST_FAULTS);
+    POOLS.run(fault, fewest);
 }
 
 fn kinds() {
