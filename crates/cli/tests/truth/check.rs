@@ -52,6 +52,9 @@ fn one(scenario: &Scenario, said: &Said) -> Outcome {
     if let Some(taken) = cpu_taken(&findings).filter(|_| scenario.needs_cpu) {
         return blank(Standing::Unmade(vec![taken]));
     }
+    if let Some(taken) = memory_taken(&findings).filter(|_| scenario.in_memory) {
+        return blank(Standing::Unmade(vec![taken]));
+    }
     let mut wrong = claims(scenario, &findings);
     wrong.extend(shares(scenario, cell));
     wrong.extend(limit(scenario, cell));
@@ -73,6 +76,14 @@ fn cell<'a>(view: &'a RunView, workload: &str, stack: &str) -> Option<&'a CellVi
 fn cpu_taken(findings: &[&Finding]) -> Option<String> {
     let noted = findings.iter().find(|f| f.claim == Claim::Interference && f.severity == Severity::Note);
     noted.map(|f| f.text.clone())
+}
+
+/// What the devices delivered, as the kernel counts it, of data that memory should have held.
+fn memory_taken(findings: &[&Finding]) -> Option<String> {
+    let cached = findings.iter().find(|f| f.claim == Claim::ServedFromPageCache)?;
+    let figure = |name: &str| cached.evidence.get(name).copied();
+    let (all, read) = (figure("data_bytes")?, figure("read_device_bytes")?);
+    (read > 0.02 * all).then(|| format!("of {all} B that were in memory, {read} B were read again"))
 }
 
 fn claims(scenario: &Scenario, findings: &[&Finding]) -> Vec<String> {

@@ -29,6 +29,8 @@ pub(crate) struct Scenario {
     pub(crate) served: Vec<(Source, f64, f64)>,
     /// Whether the truth holds only while nobody else takes the CPU.
     pub(crate) needs_cpu: bool,
+    /// Whether the truth holds only while all of the data stays in memory: a kernel that takes out what is cold (DAMON) may do so at any time.
+    pub(crate) in_memory: bool,
     /// Whether only the native engine makes it: fio's count begins at a row of its log, after the first moments of a cold file.
     pub(crate) by_native: bool,
 }
@@ -80,6 +82,7 @@ pub(crate) fn truth(
         limits: Vec::new(),
         served: Vec::new(),
         needs_cpu: false,
+        in_memory: false,
         by_native: false,
     }
 }
@@ -115,6 +118,10 @@ impl Scenario {
 
     pub(crate) fn needs_cpu(self) -> Self {
         Self { needs_cpu: true, ..self }
+    }
+
+    pub(crate) fn in_memory(self) -> Self {
+        Self { in_memory: true, ..self }
     }
 
     pub(crate) fn by_native(self) -> Self {

@@ -56,7 +56,8 @@ fn reads() -> Vec<Scenario> {
         .made("the file was read into the page cache")
         .claim(Claim::ServedFromPageCache, Severity::Void)
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
-        .served(Source::PageCache, 1.0, 0.1),
+        .served(Source::PageCache, 1.0, 0.1)
+        .in_memory(),
         truth(
             "page cache",
             "cached-90",
@@ -137,7 +138,8 @@ fn compression() -> Vec<Scenario> {
             .claim(Claim::Compressed, Severity::Note)
             .claim(Claim::ServedFromPageCache, Severity::Void)
             .claim(Claim::SmallerThanMemory, Severity::Caveat)
-            .served(Source::PageCache, 1.0, 0.1),
+            .served(Source::PageCache, 1.0, 0.1)
+            .in_memory(),
     ]
 }
 
