@@ -160,8 +160,8 @@ impl Made {
     }
 }
 
-/// What takes a moment to be there.
-fn patiently(attempt: impl Fn() -> Result<String, String>) -> Result<(), String> {
+/// What takes a moment to be there, or to be let go.
+fn patiently<T>(mut attempt: impl FnMut() -> Result<T, String>) -> Result<(), String> {
     let end = Instant::now() + Duration::from_secs(5);
     loop {
         match attempt() {
@@ -173,8 +173,9 @@ fn patiently(attempt: impl Fn() -> Result<String, String>) -> Result<(), String>
 
 impl Drop for Made {
     fn drop(&mut self) {
-        while let Some(undo) = self.undo.pop() {
-            if let Err(error) = undo.perform() {
+        while let Some(mut undo) = self.undo.pop() {
+            // what was unmounted or detached is let go a moment later
+            if let Err(error) = patiently(|| undo.perform()) {
                 eprintln!("left behind: {error}");
             }
         }
@@ -182,17 +183,19 @@ impl Drop for Made {
 }
 
 impl Undo {
-    fn perform(self) -> Result<(), String> {
+    fn perform(&mut self) -> Result<(), String> {
         match self {
             Self::Unmount(target) => run("umount", &[&target.display().to_string()]).map(drop),
-            Self::Detach(device) => run("losetup", &["-d", &device]).map(drop),
-            Self::End(mut child) => {
+            Self::Detach(device) => run("losetup", &["-d", device]).map(drop),
+            Self::End(child) => {
                 child.kill().and_then(|()| child.wait()).map(drop).map_err(|e| format!("{child:?}: {e}"))
             }
             Self::RemoveNamespace => run("ip", &["netns", "del", NAMESPACE]).map(drop),
-            Self::Remove(file) => std::fs::remove_file(&file).map_err(|e| format!("{}: {e}", file.display())),
+            Self::Remove(file) => {
+                std::fs::remove_file(&*file).map_err(|e| format!("{}: {e}", file.display()))
+            }
             Self::RemoveZram(number) => std::fs::write(format!("/sys/block/zram{number}/reset"), "1")
-                .and_then(|()| std::fs::write("/sys/class/zram-control/hot_remove", &number))
+                .and_then(|()| std::fs::write("/sys/class/zram-control/hot_remove", &*number))
                 .map_err(|e| format!("zram{number}: {e}")),
         }
     }
