@@ -82,8 +82,8 @@ fn cpu_taken(findings: &[&Finding]) -> Option<String> {
 fn memory_taken(findings: &[&Finding]) -> Option<String> {
     let cached = findings.iter().find(|f| f.claim == Claim::ServedFromPageCache)?;
     let figure = |name: &str| cached.evidence.get(name).copied();
-    let (all, read) = (figure("data_bytes")?, figure("read_device_bytes")?);
-    (read > 0.02 * all).then(|| format!("of {all} B that were in memory, {read} B were read again"))
+    let (asked, read) = (figure("read_asked_bytes")?, figure("read_device_bytes")?);
+    (read > 0.02 * asked).then(|| format!("of {asked} B asked for, all in memory, {read} B were read again"))
 }
 
 fn claims(scenario: &Scenario, findings: &[&Finding]) -> Vec<String> {
