@@ -15,11 +15,13 @@ pub struct Roots {
     pub sys: PathBuf,
     /// Device nodes.
     pub dev: PathBuf,
+    /// What runs, udev among it.
+    pub run: PathBuf,
 }
 
 impl Default for Roots {
     fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
+        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into(), run: "/run".into() }
     }
 }
 

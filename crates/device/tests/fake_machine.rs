@@ -29,7 +29,7 @@ impl Machine {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let under = |name: &str| dir.path().join(name);
-        let roots = Roots { proc: under("proc"), sys: under("sys"), dev: under("dev") };
+        let roots = Roots { proc: under("proc"), sys: under("sys"), dev: under("dev"), run: under("run") };
         let machine = Self { dir, roots };
         for path in ["sys/block", "sys/class/block", "sys/dev/block", "sys/devices", "dev/disk/by-id"] {
             fs::create_dir_all(machine.dir.path().join(path)).unwrap();

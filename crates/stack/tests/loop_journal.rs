@@ -5,7 +5,8 @@
 mod support;
 
 use diskproof_stack::{
-    ActError, Built, Journal, JournalError, NoHooks, UndoError, Volumes, build, leftovers, set_knob, undo_run,
+    ActError, Built, Journal, JournalError, Machine, NoHooks, UndoError, Volumes, build, leftovers, set_knob,
+    undo_run,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -148,6 +149,42 @@ fn loop_reboot_leaves_files_only() {
     device::loop_control::remove(Path::new("/dev"), number.parse().unwrap()).unwrap();
     drop(device);
     assert_eq!(report.undone.len(), 2, "the mount point and the backing file: {report:?}");
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
+/// As udev does at times: a probe finds the node before the device is removed, and opens it after that.
+#[test]
+fn loop_a_probe_that_comes_late_leaves_no_device() {
+    need_root!();
+    let bench = Bench::new("late-probe");
+    let before = bench.state();
+    abandon(&bench, &scenario(&bench, "ext4"));
+    let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
+    let number = text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap();
+    let path_only = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+    let found = rustix::fs::open(format!("/dev/loop{number}"), path_only, rustix::fs::Mode::empty()).unwrap();
+    let run = bench.dir.join("run");
+    std::fs::create_dir_all(run.join("udev")).unwrap();
+    std::fs::write(run.join("udev/queue"), "").unwrap();
+    let roots = device::Roots { run, ..device::Roots::default() };
+    let state_dir = bench.state_dir();
+    let machine = Machine { roots: &roots, ..bench.machine(&state_dir, &NoHooks) };
+    let device = PathBuf::from(format!("/sys/block/loop{number}"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let pause = || std::thread::sleep(std::time::Duration::from_millis(1));
+            while device.exists() {
+                pause();
+            }
+            let node = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&found));
+            // as soon as the driver has let the old one go, it makes it anew
+            while std::fs::File::open(&node).is_err() {
+                pause();
+            }
+        });
+        undo_run(&machine, &bench.run).unwrap();
+    });
+    std::fs::remove_dir_all(&roots.run).unwrap();
     assert_eq!(before.diff(&bench.state()), "");
 }
 

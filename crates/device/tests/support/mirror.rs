@@ -20,7 +20,7 @@ impl Mirror {
 
     /// Copies what is there now; `serials` are device name and serial number, `ids` link name and device name.
     pub fn refresh(&self, serials: &[(String, String)], ids: &[(String, String)]) -> Roots {
-        let roots = Roots { proc: "/proc".into(), sys: self.dir.join("sys"), dev: self.dir.join("dev") };
+        let roots = Roots { sys: self.dir.join("sys"), dev: self.dir.join("dev"), ..Roots::default() };
         let _ = fs::remove_dir_all(&roots.sys);
         let _ = fs::remove_dir_all(&roots.dev);
         for dir in ["class/block", "dev/block", "named"] {

@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// First number we take: far above those that the machine makes by itself.
 pub(crate) const FIRST_NUMBER: u32 = 1000;
+/// How long udev, while it has anything to do, may be about to open the node of a device that has gone.
+const LATE_PROBE: Duration = Duration::from_millis(200);
 /// Sector size to try when the backing file's device can't do direct I/O in 512-byte pieces.
 const LARGE_SECTOR: &str = "4096";
 
@@ -78,16 +81,37 @@ impl Reversible for AttachLoop {
         if let Some(other) = backing_in(&dir) {
             return Ok(Undone::Left(format!("loop{} is over {} now", self.number, other.display())));
         }
-        let node = self.node(machine);
-        until_closed(&node, || match loop_control::remove(&machine.roots.dev, self.number) {
-            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
-            result => result.map_err(|error| busy_or(machine, &node, error, "remove")),
-        })?;
+        self.remove(machine)?;
         Ok(Undone::Done)
     }
 }
 
 impl AttachLoop {
+    /// Removes the device, also when somebody looked its node up before and opens it only now, as a probe of udev's may: then the driver
+    /// makes it anew, over nothing.
+    fn remove(&self, machine: &Machine<'_>) -> Result<(), ActError> {
+        let (node, dir) = (self.node(machine), self.sys_dir(machine));
+        let probed = machine.roots.run.join("udev/queue");
+        let is_there = || dir.exists() && backing_in(&dir).is_none();
+        let begun = Instant::now();
+        loop {
+            until_closed(&node, || match loop_control::remove(&machine.roots.dev, self.number) {
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+                result => result.map_err(|error| busy_or(machine, &node, error, "remove")),
+            })?;
+            while probed.exists() && !is_there() && begun.elapsed() < LATE_PROBE {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if !is_there() {
+                return Ok(());
+            }
+            if begun.elapsed() > PATIENCE {
+                let holders = holders::of(&machine.roots.proc, &node);
+                return Err(ActError::Busy { what: node.display().to_string(), holders });
+            }
+        }
+    }
+
     pub(crate) fn node(&self, machine: &Machine<'_>) -> PathBuf {
         machine.roots.dev.join(format!("loop{}", self.number))
     }
