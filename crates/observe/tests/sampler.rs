@@ -41,11 +41,15 @@ fn one_sample_before_and_one_after_with_exact_values() {
     put(root, "proc/stat", "cpu 1 2 3 4\ncpu0 1 2 3 4\n");
     put(root, "proc/meminfo", "MemTotal: 4 kB\n");
     put(root, "proc/vmstat", "pgpgin 7\n");
+    put(root, "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "2\n");
+    put(root, "sys/kernel/mm/damon/admin/kdamonds/0/state", "off\n");
+    put(root, "sys/kernel/mm/damon/admin/kdamonds/1/state", "off\n");
     put(root, "proc/pressure/io", "some avg10=0 total=11\nfull avg10=0 total=12\n");
     let sampler = Sampler::start(&config(root, &["loop0", "loop1", "gone"])).unwrap();
     // What happens before stop is in the last sample.
     put(root, "sys/class/block/loop0/stat", "101 2 3 4 5 6 7 8 9 10 11\n");
     put(root, "proc/vmstat", "pgpgin 8\n");
+    put(root, "sys/kernel/mm/damon/admin/kdamonds/1/state", "on\n");
     let (evidence, problems) = sampler.stop_with_problems();
     assert!(problems.is_empty(), "{problems:?}");
     let [first, last] = evidence.samples.as_slice() else { panic!("{}", evidence.samples.len()) };
@@ -58,6 +62,7 @@ fn one_sample_before_and_one_after_with_exact_values() {
     assert_eq!(first.memory.unwrap().total_bytes, Some(4096));
     assert_eq!((first.vm.unwrap().pgpgin_kib, last.vm.unwrap().pgpgin_kib), (Some(7), Some(8)));
     assert_eq!(first.vm.unwrap().nr_dirtied, None);
+    assert_eq!((first.vm.unwrap().takes_cold_pages, last.vm.unwrap().takes_cold_pages), (false, true));
     let io = Pressure { some_us: 11, full_us: Some(12) };
     assert_eq!(first.pressure.iter().collect::<Vec<_>>(), [(&"io".to_owned(), &io)]);
     assert_eq!(first.cgroup_io["7:0"].read_bytes, Some(5));

@@ -199,6 +199,12 @@ pub struct VmCounters {
     /// Pages of files that the kernel took out of the page cache for want of memory.
     #[serde(default)]
     pub pgsteal_file: Option<u64>,
+    /// Pages of files that were read again after the kernel had taken them out of the page cache, for whatever reason.
+    #[serde(default)]
+    pub workingset_refault_file: Option<u64>,
+    /// Whether the kernel takes pages out without want of memory (DAMON); `pgsteal_file` doesn't tell these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_cold_pages: bool,
     /// How often somebody had the page cache dropped.
     #[serde(default)]
     pub drop_pagecache: Option<u64>,

@@ -167,8 +167,26 @@ impl<'a> HostCache<'a> {
             let of = |sample: &Sample| counter(sample.vm.as_ref()?);
             if self.guest { on_host(facts, &of) } else { facts.span.grown(of) }
         };
-        let kept = vm(|vm| vm.drop_pagecache)? <= 0.0 && facts.write.asked <= 0.0;
+        let kept = vm(|vm| vm.drop_pagecache)? <= 0.0 && facts.write.asked <= 0.0 && !self.is_trimmed(facts);
         kept.then_some(grown + vm(|vm| vm.pgsteal_file)? * PAGE_BYTES)
+    }
+
+    /// Samples of the machine whose page cache it is.
+    fn samples<'f>(&self, facts: &Facts<'f>) -> &'f [Sample] {
+        let evidence = &facts.trial.evidence;
+        if self.guest { &evidence.host } else { &evidence.samples }
+    }
+
+    /// Whether its kernel takes pages out that it has no need to, which is counted nowhere.
+    fn is_trimmed(&self, facts: &Facts<'_>) -> bool {
+        self.samples(facts).iter().any(|sample| sample.vm.is_some_and(|vm| vm.takes_cold_pages))
+    }
+
+    /// Bytes that were read again after they had been taken out: what is cached before and after was not throughout.
+    fn read_again(&self, facts: &Facts<'_>) -> f64 {
+        let of = |sample: &Sample| sample.vm.as_ref()?.workingset_refault_file;
+        let pages = if self.guest { on_host(facts, &of) } else { facts.span.grown(of) };
+        pages.unwrap_or(0.0) * PAGE_BYTES
     }
 
     /// The least and the largest share of reads that the cache can have answered, by what it held.
@@ -197,7 +215,8 @@ impl<'a> HostCache<'a> {
             Some(o) if !o.rw.is_random() && passes > 0.0 => ((share - (1.0 - passes)) / passes).max(0.0),
             _ => 0.0,
         };
-        (least.min(most), most)
+        let least = least - self.loop_read.map_or(0.0, |loops| self.read_again(facts) / loops.max(1.0));
+        (least.clamp(0.0, most), most)
     }
 }
 

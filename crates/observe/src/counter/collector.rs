@@ -158,6 +158,9 @@ impl Collector {
         }
         sample.memory = text(&self.meminfo, buffer, problems, keyed::memory);
         sample.vm = text(&self.vmstat, buffer, problems, keyed::vm);
+        if let Some(vm) = &mut sample.vm {
+            vm.takes_cold_pages = takes_cold_pages(&self.roots);
+        }
         sample.arc = text(&self.arcstats, buffer, problems, arc::parse);
         if let Some((mount, file)) = &self.mountstats {
             let read = file
@@ -203,6 +206,15 @@ fn text<T>(
     let file = file.as_ref()?;
     let text = noting(file.read(buffer), problems).flatten()?;
     noting(parse(file.path(), text), problems)
+}
+
+/// Whether DAMON is at work, which is there to act on memory that nobody has touched for long: one of its threads (the interface in sysfs) or
+/// its module `damon_reclaim` (Documentation/admin-guide/mm/damon).
+fn takes_cold_pages(roots: &Roots) -> bool {
+    let threads = std::fs::read_dir(roots.sys.join("kernel/mm/damon/admin/kdamonds"));
+    let on = |thread: std::fs::DirEntry| first_line(&thread.path().join("state")).as_deref() == Some("on");
+    threads.into_iter().flatten().flatten().any(on)
+        || first_line(&roots.sys.join("module/damon_reclaim/parameters/enabled")).as_deref() == Some("Y")
 }
 
 fn noting<T>(result: Result<T, ReadError>, problems: &mut Vec<ReadError>) -> Option<T> {

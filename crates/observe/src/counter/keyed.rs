@@ -31,7 +31,7 @@ pub(crate) fn vm(path: &Path, text: &[u8]) -> Result<VmCounters, ReadError> {
     let mut vm = VmCounters::default();
     for (line_number, line) in lines(text) {
         // Nearly all of its 190 lines are of no interest: tell by the first two letters.
-        if !matches!(line.get(..2), Some(b"pg" | b"nr" | b"ps" | b"dr")) {
+        if !matches!(line.get(..2), Some(b"pg" | b"nr" | b"ps" | b"dr" | b"wo")) {
             continue;
         }
         let Some(blank) = line.iter().position(|&byte| byte == b' ') else { continue };
@@ -44,6 +44,7 @@ pub(crate) fn vm(path: &Path, text: &[u8]) -> Result<VmCounters, ReadError> {
             b"pswpin" => &mut vm.pswpin,
             b"pswpout" => &mut vm.pswpout,
             b"pgsteal_file" => &mut vm.pgsteal_file,
+            b"workingset_refault_file" => &mut vm.workingset_refault_file,
             b"drop_pagecache" => &mut vm.drop_pagecache,
             _ => continue,
         };
@@ -82,7 +83,8 @@ mod tests {
     #[test]
     fn vmstat_keys_are_matched_whole() {
         let text = b"nr_free_pages 9\nnr_dirtied 5\nnr_written 4\nnr_written_x 77\npgpgin 10\npgpgout 20\npswpin 0\n\
-            pswpout 1\npgmajfault 3\npgfault 100\npgsteal_file 8\ndrop_pagecache 2\n";
+            pswpout 1\npgmajfault 3\npgfault 100\npgsteal_file 8\ndrop_pagecache 2\n\
+            workingset_refault_anon 9\nworkingset_refault_file 6\n";
         let expected = VmCounters {
             pgpgin_kib: Some(10),
             pgpgout_kib: Some(20),
@@ -92,6 +94,8 @@ mod tests {
             pswpin: Some(0),
             pswpout: Some(1),
             pgsteal_file: Some(8),
+            workingset_refault_file: Some(6),
+            takes_cold_pages: false,
             drop_pagecache: Some(2),
         };
         assert_eq!(vm(Path::new("/proc/vmstat"), text).unwrap(), expected);

@@ -149,6 +149,9 @@ fn the_disk_can_have_read_no_more_than_the_cache_came_to_hold() {
     // Pages went as others came: then it may all have been read again.
     t.each = |sample, done| sample.vm = vm(whole(done * 1e6));
     assert_served(judged(&t).0.both, Served { device: 0.1, unknown: 0.9, ..Served::default() });
+    // And so where the kernel takes them without counting them.
+    t.each = |sample, _| sample.vm = vm(7).map(|vm| VmCounters { takes_cold_pages: true, ..vm });
+    assert_served(judged(&t).0.both, Served { device: 0.1, unknown: 0.9, ..Served::default() });
     // And so if somebody dropped it all.
     t.each = |sample, done| {
         sample.vm = vm(7);
@@ -170,6 +173,14 @@ fn others_on_the_disk_do_not_hide_a_cache_that_held_everything() {
     t.other("dd", 9 * GIB, 0);
     let served = judged(&t).0.both;
     assert_served(served, Served { page_cache: 154.0 / 256.0, unknown: 102.0 / 256.0, ..Served::default() });
+    // A quarter of what was read had been taken out: the disk was asked for it again.
+    t.each = |sample, done| {
+        let again = whole(done * (640 << 20) as f64 / 4096.0);
+        sample.vm = Some(VmCounters { workingset_refault_file: Some(again), ..VmCounters::default() });
+    };
+    let served = judged(&t).0.both;
+    let least = 154.0 / 256.0 - 0.25;
+    assert_served(served, Served { page_cache: least, unknown: 1.0 - least, ..Served::default() });
 }
 
 #[test]
