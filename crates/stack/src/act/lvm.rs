@@ -6,6 +6,7 @@ use super::mapper;
 use super::wipe;
 use crate::error::ActError;
 use crate::layer::lvm;
+use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -92,16 +93,22 @@ impl fmt::Display for ChangeGroup {
 impl Reversible for MakeGroup {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         let devices: Vec<&Path> = self.pvs.iter().map(|pv| pv.device.path.as_path()).collect();
-        for step in lvm::group_steps(&self.group, &self.pvs) {
-            doing.check_cancel()?;
-            doing.run("make the volume group", &invocation(step.command, &step.args, &devices))?;
+        let machine = doing.machine;
+        let run = |step: &lvm::Step| machine.runner.run(&invocation(step.command, &step.args, &devices));
+        // side by side, since each takes a command of its own: pvcreate takes one UUID
+        let volumes = side_by_side(&lvm::pv_steps(&self.pvs), run);
+        doing.check_cancel()?;
+        let group = lvm::group_steps(&self.group, &self.pvs);
+        for ran in volumes.into_iter().chain(group.iter().map(run)) {
+            doing.argv.push(ran.map_err(ActError::tool("make the volume group"))?.argv);
         }
         Ok(())
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let removed = mapper::remove_group(undoing.machine, &self.group)?;
-        let labels = self.pvs.iter().map(|pv| wipe::wipe(undoing, &pv.device, wipe::Written::Uuid(&pv.uuid)));
+        let labels =
+            side_by_side(&self.pvs, |pv| wipe::wipe(undoing, &pv.device, wipe::Written::Uuid(&pv.uuid)));
         wipe::join(std::iter::once(Ok(removed)).chain(labels))
     }
 }

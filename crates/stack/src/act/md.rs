@@ -8,6 +8,7 @@ use crate::error::ActError;
 use crate::holders;
 use crate::layer::md;
 use crate::machine::Machine;
+use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -59,10 +60,9 @@ impl Reversible for MakeArray {
                     Some(why) => left = Some(Undone::Left(why)),
                 }
             }
-            let superblocks = self
-                .members
-                .iter()
-                .map(|member| wipe::wipe_once(undoing, member, wipe::Written::Uuid(&self.uuid)));
+            let superblocks = side_by_side(&self.members, |member| {
+                wipe::wipe_once(undoing, member, wipe::Written::Uuid(&self.uuid))
+            });
             undone = match left {
                 Some(left) => left,
                 None => wipe::join(std::iter::once(Ok(undone.clone())).chain(superblocks))?,

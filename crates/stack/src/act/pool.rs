@@ -1,6 +1,6 @@
 //! A ZFS pool of our own.
 
-use super::device_ref::{DeviceRef, Standing, Title};
+use super::device_ref::{DeviceRef, Standing};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::nfs_server::patience;
 use super::retry::{PATIENCE, until_ok};
@@ -8,6 +8,7 @@ use super::wipe;
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::mounts::{self, MountEntry};
+use crate::side_by_side::side_by_side;
 use crate::{holders, names};
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
@@ -72,7 +73,7 @@ impl Reversible for CreatePool {
                 .map_err(ActError::tool(format!("destroy the pool {}", self.name)))?;
             undone = Undone::Done;
         }
-        let wiped = wipe::join(self.devices.iter().map(|device| self.wipe(undoing, device)))?;
+        let wiped = wipe::join(side_by_side(&self.devices, |device| self.wipe(undoing, device)))?;
         Ok(if wiped == Undone::Nothing { undone } else { wiped })
     }
 }
@@ -150,8 +151,7 @@ impl CreatePool {
             Standing::Gone => return Ok(Undone::Nothing),
             Standing::Foreign(saw) => return Ok(Undone::Left(saw)),
         };
-        let whole = matches!(device.title, Title::Backing(_));
-        let wiped = if cleared && !whole { Undone::Nothing } else { wipe::wipe(undoing, device, label)? };
+        let wiped = wipe::wipe(undoing, device, label)?;
         Ok(if cleared && wiped == Undone::Nothing { Undone::Done } else { wiped })
     }
 }

@@ -70,18 +70,21 @@ pub(crate) fn uuid(kernels: &str) -> String {
     groups.join("-")
 }
 
-/// What makes physical volumes and their group.
+/// What makes the physical volumes of a group, in any order.
+pub(crate) fn pv_steps(pvs: &[Pv]) -> Vec<Step> {
+    let step = |pv: &Pv| {
+        let path = pv.device.path.display().to_string();
+        Step::new(LvmCommand::Pvcreate, ["--uuid", &pv.uuid, "--norestorefile", &path])
+    };
+    pvs.iter().map(step).collect()
+}
+
+/// What makes the group of them.
 pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
     let path = |pv: &Pv| pv.device.path.display().to_string();
-    let mut steps: Vec<Step> = pvs
-        .iter()
-        .map(|pv| {
-            let args = ["--uuid", &pv.uuid, "--norestorefile", &path(pv)].map(str::to_owned);
-            Step::new(LvmCommand::Pvcreate, args)
-        })
-        .collect();
     let create = ["--setautoactivation", "n", group].map(str::to_owned);
-    steps.push(Step::new(LvmCommand::Vgcreate, create.into_iter().chain(pvs.iter().map(path))));
+    let all = create.into_iter().chain(pvs.iter().map(path));
+    let mut steps = vec![Step::new(LvmCommand::Vgcreate, all)];
     let mut tags: Vec<&str> = pvs.iter().filter_map(|pv| pv.tag.as_deref()).collect();
     tags.dedup();
     for tag in tags {

@@ -1,4 +1,6 @@
-use super::{detach_step, group_steps, grow_step, mapper_name, settings, synced, uuid, volume_steps};
+use super::{
+    detach_step, group_steps, grow_step, mapper_name, pv_steps, settings, synced, uuid, volume_steps,
+};
 use crate::act::device_ref::{DeviceRef, Title};
 use crate::act::lvm::Pv;
 use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
@@ -91,7 +93,7 @@ fn physical_volumes_get_our_uuids_and_tags() {
         tag: Some(tag.to_owned()),
     };
     let pvs = [pv("/dev/loop1000", "slow"), pv("/dev/loop1001", "slow"), pv(FAST, "ssd")];
-    let steps = group_steps("g", &pvs);
+    let steps = [pv_steps(&pvs), group_steps("g", &pvs)].concat();
     let lines: Vec<String> =
         steps.iter().map(|step| format!("{} {}", step.command.name(), step.args.join(" "))).collect();
     assert_eq!(
