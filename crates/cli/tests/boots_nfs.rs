@@ -163,8 +163,9 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
         leaves.contains("\"server:vd") && leaves.contains("disk of a guest") && leaves.contains("host:"),
         "{leaves}"
     );
+    // more than asked: the server reads ahead where it has blocks in memory before the one it is asked for
     let moved = fresh["leaves"][0]["read_per_asked"].as_f64().unwrap();
-    assert!((0.85..=1.2).contains(&moved), "{leaves}");
+    assert!((0.85..=2.0).contains(&moved), "{leaves}");
     // of 2 MiB at 60 reads a second, each block comes again: from the server's memory, which direct I/O of the client can't go around
     let again = cell("again");
     assert!(again["served"]["other_cache"].as_f64().unwrap() > 0.3, "{said}");
