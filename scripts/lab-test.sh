@@ -29,14 +29,14 @@ stage_program() {
 }
 
 cargo build --quiet --locked --package diskproof
+# of the whole workspace, as in other tiers: for fewer packages cargo would choose other features and compile most of it anew
+tested=$(cargo test --locked --workspace --tests --no-run --message-format=json 2>"$stage.log") ||
+    { cat "$stage.log" >&2; rm -f "$stage.log"; die "the tests do not build"; }
+rm -f "$stage.log"
 programs=()
 for crate in $crates; do
-    package=diskproof-$crate
-    [ "$crate" = cli ] && package=diskproof
-    tested=$(cargo test --locked --package "$package" --tests --no-run --message-format=json 2>"$stage.log") ||
-        { cat "$stage.log" >&2; rm -f "$stage.log"; die "$package does not build"; }
-    rm -f "$stage.log"
-    for program in $(grep '"test":true' <<<"$tested" | grep -o '"executable":"[^"]*"' | cut -d'"' -f4); do
+    [ -d "crates/$crate" ] || die "there is no crate $crate"
+    for program in $(grep -F "\"manifest_path\":\"$root_dir/crates/$crate/Cargo.toml\"" <<<"$tested" | grep '"test":true' | grep -o '"executable":"[^"]*"' | cut -d'"' -f4); do
         # all of the list is read: a grep that ends at the first match breaks the pipe, and the program would count as without tests
         [ "$("$program" --list 2>/dev/null | grep -c '^lab_.*: test$')" -gt 0 ] || continue
         stage_program "$program"
@@ -55,7 +55,7 @@ status=0
 for program in "${programs[@]}"; do
     crate=${program%%:*} program=${program#*:}
     # shellcheck disable=SC2016
-    lab ssh --name "$name" -- sh -c 'cd "$1" && faults=$2 && shift 2 && exec env RUST_BACKTRACE=1 DISKPROOF_IN_LAB=1 DISKPROOF_TEST_FAULTS="$faults" "$@"' \
+    lab ssh --name "$name" -- sh -c 'cd "$1" && faults=$2 && shift 2 && exec env DISKPROOF_IN_LAB=1 DISKPROOF_TEST_FAULTS="$faults" "$@"' \
         sh "$root_dir/crates/$crate" "${DISKPROOF_TEST_FAULTS:-}" "$program" --test-threads=1 --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
 done
 exit "$status"

@@ -15,6 +15,8 @@ background=
 trap 'rm -f "$log" "$build_log" "$boots_log"; [ -z "$background" ] || kill "$background" 2>/dev/null' EXIT
 status=0
 note=
+# a panic names its line; the frames of who called the test would bury what it said
+export RUST_BACKTRACE=0
 
 run() {
     "$@" </dev/null 2>&1 | tee -a "$log" | grep --line-buffered -vE '^(running 0 tests|test result: ok\. 0 passed; 0 failed; 0 ignored.*|)$'
@@ -57,8 +59,9 @@ $(cat "$build_log")"
     fi
     cat "$build_log"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-    cargo build --quiet --locked --package diskproof-lab --package diskproof --tests || { fail "the tests with guests do not build"; return; }
-    RUST_TEST_THREADS=1 cargo test --locked --package diskproof-lab --package diskproof --no-fail-fast --tests -- boots_ </dev/null >"$boots_log" 2>&1 &
+    # of the whole workspace, as in the other tiers: for fewer packages cargo would choose other features and compile most of it anew
+    cargo test --quiet --locked --workspace --tests --no-run || { fail "the tests with guests do not build"; return; }
+    RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast --tests -- boots_ </dev/null >"$boots_log" 2>&1 &
     background=$!
     local booted=0 crates
     crates=$(grep -lE '^ *fn lab_' crates/*/tests/*.rs | cut -d/ -f2 | sort -u | paste -sd,)
