@@ -152,7 +152,8 @@ fn open_for_joining(path: &Path) -> Result<File, EngineError> {
     OpenOptions::new().write(true).open(path).map_err(io)
 }
 
-/// Between fork and exec: join the cgroup, and die with us.
+/// Between fork and exec: join the cgroup, die with us, and hear SIGINT, by which we ask it to stop, even if we were told to ignore
+/// that: a script's shell tells so what it starts in the background.
 #[expect(
     unsafe_code,
     reason = "the child must be in the cgroup before its first I/O; only pre_exec runs there"
@@ -171,8 +172,12 @@ fn before_exec(command: &mut Command, procs: Option<File>) {
         }
         Ok(())
     };
-    // SAFETY: after the fork `prepare` makes system calls only (write, prctl, getppid); it neither allocates nor takes locks.
+    // SAFETY: after the fork only system calls are made (sigaction, write, prctl, getppid); nothing allocates or takes locks.
     unsafe {
+        command.pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
+            libc::SIG_ERR => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        });
         command.pre_exec(prepare);
     }
 }

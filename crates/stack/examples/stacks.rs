@@ -2,7 +2,8 @@
 //!
 //!   stacks DIRECTORY TIMES SCRIPT MIB STACK...
 //!
-//! MIB: size of each of the four volumes. Prints a line for each pair: stack, seconds of `build` and `undo`, seconds of the script.
+//! MIB: size of each of the eight volumes: four that we hold, as in a run, and four for the script that nobody holds, so that udev
+//! looks at these as it would. Prints a line for each pair: stack, seconds of `build` and `undo`, seconds of the script.
 
 use diskproof_stack::{Built, Journal, Machine, NoHooks, Volumes, build};
 use record::id::RunId;
@@ -13,7 +14,7 @@ use record::volume::{Limits, Volume, VolumeKind};
 use record::zfs::{Vdev, Zfs};
 use std::error::Error;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -28,9 +29,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let machine = Machine::local(&host::LocalRunner, &roots, state, &NoHooks);
     let mut journal = Journal::open(&machine, &RunId("bench-stacks".to_owned()))?;
     let kind = VolumeKind::Emulate { size_bytes: mib.parse::<u64>()? << 20, limits: Limits::default() };
-    let all: Vec<Volume> = (0..4).map(|n| Volume { name: format!("vol[{n}]"), kind: kind.clone() }).collect();
-    let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &AtomicBool::new(false))?;
-    let result = measure(&machine, &mut journal, &volumes, &all, &stacks, times.parse()?, script);
+    let all: Vec<Volume> = (0..8).map(|n| Volume { name: format!("vol[{n}]"), kind: kind.clone() }).collect();
+    let (held, free) = all.split_at(4);
+    let mut provide = |volumes: &[Volume]| {
+        Volumes::provide(&machine, &mut journal, volumes, &mut |_, _| {}, &AtomicBool::new(false))
+    };
+    let (volumes, let_go) = (provide(held)?, provide(free)?);
+    let nodes: Vec<_> = let_go.facts().into_iter().filter_map(|fact| fact.device).collect();
+    drop(let_go);
+    let result = measure(&machine, &mut journal, &volumes, held, &stacks, times.parse()?, (script, &nodes));
     drop(volumes);
     journal.undo_all(&machine)?;
     result
@@ -43,9 +50,8 @@ fn measure(
     all: &[Volume],
     stacks: &[(&str, usize, Vec<Layer>)],
     times: u32,
-    script: &str,
+    (script, nodes): (&str, &[PathBuf]),
 ) -> Result<(), Box<dyn Error>> {
-    let nodes: Vec<_> = volumes.facts().into_iter().filter_map(|fact| fact.device).collect();
     for _ in 0..times {
         for (name, count, layers) in stacks {
             let stack = Stack {

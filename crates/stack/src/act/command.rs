@@ -55,7 +55,7 @@ impl Reversible for CommandUp {
             return Err(error);
         }
         let own = self.devices.iter().filter(|device| matches!(device.title, Title::Backing(_)));
-        let wiped = wipe::join(own.map(|device| wipe::wipe(undoing, device, wipe::Written::Unknown)))?;
+        let wiped = wipe::wipe(undoing, own.map(|device| (device, wipe::Written::Unknown)))?;
         Ok(if wiped == Undone::Nothing && !self.down.is_empty() { Undone::Done } else { wiped })
     }
 }

@@ -40,6 +40,14 @@ pub(crate) enum Standing {
 }
 
 impl DeviceRef {
+    /// Where it is, if it still is ours.
+    pub(crate) fn ours(&self, undoing: &Undoing<'_>) -> Option<PathBuf> {
+        match self.standing(undoing) {
+            Standing::Ours(path) => Some(path),
+            Standing::Gone | Standing::Foreign(_) => None,
+        }
+    }
+
     /// Whether it still is ours.
     pub(crate) fn standing(&self, undoing: &Undoing<'_>) -> Standing {
         let roots = undoing.machine.roots;

@@ -107,9 +107,8 @@ impl Reversible for MakeGroup {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let removed = mapper::remove_group(undoing.machine, &self.group)?;
-        let labels =
-            side_by_side(&self.pvs, |pv| wipe::wipe(undoing, &pv.device, wipe::Written::Uuid(&pv.uuid)));
-        wipe::join(std::iter::once(Ok(removed)).chain(labels))
+        let ours = self.pvs.iter().map(|pv| (&pv.device, wipe::Written::Uuid(&pv.uuid)));
+        wipe::join([Ok(removed), wipe::wipe(undoing, ours)])
     }
 }
 

@@ -1,6 +1,6 @@
 //! md arrays.
 
-use super::device_ref::{DeviceRef, Standing, devno_of};
+use super::device_ref::{DeviceRef, devno_of};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::retry::until_closed;
 use super::wipe;
@@ -8,7 +8,6 @@ use crate::error::ActError;
 use crate::holders;
 use crate::layer::md;
 use crate::machine::Machine;
-use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -60,12 +59,11 @@ impl Reversible for MakeArray {
                     Some(why) => left = Some(Undone::Left(why)),
                 }
             }
-            let superblocks = side_by_side(&self.members, |member| {
-                wipe::wipe_once(undoing, member, wipe::Written::Uuid(&self.uuid))
-            });
+            let ours = self.members.iter().map(|member| (member, wipe::Written::Uuid(&self.uuid)));
+            let superblocks = wipe::wipe_once(undoing, ours);
             undone = match left {
                 Some(left) => left,
-                None => wipe::join(std::iter::once(Ok(undone.clone())).chain(superblocks))?,
+                None => wipe::join([Ok(undone.clone()), superblocks])?,
             };
             Ok(())
         })?;
@@ -81,11 +79,8 @@ impl MakeArray {
 
     /// Kernel names of the arrays that hold any of our members.
     fn arrays(&self, undoing: &Undoing<'_>) -> BTreeSet<String> {
-        let held = |member: &DeviceRef| match member.standing(undoing) {
-            Standing::Ours(path) => linked(undoing, &path, "holders"),
-            Standing::Gone | Standing::Foreign(_) => Vec::new(),
-        };
-        let all = self.members.iter().flat_map(held);
+        let held = |member: &DeviceRef| member.ours(undoing).map(|path| linked(undoing, &path, "holders"));
+        let all = self.members.iter().filter_map(held).flatten();
         all.filter(|name| name.strip_prefix("md").is_some_and(is_number)).collect()
     }
 
@@ -93,14 +88,8 @@ impl MakeArray {
     /// killed mdadm left behind half made has none yet; that is known by the number we chose.
     fn title(&self, undoing: &Undoing<'_>, array: &str) -> Option<String> {
         let node = undoing.machine.roots.dev.join(array);
-        let ours: BTreeSet<(u32, u32)> = self
-            .members
-            .iter()
-            .filter_map(|member| match member.standing(undoing) {
-                Standing::Ours(path) => devno_of(&path),
-                Standing::Gone | Standing::Foreign(_) => None,
-            })
-            .collect();
+        let ours: BTreeSet<(u32, u32)> =
+            self.members.iter().filter_map(|member| devno_of(&member.ours(undoing)?)).collect();
         let dev = &undoing.machine.roots.dev;
         let members = linked(undoing, &node, "slaves");
         let foreign =

@@ -1,7 +1,7 @@
 //! Making a file system.
 
 use super::btrfs_copies;
-use super::device_ref::{DeviceRef, Standing};
+use super::device_ref::DeviceRef;
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
@@ -9,7 +9,7 @@ use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Which mkfs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,28 +72,39 @@ impl Reversible for Mkfs {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        wipe::join(side_by_side(&self.devices, |device| self.undo_on(undoing, device)))
+        if self.fs == MadeFs::Btrfs && !undoing.rebooted {
+            self.forget(undoing);
+        }
+        let copies = side_by_side(&self.devices, |device| self.clear_copies(undoing, device));
+        let cleared = self.devices.iter().zip(&copies).filter(|(_, copies)| copies.is_ok());
+        let wiped = wipe::wipe(undoing, cleared.map(|(device, _)| (device, wipe::Written::Uuid(&self.uuid))));
+        let failed = copies.into_iter().filter_map(Result::err).map(Err);
+        wipe::join(failed.chain([wiped]))
     }
 }
 
 impl Mkfs {
-    fn undo_on(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<Undone, ActError> {
-        if self.fs == MadeFs::Btrfs
-            && let Standing::Ours(path) = device.standing(undoing)
-        {
-            if !undoing.rebooted {
-                forget(undoing, &path);
+    /// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
+    /// verified, and a device it never knew is no failure.
+    fn forget(&self, undoing: &Undoing<'_>) {
+        let forget = |devices: &[PathBuf]| {
+            let forget = Invocation::new(Tool::Btrfs).args(["device", "scan", "--forget"]).args(devices);
+            undoing.machine.runner.run(&forget)
+        };
+        let ours: Vec<PathBuf> = self.devices.iter().filter_map(|device| device.ours(undoing)).collect();
+        if !ours.is_empty() && forget(&ours).is_err() {
+            // it may have ended at one that it never knew
+            for path in &ours {
+                let _ = forget(std::slice::from_ref(path));
             }
-            // Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
-            btrfs_copies::clear(&path, &self.uuid)?;
         }
-        wipe::wipe(undoing, device, wipe::Written::Uuid(&self.uuid))
     }
-}
 
-/// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
-/// verified, and a device it never knew is no failure.
-fn forget(undoing: &Undoing<'_>, path: &Path) {
-    let forget = Invocation::new(Tool::Btrfs).args(["device", "scan", "--forget"]).arg(path);
-    let _ = undoing.machine.runner.run(&forget);
+    /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
+    fn clear_copies(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<(), ActError> {
+        match device.ours(undoing) {
+            Some(path) if self.fs == MadeFs::Btrfs => btrfs_copies::clear(&path, &self.uuid),
+            _ => Ok(()),
+        }
+    }
 }

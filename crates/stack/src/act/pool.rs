@@ -1,14 +1,13 @@
 //! A ZFS pool of our own.
 
-use super::device_ref::{DeviceRef, Standing};
+use super::device_ref::DeviceRef;
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::nfs_server::patience;
-use super::retry::{PATIENCE, until_ok};
+use super::retry::{PATIENCE, until, until_ok};
 use super::wipe;
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::mounts::{self, MountEntry};
-use crate::side_by_side::side_by_side;
 use crate::{holders, names};
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
@@ -61,20 +60,14 @@ impl Reversible for CreatePool {
             let saw = "it is not named like ours, or not mounted in our directory".to_owned();
             return Err(ActError::NotOurs { what: format!("pool {}", self.name), saw });
         }
-        let imported = is_imported(machine, &self.name)?;
-        if imported {
+        let mut undone = Undone::Nothing;
+        if is_imported(machine, &self.name)? {
             self.verify(undoing)?;
-        }
-        let mut undone = self.unmount(machine, imported)?;
-        if imported {
-            let destroy = Invocation::new(Tool::Zpool).args(["destroy", &self.name]);
-            // for a moment after its dataset was unmounted it still counts as busy
-            until_ok(LONG, || machine.runner.run(&destroy).map(|_| ()))
-                .map_err(ActError::tool(format!("destroy the pool {}", self.name)))?;
+            self.destroy(machine)?;
             undone = Undone::Done;
         }
-        let wiped = wipe::join(side_by_side(&self.devices, |device| self.wipe(undoing, device)))?;
-        Ok(if wiped == Undone::Nothing { undone } else { wiped })
+        let unmounted = self.unmount(machine)?;
+        wipe::join([Ok(undone), Ok(unmounted), self.wipe(undoing)])
     }
 }
 
@@ -93,14 +86,7 @@ impl CreatePool {
     fn verify(&self, undoing: &Undoing<'_>) -> Result<(), ActError> {
         let members = device::pool_devices(undoing.machine.runner, &self.name)
             .map_err(ActError::tool(format!("ask what the pool {} lies on", self.name)))?;
-        let own: Vec<PathBuf> = self
-            .devices
-            .iter()
-            .filter_map(|device| match device.standing(undoing) {
-                Standing::Ours(path) => Some(path),
-                Standing::Gone | Standing::Foreign(_) => None,
-            })
-            .collect();
+        let own: Vec<PathBuf> = self.devices.iter().filter_map(|device| device.ours(undoing)).collect();
         let is_own = |member: &PathBuf| {
             let member = member.canonicalize().unwrap_or_else(|_| member.clone());
             own.iter().any(|path| is_or_is_part_of(&member, path))
@@ -114,21 +100,43 @@ impl CreatePool {
         }
     }
 
-    /// By ZFS while the pool is there; without it only the mount of a process that has ended can be left.
-    fn unmount(&self, machine: &Machine<'_>, imported: bool) -> Result<Undone, ActError> {
+    /// Unmounts it and ends it. For a moment after its dataset was unmounted it still counts as busy, which is waited for; a process
+    /// that uses a file in it isn't.
+    fn destroy(&self, machine: &Machine<'_>) -> Result<(), ActError> {
+        self.mounted_is_ours(machine)?;
+        let proc = &machine.roots.proc;
+        let destroy = Invocation::new(Tool::Zpool).args(["destroy", &self.name]);
+        let in_use = || !holders::of(proc, &self.target).is_empty();
+        until(
+            || if in_use() { patience(proc, PATIENCE) } else { LONG },
+            || {
+                let Err(failure) = machine.runner.run(&destroy) else { return Ok(()) };
+                let holders = holders::of(proc, &self.target);
+                if holders.is_empty() {
+                    return Err(ActError::tool(format!("destroy the pool {}", self.name))(failure));
+                }
+                Err(ActError::Busy { what: self.target.display().to_string(), holders })
+            },
+        )
+    }
+
+    /// Whether something is mounted at our mount point, and nothing but our pool.
+    fn mounted_is_ours(&self, machine: &Machine<'_>) -> Result<bool, ActError> {
+        match self.mounted(machine)? {
+            None => Ok(false),
+            Some(entry) if self.is_it(&entry) => Ok(true),
+            Some(entry) => Err(ActError::NotOurs {
+                what: format!("mount at {}", self.target.display()),
+                saw: format!("{} of {}", entry.fs_type, entry.source.display()),
+            }),
+        }
+    }
+
+    /// What a process of zfs-fuse that has ended left mounted.
+    fn unmount(&self, machine: &Machine<'_>) -> Result<Undone, ActError> {
         let mut undone = Undone::Nothing;
-        while let Some(entry) = self.mounted(machine)? {
-            if !self.is_it(&entry) {
-                return Err(ActError::NotOurs {
-                    what: format!("mount at {}", self.target.display()),
-                    saw: format!("{} of {}", entry.fs_type, entry.source.display()),
-                });
-            }
-            let unmount = if imported {
-                Invocation::new(Tool::Zfs).args(["unmount", &self.name])
-            } else {
-                Invocation::new(Tool::Umount).arg(&self.target)
-            };
+        while self.mounted_is_ours(machine)? {
+            let unmount = Invocation::new(Tool::Umount).arg(&self.target);
             until_ok(patience(&machine.roots.proc, PATIENCE), || {
                 let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
                 let holders = holders::of(&machine.roots.proc, &self.target);
@@ -142,17 +150,16 @@ impl CreatePool {
         Ok(undone)
     }
 
-    /// The device is free again: of others' disks only what carries our pool's name is removed.
-    fn wipe(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<Undone, ActError> {
-        let label = wipe::Written::Label(&self.name);
+    /// The devices are free again: of others' disks only what carries our pool's name is removed.
+    fn wipe(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let ours: Vec<PathBuf> = self.devices.iter().filter_map(|device| device.ours(undoing)).collect();
         // what is left of the labels would still name the pool to ZFS
-        let cleared = match device.standing(undoing) {
-            Standing::Ours(path) => wipe::clear_pool_labels(undoing.machine, &path, &self.name)?,
-            Standing::Gone => return Ok(Undone::Nothing),
-            Standing::Foreign(saw) => return Ok(Undone::Left(saw)),
-        };
-        let wiped = wipe::wipe(undoing, device, label)?;
-        Ok(if cleared && wiped == Undone::Nothing { Undone::Done } else { wiped })
+        let cleared = wipe::clear_pool_labels(undoing.machine, &ours, &self.name)
+            .into_iter()
+            .map(|cleared| cleared.map(|cleared| if cleared { Undone::Done } else { Undone::Nothing }));
+        let cleared = wipe::join(cleared)?;
+        let ours = self.devices.iter().map(|device| (device, wipe::Written::Label(&self.name)));
+        wipe::join([Ok(cleared), wipe::wipe(undoing, ours)])
     }
 }
 

@@ -24,7 +24,11 @@ pub(super) fn until_closed<T>(
     until(|| if is_taken(node) { PATIENCE } else { PROBES_LAST }, attempt)
 }
 
-fn until<T, E>(patience: impl Fn() -> Duration, mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+/// The same with a patience that is asked for anew after each failure.
+pub(super) fn until<T, E>(
+    patience: impl Fn() -> Duration,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(2);
     loop {
