@@ -375,21 +375,22 @@ impl<'a> Builder<'a> {
         let uuid = self.new_uuid()?;
         let label = names::label(self.machine);
         let args = filesystem::mkfs_args(fs, &uuid, &label).map_err(Stop::Unbuildable)?;
-        self.mkfs(filesystem::made(fs.kind), &top, uuid, args)?;
+        self.mkfs(filesystem::made(fs.kind), &top, Some(uuid), args)?;
         self.mount(fs.kind.name(), filesystem::mount_options(fs), top)
     }
 
     fn btrfs(&mut self, fs: &Btrfs, top: Top) -> Result<Top, Stop> {
-        let uuid = self.new_uuid()?;
+        let all_on_files = top.devices.iter().all(|device| matches!(device.title, Title::Backing(_)));
+        let uuid = if all_on_files { None } else { Some(self.new_uuid()?) };
         let label = names::label(self.machine);
-        let args = btrfs::mkfs_args(fs, top.devices.len(), &uuid, &label).map_err(Stop::Unbuildable)?;
-        self.mkfs(MadeFs::Btrfs, &top, uuid, args)?;
+        let args = btrfs::mkfs_args(fs, top.devices.len(), uuid.as_deref(), &label);
+        self.mkfs(MadeFs::Btrfs, &top, uuid, args.map_err(Stop::Unbuildable)?)?;
         let others: Vec<&Path> = top.devices.iter().skip(1).map(|device| device.path.as_path()).collect();
         let options = btrfs::mount_options(fs, &others);
         self.mount("btrfs", options, top)
     }
 
-    fn mkfs(&mut self, fs: MadeFs, top: &Top, uuid: String, args: Vec<String>) -> Result<(), Stop> {
+    fn mkfs(&mut self, fs: MadeFs, top: &Top, uuid: Option<String>, args: Vec<String>) -> Result<(), Stop> {
         self.hand_over();
         self.perform(&Act::Mkfs(Mkfs { fs, devices: top.devices.clone(), uuid, args }))
     }

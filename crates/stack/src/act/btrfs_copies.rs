@@ -13,28 +13,28 @@ const BYTES: usize = 4096;
 const FSID: std::ops::Range<usize> = 0x20..0x30;
 const MAGIC: std::ops::Range<usize> = 0x40..0x48;
 
-/// Overwrites the copies that carry this UUID; others are somebody else's. Safe to do again.
+/// Overwrites the copies that carry this UUID, others are somebody else's; or all, where none is given. Safe to do again.
 ///
 /// # Errors
 /// The device can't be read or written.
-pub(super) fn clear(path: &Path, uuid: &str) -> Result<(), ActError> {
-    let ours = bytes_of(uuid);
+pub(super) fn clear(path: &Path, uuid: Option<&str>) -> Result<(), ActError> {
+    let ours = |fsid| uuid.is_none_or(|uuid| bytes_of(uuid) == Some(fsid));
     let open = OpenOptions::new().read(true).write(true).open(path);
     let device = open.map_err(ActError::io("open", path))?;
     for offset in COPIES {
-        clear_one(&device, offset, ours).map_err(ActError::io("clear a superblock's copy on", path))?;
+        clear_one(&device, offset, &ours).map_err(ActError::io("clear a superblock's copy on", path))?;
     }
     device.sync_data().map_err(ActError::io("flush", path))
 }
 
-fn clear_one(device: &File, offset: u64, ours: Option<u128>) -> io::Result<()> {
+fn clear_one(device: &File, offset: u64, ours: &dyn Fn(u128) -> bool) -> io::Result<()> {
     let mut block = [0; BYTES];
     match device.read_exact_at(&mut block, offset) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
         other => other?,
     }
     let fsid = block[FSID].iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte));
-    if &block[MAGIC] == b"_BHRfS_M" && ours == Some(fsid) {
+    if &block[MAGIC] == b"_BHRfS_M" && ours(fsid) {
         device.write_all_at(&[0; BYTES], offset)?;
     }
     Ok(())
@@ -71,7 +71,7 @@ mod tests {
         disk.write_all_at(&signed(0x00), 64 << 20).unwrap();
         disk.write_all_at(&signed(0x01), 256 << 30).unwrap();
         for _ in 0..2 {
-            clear(&path, UUID).unwrap();
+            clear(&path, Some(UUID)).unwrap();
         }
         let read = |offset| {
             let mut block = vec![0; BYTES];
@@ -80,13 +80,15 @@ mod tests {
         };
         assert_eq!(read(64 << 20), vec![0; BYTES]);
         assert_eq!(read(256 << 30), signed(0x01), "another file system's");
+        clear(&path, None).unwrap();
+        assert_eq!(read(256 << 30), vec![0; BYTES], "whoever's");
     }
 
     #[test]
     fn small_disks_have_no_copies() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(32 << 20).unwrap();
-        clear(file.path(), UUID).unwrap();
+        clear(file.path(), Some(UUID)).unwrap();
         assert_eq!(file.as_file().metadata().unwrap().len(), 32 << 20);
     }
 }

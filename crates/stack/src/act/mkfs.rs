@@ -43,7 +43,7 @@ impl MadeFs {
     }
 }
 
-/// Makes a file system under a UUID of our choice, by which it is known again.
+/// Makes a file system under a UUID of our choice, by which it is known again. On files of our own, which are known without, it may have any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mkfs {
     /// Which.
@@ -51,7 +51,7 @@ pub struct Mkfs {
     /// On what.
     pub devices: Vec<DeviceRef>,
     /// Our UUID; `args` holds it too.
-    pub uuid: String,
+    pub uuid: Option<String>,
     /// All arguments but the devices.
     pub args: Vec<String>,
 }
@@ -77,7 +77,8 @@ impl Reversible for Mkfs {
         }
         let copies = side_by_side(&self.devices, |device| self.clear_copies(undoing, device));
         let cleared = self.devices.iter().zip(&copies).filter(|(_, copies)| copies.is_ok());
-        let wiped = wipe::wipe(undoing, cleared.map(|(device, _)| (device, wipe::Written::Uuid(&self.uuid))));
+        let written = self.uuid.as_deref().map_or(wipe::Written::Unknown, wipe::Written::Uuid);
+        let wiped = wipe::wipe(undoing, cleared.map(|(device, _)| (device, written)));
         let failed = copies.into_iter().filter_map(Result::err).map(Err);
         wipe::join(failed.chain([wiped]))
     }
@@ -103,7 +104,7 @@ impl Mkfs {
     /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
     fn clear_copies(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<(), ActError> {
         match device.ours(undoing) {
-            Some(path) if self.fs == MadeFs::Btrfs => btrfs_copies::clear(&path, &self.uuid),
+            Some(path) if self.fs == MadeFs::Btrfs => btrfs_copies::clear(&path, self.uuid.as_deref()),
             _ => Ok(()),
         }
     }

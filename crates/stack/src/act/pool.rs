@@ -158,6 +158,9 @@ impl CreatePool {
             .into_iter()
             .map(|cleared| cleared.map(|cleared| if cleared { Undone::Done } else { Undone::Nothing }));
         let cleared = wipe::join(cleared)?;
+        if cleared == Undone::Done && wipe::are_blank(undoing.machine, &ours) {
+            return Ok(cleared);
+        }
         let ours = self.devices.iter().map(|device| (device, wipe::Written::Label(&self.name)));
         wipe::join([Ok(cleared), wipe::wipe(undoing, ours)])
     }

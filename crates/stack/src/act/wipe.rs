@@ -7,7 +7,6 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
-use serde::Deserialize;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -89,23 +88,15 @@ fn wipe_within<'a>(
 
 /// Removes all signatures, and says for each device whether they went.
 fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Result<Undone, ActError>> {
-    let run = |paths: &[PathBuf]| {
-        machine.runner.run(&Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).args(paths)).map(|_| ())
-    };
-    // wipefs ends at the first device that it can't have, and says nothing of the others
-    let at_once = paths.len() > 1 && run(paths).is_ok();
     let erased = side_by_side(paths, |path| {
-        if at_once {
-            return Ok(());
-        }
-        until_ok(patience, || run(std::slice::from_ref(path)))
+        let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(path);
+        until_ok(patience, || machine.runner.run(&erase).map(|_| ()))
             .map_err(ActError::tool(format!("remove the signature on {}", path.display())))
     });
-    let left = signatures(machine, paths);
-    let outcome = |((path, erased), left): ((&PathBuf, Result<(), ActError>), _)| {
+    let all_went = are_blank(machine, paths);
+    let outcome = |(path, erased): (&PathBuf, Result<(), ActError>)| {
         erased?;
-        let left: Option<Signature> = left?;
-        match left {
+        match if all_went { None } else { signature(machine, path)? } {
             None => Ok(Undone::Done),
             Some(left) => Err(ActError::Unverified {
                 what: format!("signatures on {}", path.display()),
@@ -114,65 +105,28 @@ fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Re
             }),
         }
     };
-    paths.iter().zip(erased).zip(left).map(outcome).collect()
+    paths.iter().zip(erased).map(outcome).collect()
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct Signature {
-    #[serde(rename = "type")]
     kind: String,
     uuid: Option<String>,
     label: Option<String>,
 }
 
-/// What is on the devices themselves, not in somebody's cache.
+/// Whether one wipefs sees nothing on any of these, which takes less time than a program for each. (blkid, asked for several, ends at
+/// the first that has nothing.) If not, each must be asked for itself.
+pub(super) fn are_blank(machine: &Machine<'_>, paths: &[PathBuf]) -> bool {
+    let list = Invocation::new(Tool::Wipefs).args(["--noheadings", "--output", "DEVICE"]).args(paths);
+    let seen = machine.runner.run(&list);
+    seen.is_ok_and(|output| output.stdout.trim().is_empty() && output.stderr.is_empty())
+}
+
+/// What libblkid finds on each device itself, not in its cache.
 fn signatures(machine: &Machine<'_>, paths: &[PathBuf]) -> Vec<Result<Option<Signature>, ActError>> {
-    let Some(listed) = listed(machine, paths) else {
-        return side_by_side(paths, |path| signature(machine, path));
-    };
-    let told = |(path, found): (&PathBuf, Vec<Signature>)| match found.as_slice() {
-        [] => Ok(None),
-        [first, others @ ..] if first.uuid.is_some() && others.iter().all(|other| other == first) => {
-            Ok(Some(first.clone()))
-        }
-        // parts of several: libblkid says which it takes to be in force
-        _ => signature(machine, path),
-    };
-    paths.iter().zip(listed).map(told).collect()
+    side_by_side(paths, |path| signature(machine, path))
 }
 
-/// All that one wipefs finds on several devices, which takes less time than a program for each. (blkid, asked for several, ends at the
-/// first that has nothing.) `None` if it can't tell of all.
-fn listed(machine: &Machine<'_>, paths: &[PathBuf]) -> Option<Vec<Vec<Signature>>> {
-    if paths.len() < 2 {
-        return None;
-    }
-    let list =
-        Invocation::new(Tool::Wipefs).args(["--json", "--output", "DEVICE,TYPE,UUID,LABEL"]).args(paths);
-    let told: Told = serde_json::from_str(&machine.runner.run(&list).ok()?.stdout).ok()?;
-    let mut found = vec![Vec::new(); paths.len()];
-    for Listed { device, signature } in told.signatures {
-        let mut named =
-            (0..).zip(paths).filter(|(_, path)| path.file_name().is_some_and(|name| *name == *device));
-        let (Some((at, _)), None) = (named.next(), named.next()) else { return None };
-        found.get_mut::<usize>(at)?.push(signature);
-    }
-    Some(found)
-}
-
-#[derive(Deserialize)]
-struct Told {
-    signatures: Vec<Listed>,
-}
-
-#[derive(Deserialize)]
-struct Listed {
-    device: String,
-    #[serde(flatten)]
-    signature: Signature,
-}
-
-/// What libblkid finds on one device.
 fn signature(machine: &Machine<'_>, path: &Path) -> Result<Option<Signature>, ActError> {
     let probe = Invocation::new(Tool::Blkid)
         .args(["--probe", "--output", "export"])
@@ -281,7 +235,7 @@ pub(super) fn join(all: impl IntoIterator<Item = Result<Undone, ActError>>) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::{Signature, erase, listed, signatures};
+    use super::{are_blank, erase, signatures};
     use crate::act::kind::Undone;
     use crate::machine::{Machine, NoHooks};
     use std::os::unix::fs::FileExt as _;
@@ -306,42 +260,40 @@ mod tests {
         Some(format!("{two}{two}-{two}-{two}-{two}-{two}{two}{two}"))
     }
 
-    fn uuids(found: Vec<Option<Signature>>) -> Vec<Option<String>> {
-        found.into_iter().map(|found| found.and_then(|found| found.uuid)).collect()
-    }
-
-    fn apart(machine: &Machine<'_>, paths: &[PathBuf]) -> Vec<Option<String>> {
-        let found = listed(machine, paths).unwrap();
-        uuids(found.into_iter().map(|mut found| found.pop()).collect())
+    fn uuids(machine: &Machine<'_>, paths: &[PathBuf]) -> Vec<Option<String>> {
+        let found = signatures(machine, paths).into_iter();
+        found.map(|found| found.ok().flatten().and_then(|found| found.uuid)).collect()
     }
 
     #[test]
-    fn several_devices_asked_at_once_keep_their_answers_apart() {
+    fn several_are_blank_if_each_is() {
         let dir = tempfile::tempdir().unwrap();
         let roots = device::Roots::default();
         let machine = Machine::local(&host::LocalRunner, &roots, dir.path(), &NoHooks);
-        let all =
-            [("a", Some(0x11)), ("b", None), ("c", Some(0x33))].map(|(name, of)| disk(dir.path(), name, of));
-        assert_eq!(apart(&machine, &all), [uuid(0x11), None, uuid(0x33)]);
-        let reversed = [all[2].clone(), all[1].clone(), all[0].clone()];
-        assert_eq!(apart(&machine, &reversed), [uuid(0x33), None, uuid(0x11)]);
+        let blank = ["a", "b"].map(|name| disk(dir.path(), name, None));
+        let signed = disk(dir.path(), "c", Some(0x33));
+        assert!(are_blank(&machine, &blank));
+        assert!(!are_blank(&machine, &[blank[0].clone(), signed, blank[1].clone()]));
+        assert!(!are_blank(&machine, &[blank[0].clone(), dir.path().join("none")]), "nobody looked at one");
     }
 
     #[test]
-    fn one_that_can_not_be_asked_hides_nothing_of_the_others() {
+    fn one_that_can_not_be_erased_keeps_none_of_the_others() {
         let dir = tempfile::tempdir().unwrap();
         let roots = device::Roots::default();
         let machine = Machine::local(&host::LocalRunner, &roots, dir.path(), &NoHooks);
-        let (first, missing, last) =
-            (disk(dir.path(), "a", Some(0x11)), dir.path().join("none"), disk(dir.path(), "c", Some(0x33)));
-        let all = [first, missing, last];
-        assert!(listed(&machine, &all).is_none());
-        let found: Vec<_> =
-            signatures(&machine, &all).into_iter().map(|found| found.ok().flatten()).collect();
-        assert_eq!(uuids(found), [uuid(0x11), None, uuid(0x33)]);
+        let all = [
+            disk(dir.path(), "a", Some(0x11)),
+            dir.path().join("none"),
+            disk(dir.path(), "c", Some(0x33)),
+            disk(dir.path(), "d", None),
+        ];
+        assert_eq!(uuids(&machine, &all), [uuid(0x11), None, uuid(0x33), None]);
         let erased = erase(&machine, &all, Duration::ZERO);
-        assert!(matches!(erased.as_slice(), [Ok(Undone::Done), Err(_), Ok(Undone::Done)]), "{erased:?}");
-        let left: Vec<_> = signatures(&machine, &all).into_iter().map(|found| found.ok().flatten()).collect();
-        assert_eq!(uuids(left), [None, None, None]);
+        assert!(
+            matches!(erased.as_slice(), [Ok(Undone::Done), Err(_), Ok(Undone::Done), Ok(_)]),
+            "{erased:?}"
+        );
+        assert_eq!(uuids(&machine, &all), [None, None, None, None]);
     }
 }

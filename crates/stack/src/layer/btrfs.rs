@@ -4,11 +4,12 @@ use super::filesystem::value_of;
 use record::stack::{Btrfs, Compress};
 use std::path::Path;
 
-/// All arguments of mkfs.btrfs but the devices; or why it can't be built.
+/// All arguments of mkfs.btrfs but the devices; or why it can't be built. Without a UUID, whatever is on the devices goes: for files of our
+/// own, which are known without one. (For a UUID of ours mkfs.btrfs looks at every device of the machine, since somebody could have it.)
 pub(crate) fn mkfs_args(
     btrfs: &Btrfs,
     devices: usize,
-    uuid: &str,
+    uuid: Option<&str>,
     label: &str,
 ) -> Result<Vec<String>, String> {
     let profiles = [Some(btrfs.data), btrfs.metadata];
@@ -30,7 +31,10 @@ pub(crate) fn mkfs_args(
         args.extend(["-L".to_owned(), label.to_owned()]);
     }
     args.extend(btrfs.mkfs_options.iter().cloned());
-    args.extend(["-U".to_owned(), uuid.to_owned()]);
+    match uuid {
+        Some(uuid) => args.extend(["-U".to_owned(), uuid.to_owned()]),
+        None => args.push("-f".to_owned()),
+    }
     Ok(args)
 }
 
@@ -71,13 +75,13 @@ mod tests {
         let mut raid = btrfs(BtrfsProfile::Raid10, None);
         raid.metadata = Some(BtrfsProfile::Raid1);
         raid.mkfs_options = vec!["-n".to_owned(), "16k".to_owned()];
-        let args = mkfs_args(&raid, 4, "U", "l").unwrap().join(" ");
+        let args = mkfs_args(&raid, 4, Some("U"), "l").unwrap().join(" ");
         assert_eq!(args, "-q -K -d raid10 -m raid1 -L l -n 16k -U U");
     }
 
     #[test]
     fn too_few_volumes_are_refused() {
-        let error = mkfs_args(&btrfs(BtrfsProfile::Raid1, None), 1, "U", "l").unwrap_err();
+        let error = mkfs_args(&btrfs(BtrfsProfile::Raid1, None), 1, None, "l").unwrap_err();
         assert_eq!(error, "btrfs raid1 needs at least 2 volumes and has 1; give it more");
     }
 
