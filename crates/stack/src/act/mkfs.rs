@@ -1,7 +1,7 @@
 //! Making a file system.
 
 use super::btrfs_copies;
-use super::device_ref::DeviceRef;
+use super::device_ref::{DeviceRef, Title};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
@@ -103,8 +103,13 @@ impl Mkfs {
 
     /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
     fn clear_copies(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<(), ActError> {
+        let uuid = match (&device.title, &self.uuid) {
+            (Title::Backing(_), _) => None,
+            (_, Some(uuid)) => Some(uuid.as_str()),
+            (_, None) => return Ok(()),
+        };
         match device.ours(undoing) {
-            Some(path) if self.fs == MadeFs::Btrfs => btrfs_copies::clear(&path, self.uuid.as_deref()),
+            Some(path) if self.fs == MadeFs::Btrfs => btrfs_copies::clear(&path, uuid),
             _ => Ok(()),
         }
     }
