@@ -173,8 +173,11 @@ fn is_or_is_part_of(device: &std::path::Path, disk: &std::path::Path) -> bool {
     rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a pool of this name is there. Where nobody serves ZFS, there is none.
-pub(crate) fn is_imported(machine: &Machine<'_>, name: &str) -> Result<bool, ActError> {
+/// Whether a pool of this name is there. Where nobody serves ZFS, there is none; where the kernel counts for one, it is.
+fn is_imported(machine: &Machine<'_>, name: &str) -> Result<bool, ActError> {
+    if machine.roots.proc.join("spl/kstat/zfs").join(name).is_dir() {
+        return Ok(true);
+    }
     let served = machine.roots.sys.join("module/zfs").exists()
         || !super::zfs_fuse::daemons(&machine.roots.proc).is_empty();
     if !served {
