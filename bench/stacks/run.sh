@@ -3,13 +3,14 @@
 #
 #   bench/stacks/run.sh [TIMES]        20 times; as root. Prints a Markdown table of medians and of the ratio's quartiles
 #   bench/stacks/run.sh TIMES lab      LVM, md and ZFS in a guest of the lab, of its own
+#   bench/stacks/run.sh TIMES here|lab STACK...   only these
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/lib.sh"
 is_root || die "loop devices and mounts are root's"
 find_cargo || die "cargo: not found; see 'make rust'"
 cd "$root_dir"
-times=${1:-20} where=${2:-here} guest=diskproof-bench-stacks
+times=${1:-20} where=${2:-here} stacks=${*:3} guest=diskproof-bench-stacks
 cargo build --release --locked --quiet --package diskproof-stack --example stacks
 program=target/$target/release/examples/stacks
 
@@ -22,9 +23,9 @@ if [ "$where" = lab ]; then
     end() { rm -rf "$state" && "$diskproof" lab down --name "$guest" >&2; }
     "$diskproof" lab up --name "$guest" >&2
     tar -C "$here" -cf - bare.sh -C "$root_dir/$(dirname "$program")" stacks | "$diskproof" lab ssh --name "$guest" -- tar -C /var/tmp -xf -
-    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 ext4 lvm-striped md-raid0 zfs-stripe
+    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 ${stacks:-ext4 lvm-striped md-raid0 zfs-stripe}
 else
-    "$program" "$state" "$times" "$here/bare.sh" 512 ext4 xfs btrfs-raid0
+    "$program" "$state" "$times" "$here/bare.sh" 512 ${stacks:-ext4 xfs btrfs-raid0}
 fi >"$state/pairs"
 python3 -c '
 import statistics, sys
