@@ -158,7 +158,8 @@ impl CreatePool {
             .into_iter()
             .map(|cleared| cleared.map(|cleared| if cleared { Undone::Done } else { Undone::Nothing }));
         let cleared = wipe::join(cleared)?;
-        if cleared == Undone::Done && wipe::are_blank(undoing.machine, &ours) {
+        let all_ours = ours.len() == self.devices.len();
+        if all_ours && cleared == Undone::Done && wipe::are_blank(undoing.machine, &ours) {
             return Ok(cleared);
         }
         let ours = self.devices.iter().map(|device| (device, wipe::Written::Label(&self.name)));

@@ -88,6 +88,9 @@ fn wipe_within<'a>(
 
 /// Removes all signatures, and says for each device whether they went.
 fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Result<Undone, ActError>> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
     let erased = side_by_side(paths, |path| {
         let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(path);
         until_ok(patience, || machine.runner.run(&erase).map(|_| ()))
