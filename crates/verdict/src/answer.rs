@@ -1,6 +1,7 @@
 //! Which stack is best, workload by workload, and by what it costs: paired within rounds, all pairs of a workload accounted for.
 //! The rules are in docs/statistics.md.
 
+pub(crate) mod doubts;
 mod price;
 #[cfg(test)]
 mod tests;
@@ -8,12 +9,13 @@ pub(crate) mod words;
 
 use crate::direction::Direction;
 use crate::pairing::{Level, Rivals, Told, by_round, family, most_trials};
+use record::finding::Finding;
 use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
 use record::plan::Plan;
 use std::collections::BTreeMap;
 
 /// One answer per workload and metric that at least two cells measured with storage figures.
-pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<Answer> {
+pub(crate) fn of(plan: &Plan, cells: &[CellView], findings: &[Finding]) -> Vec<Answer> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut workloads: Vec<(&str, Vec<&CellView>)> = Vec::new();
     for cell in cells {
@@ -23,10 +25,10 @@ pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<Answer> {
             None => workloads.push((&cell.workload, vec![cell])),
         }
     }
-    workloads.into_iter().flat_map(|(workload, rivals)| answers(plan, workload, &rivals)).collect()
+    workloads.into_iter().flat_map(|(workload, rivals)| answers(plan, workload, &rivals, findings)).collect()
 }
 
-fn answers(plan: &Plan, workload: &str, all: &[&CellView]) -> Vec<Answer> {
+fn answers(plan: &Plan, workload: &str, all: &[&CellView], findings: &[Finding]) -> Vec<Answer> {
     let level = Level::of([(&plan.measure, most_trials(all.iter().copied()))]);
     let (void, rivals): (Vec<&CellView>, Vec<&CellView>) = all.iter().partition(|c| c.void);
     let Some(first) = rivals.first() else { return Vec::new() };
@@ -40,6 +42,7 @@ fn answers(plan: &Plan, workload: &str, all: &[&CellView]) -> Vec<Answer> {
         direction: Direction::of(plan, metric),
         level,
         seconds: plan.measure.trial_seconds,
+        findings,
     };
     let mut found: Vec<Answer> = metrics.iter().filter_map(|m| question(m).answer(&rivals, &void)).collect();
     found.extend(price::answer(plan, &question(&main), &rivals, &void));
@@ -67,6 +70,8 @@ struct Question<'a> {
     level: Level,
     /// Measured seconds of a trial.
     seconds: f64,
+    /// Of the whole run.
+    findings: &'a [Finding],
 }
 
 /// A pair of cells and what is told of them; `a` is the better one by its estimate.
@@ -110,7 +115,9 @@ impl Question<'_> {
             best: cells[best].id.clone(),
             tied: tied.iter().map(|i| cells[*i].id.clone()).collect(),
             comparisons,
-            text: outcome.text() + &words::left_out(void, &names),
+            text: outcome.text()
+                + &doubts::of(self.findings, &outcome.named(&cells))
+                + &words::left_out(void, &names),
         })
     }
 

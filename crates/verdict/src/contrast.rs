@@ -1,13 +1,15 @@
 //! The ratios that the experiment asks for: of groups of cells, paired within rounds, all of them accounted for together.
 
+use crate::answer::doubts;
 use crate::answer::words::{AT_THIS_BUDGET, list};
 use crate::pairing::{Level, Rivals, family, most_trials};
+use record::finding::Finding;
 use record::id::CellId;
 use record::judged::{CellView, ContrastView};
 use record::plan::{Contrast, Plan};
 
 /// One per contrast of the plan, in its order.
-pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<ContrastView> {
+pub(crate) fn of(plan: &Plan, cells: &[CellView], findings: &[Finding]) -> Vec<ContrastView> {
     let level = Level::of([(&plan.measure, most_trials(cells))]);
     let sides: Vec<[Side<'_>; 2]> = plan
         .contrasts
@@ -33,7 +35,7 @@ pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<ContrastView> {
             b: b.ids(),
             ratio: told.view(),
             relation: told.relation,
-            text: text(contrast, a, b, several, |a, b| told.text(a, b, AT_THIS_BUDGET)),
+            text: text(contrast, a, b, several, findings, |a, b| told.text(a, b, AT_THIS_BUDGET)),
         })
         .collect()
 }
@@ -86,6 +88,7 @@ fn text(
     a: &Side<'_>,
     b: &Side<'_>,
     several: Several,
+    findings: &[Finding],
     told: impl Fn(&str, &str) -> String,
 ) -> String {
     let side = |side: &Side<'_>| match several.names(&side.cells).as_slice() {
@@ -103,7 +106,11 @@ fn text(
     } else {
         told(&side(a), &side(b))
     };
-    said + &left_out
+    let named: Vec<&CellView> = a.cells.iter().chain(&b.cells).copied().collect();
+    let names = several.names(&named);
+    let named: Vec<(&CellId, &str)> =
+        named.iter().zip(&names).map(|(cell, name)| (&cell.id, name.as_str())).collect();
+    said + &doubts::of(findings, &named) + &left_out
 }
 
 #[cfg(test)]
@@ -159,8 +166,9 @@ mod tests {
         let plan_contrast = contrast("c", &["holes"], &["disk"]);
         let [a, b] =
             [&plan_contrast.a, &plan_contrast.b].map(|ids| super::Side::of(ids, &view.cells, "iops"));
-        let text =
-            super::text(&plan_contrast, &a, &b, super::Several::among(&view.cells), |_, _| String::new());
+        let text = super::text(&plan_contrast, &a, &b, super::Several::among(&view.cells), &[], |_, _| {
+            String::new()
+        });
         assert_eq!(text, "there is no iops to compare (left out, since it is no storage figure: holes)");
     }
 }

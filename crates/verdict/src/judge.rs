@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of this judge; stored judgements of another judge are derived anew.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 8");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 9");
 
 /// What is judged: a run as the store gives it.
 #[derive(Debug, Clone, Copy)]
@@ -67,8 +67,8 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let expectations = expect::check(plan, &cells);
     findings.extend(expect::findings(&expectations));
     sort(&mut findings, plan);
-    let answers = answer::of(plan, &cells);
-    let contrasts = contrast::of(plan, &cells);
+    let answers = answer::of(plan, &cells, &findings);
+    let contrasts = contrast::of(plan, &cells, &findings);
     RunView {
         reached,
         prices: plan.prices.clone(),

@@ -42,6 +42,7 @@ pub(super) fn answer(
         direction: main.direction,
         level: main.level,
         seconds: main.seconds,
+        findings: main.findings,
     };
     question.answer(&cells, void)
 }

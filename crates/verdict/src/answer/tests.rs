@@ -2,10 +2,13 @@
 
 use crate::generator::Random;
 use crate::run_tests::{cell, run_with};
+use crate::testing::{Truth, filesystem};
 use record::judged::{Answer, Relation, RunView};
 use record::plan::{Cell, Derived, Formula, Goal, Plan, Until};
+use record::stack::FsKind;
 use record::trial::{Outcome, TrialRecord};
 use record::volume::{Limits, Volume, VolumeKind};
+use record::workload::Rw;
 use std::collections::BTreeMap;
 
 type Cells = Vec<(Cell, Vec<TrialRecord>)>;
@@ -202,7 +205,7 @@ fn equal_cells_are_seldom_told_apart() {
                 &crate::sequential::Means::plain(&crate::testing::measure(5)),
             );
         }
-        wrong += u64::from(super::of(&plan, &cells)[0].tied.len() < 2);
+        wrong += u64::from(super::of(&plan, &cells, &[])[0].tied.len() < 2);
     }
     // 5 % of 300, and four standard errors.
     assert!(wrong <= 30, "{wrong} of {n}");
@@ -212,4 +215,54 @@ fn plan() -> Plan {
     let mut kept = None;
     run_with(&[], |plan| kept = Some(plan.clone()));
     kept.unwrap()
+}
+
+/// As much as this of what was asked for came from the page cache, by no device counter of this cell.
+fn partly_cached(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
+    let mut cell = Truth::new(Rw::Randread, 4096, false, filesystem(FsKind::Ext4), 1).cell;
+    cell.id = record::id::CellId(name.to_owned());
+    name.clone_into(&mut cell.stack.name);
+    let trial = |(round, ios): (u32, &u64)| {
+        let mut truth = Truth::new(Rw::Randread, 4096, false, filesystem(FsKind::Ext4), 1);
+        truth.asked(ios * 4096, 0);
+        truth.device_read = ios * 4096 * 7 / 10;
+        let mut record = truth.record();
+        record.id.cell = cell.id.clone();
+        record.id.round = round;
+        record
+    };
+    let trials = (0..).zip(ios).map(trial).collect();
+    (cell, trials)
+}
+
+#[test]
+fn a_winner_served_in_part_from_memory_is_named_with_that() {
+    let cells =
+        vec![partly_cached("a", &[2000, 2010, 1990]), cell("b", &[1500, 1510, 1490]), cell("c", &[500; 3])];
+    let view = run_with(&cells, |plan| {
+        let ids = |name: &str| vec![record::id::CellId(name.to_owned())];
+        plan.contrasts = vec![
+            record::plan::Contrast {
+                name: "least".to_owned(),
+                of: "iops".to_owned(),
+                a: ids("b"),
+                b: ids("c"),
+            },
+            record::plan::Contrast {
+                name: "most".to_owned(),
+                of: "iops".to_owned(),
+                a: ids("c"),
+                b: ids("a"),
+            },
+        ];
+    });
+    let answer = only(&view);
+    assert!(!view.cells[0].void && answer.best.0 == "a", "{:?}", view.findings);
+    assert!(
+        answer.text.ends_with("100 IOPS (98.8 to 101 IOPS) (in part from a cache in memory: a)"),
+        "{}",
+        answer.text
+    );
+    let doubted: Vec<bool> = view.contrasts.iter().map(|c| c.text.contains("cache in memory: a")).collect();
+    assert_eq!(doubted, [false, true], "{:?}", view.contrasts);
 }

@@ -3,6 +3,7 @@
 use super::{Match, Question};
 use crate::figures::{percent, range, with_unit};
 use crate::pairing::{Told, exclusion, rounded_up, times};
+use record::id::CellId;
 use record::judged::{CellView, Metric};
 
 pub(crate) const AT_THIS_BUDGET: &str = " at this budget";
@@ -21,8 +22,7 @@ pub(super) struct Outcome<'a> {
 impl Outcome<'_> {
     pub(super) fn text(&self) -> String {
         let label = self.question.label.as_ref().map(|l| format!("{l}: ")).unwrap_or_default();
-        let next = (0..self.names.len()).find(|i| *i != self.best && !self.tied.contains(i));
-        let against = next.and_then(|n| Some((n, between(self.best, n, self.matches)?)));
+        let against = self.next().and_then(|n| Some((n, between(self.best, n, self.matches)?)));
         let best = &self.names[self.best];
         if self.tied.is_empty() {
             let won = against.map_or_else(String::new, |(n, told)| {
@@ -34,6 +34,16 @@ impl Outcome<'_> {
             Some(format!("; {best} is {}, the best of the others", times(&told.view()?, &self.names[n])))
         });
         format!("{label}{}; {best}: {}{}", self.tie(), self.figure(), rest.unwrap_or_default())
+    }
+
+    /// The cells that the sentence is about: the best, those that can't be told from it, and the best of the others.
+    pub(super) fn named<'c>(&'c self, cells: &[&'c CellView]) -> Vec<(&'c CellId, &'c str)> {
+        let places = [self.best].into_iter().chain(self.tied.iter().copied()).chain(self.next());
+        places.map(|i| (&cells[i].id, self.names[i].as_str())).collect()
+    }
+
+    fn next(&self) -> Option<usize> {
+        (0..self.names.len()).find(|i| *i != self.best && !self.tied.contains(i))
     }
 
     /// The set that can't be told from the best.
