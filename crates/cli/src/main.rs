@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod guests;
 mod output;
 mod parameters;
 mod privilege;

@@ -4,11 +4,10 @@
 //! sees of it. Lab guests reach this machine as 10.0.2.2 and are reached by a port of 127.0.0.1 that is forwarded for the run.
 
 use crate::exit::Failure;
-use crate::output;
+use crate::guests::Guest;
 use crate::reach;
 use crate::settings::Settings;
 use host::{Invocation, LocalRunner, Runner as _, Tool};
-use lab::Lab;
 use record::plan::Plan;
 use record::target::{Target, TargetKind};
 use run::apart::Route;
@@ -21,30 +20,13 @@ const FROM_GUEST: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 /// NFS's own port.
 const NFS: u16 = 2049;
 
-/// A port of 127.0.0.1 that leads into a guest, until it is dropped.
-pub(crate) struct Forwarded {
-    lab: Lab,
-    port: u16,
-}
-
-impl Drop for Forwarded {
-    fn drop(&mut self) {
-        if let Err(error) = self.lab.unforward(self.port) {
-            let (port, name) = (self.port, self.lab.name());
-            output::aside(&format!(
-                "port {port} of 127.0.0.1 still leads into the lab guest {name}: {error}"
-            ));
-        }
-    }
-}
-
 /// All that the plan's cells need; the machines are reached and the guests up by now.
 ///
 /// # Errors
 /// An address can't be found, a port not be forwarded.
-pub(crate) fn routes(plan: &Plan, settings: &Settings) -> Result<(Vec<Route>, Vec<Forwarded>), Failure> {
+pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], settings: &Settings) -> Result<Vec<Route>, Failure> {
     let pairs = plan.cells.iter().filter_map(|cell| Some((cell.target.as_str(), cell.stack.client()?)));
-    let (mut routes, mut forwarded) = (Vec::new(), Vec::new());
+    let mut routes = Vec::new();
     for (server, client) in pairs.collect::<BTreeSet<_>>() {
         let ends = [kind(plan, server), kind(plan, client)];
         let route = |address, port, seen: Ipv4Addr, any_port| Route {
@@ -56,9 +38,10 @@ pub(crate) fn routes(plan: &Plan, settings: &Settings) -> Result<(Vec<Route>, Ve
         };
         routes.push(match ends {
             [TargetKind::Guest { lab, .. }, from] => {
-                let lab = Lab::open(&settings.state.value, lab).map_err(Failure::machine)?;
-                let port = lab.forward(NFS).map_err(Failure::machine)?;
-                forwarded.push(Forwarded { lab, port });
+                let guest = guests.iter_mut().find(|guest| guest.stay.lab().name() == lab);
+                let guest =
+                    guest.ok_or_else(|| Failure::ours(format!("the guest {lab} was not brought up")))?;
+                let port = guest.stay.forward(NFS).map_err(Failure::machine)?;
                 let by_guest = matches!(from, TargetKind::Guest { .. });
                 let address = if by_guest { FROM_GUEST } else { Ipv4Addr::LOCALHOST };
                 route(address, Some(port), FROM_GUEST, true)
@@ -71,7 +54,7 @@ pub(crate) fn routes(plan: &Plan, settings: &Settings) -> Result<(Vec<Route>, Ve
             }
         });
     }
-    Ok((routes, forwarded))
+    Ok(routes)
 }
 
 fn target<'p>(plan: &'p Plan, name: &str) -> Option<&'p Target> {

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Two file systems in turn on the same disks: what one leaves, the guard would find before the other. The script tunes the guest, not
@@ -112,6 +112,7 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     let dir = prepared("guest-target");
     std::fs::write(dir.join("e.yaml"), GUEST).unwrap();
     std::fs::write(dir.join("tune.sh"), TUNE).unwrap();
+    a_killed_run_takes_the_guest_along_when_it_is_undone(&dir);
     let ran = command(&dir, &["run", "e.yaml", "--progress", "lines"]);
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{said}");
@@ -142,15 +143,32 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     }
 }
 
-#[test]
-fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
-    let _alone = testkit::exclusive();
-    let dir = prepared("pulled");
-    std::fs::write(dir.join("e.yaml"), PULLED).unwrap();
+/// The guest was not up before.
+fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
     let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
-    lab.ensure_up(&lab::Shape::default(), &|_| ()).unwrap();
-    let says = |script: &str| lab.run(&["sh", "-c", script], LIMIT).map(|output| output.stdout);
-    let run = program(&dir, &["run", "e.yaml", "--progress", "lines"])
+    let mut run = program(dir, &["run", "e.yaml", "--quiet"]).stdout(Stdio::null()).spawn().unwrap();
+    let end = Instant::now() + LIMIT;
+    while lab.status().unwrap().disks.len() < 2 {
+        assert!(
+            Instant::now() < end && run.try_wait().unwrap().is_none(),
+            "the guest does not get its disks"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(lab.status().unwrap().state, lab::State::Up, "killed is killed");
+    let undone = command(dir, &["undo"]);
+    let said =
+        String::from_utf8_lossy(&undone.stdout).into_owned() + &String::from_utf8_lossy(&undone.stderr);
+    assert!(undone.status.success() && said.contains("a run that was killed had brought it up"), "{said}");
+    assert_eq!(lab.status().unwrap().state, lab::State::Down, "{said}");
+    assert_eq!(command(dir, &["undo"]).stdout, b"nothing\n");
+}
+
+/// A run whose trial reads.
+fn begun(dir: &Path, says: &dyn Fn(&str) -> Result<String, lab::LabError>) -> Child {
+    let run = program(dir, &["run", "e.yaml", "--progress", "lines"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -163,6 +181,18 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
         assert!(Instant::now() < end, "the trial does not begin");
         std::thread::sleep(Duration::from_millis(500));
     }
+    run
+}
+
+#[test]
+fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
+    let _alone = testkit::exclusive();
+    let dir = prepared("pulled");
+    std::fs::write(dir.join("e.yaml"), PULLED).unwrap();
+    let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
+    lab.ensure_up(&lab::Shape::default(), &|_| ()).unwrap();
+    let says = |script: &str| lab.run(&["sh", "-c", script], LIMIT).map(|output| output.stdout);
+    let run = begun(&dir, &says);
     lab.detach("d1").unwrap();
     let ran = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
@@ -178,6 +208,17 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let left = "findmnt --noheadings --list | grep diskproof; cat /var/lib/diskproof/journal/* 2>/dev/null; udevadm settle; \
         ls /dev/disk/by-id | grep d1; true";
     assert_eq!(says(left).unwrap(), "", "{said}");
+    // The guest is ours and stays; only what a killed run had given to it goes.
+    let mut run = begun(&dir, &says);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let undone = command(&dir, &["undo"]);
+    let said =
+        String::from_utf8_lossy(&undone.stdout).into_owned() + &String::from_utf8_lossy(&undone.stderr);
+    assert!(undone.status.success() && said.contains("without d1 again"), "{said}");
+    assert_eq!(says(left).unwrap(), "", "{said}");
+    let status = lab.status().unwrap();
+    assert_eq!((status.state, status.disks.len()), (lab::State::Up, 0), "{said}");
     lab.down().unwrap();
     if !testkit::keep_wreck() {
         std::fs::remove_dir_all(dir).unwrap();

@@ -17,6 +17,7 @@ use crate::save;
 use crate::shape::Shape;
 use crate::ssh::Door;
 use crate::status::{Status, look};
+use crate::stay;
 use crate::steps::{Ear, Told, folder, put, remove, step};
 use host::{CommandFailure, LocalRunner, Output, Tool};
 use serde_json::json;
@@ -120,6 +121,11 @@ impl Lab {
         self.plug_all(&specs)
     }
 
+    /// Where stays in guests are noted.
+    pub(crate) fn stays(&self) -> PathBuf {
+        self.places.stays()
+    }
+
     /// Ends it and removes all that was its own. Fine when nothing is there.
     ///
     /// # Errors
@@ -128,6 +134,7 @@ impl Lab {
         let _lock = lock(&self.guest.lock(), || ())?;
         self.end()?;
         remove(&self.guest.folder)?;
+        stay::forget(self)?;
         remove(&self.guest.lock())
     }
 
@@ -295,6 +302,7 @@ impl Lab {
         let image = image(&self.places, &wanted, &LocalRunner, ear)?;
         self.end()?;
         remove(&self.guest.folder)?;
+        stay::forget(self)?;
         folder(&self.guest.folder)?;
         need_space(&self.guest.folder, "a guest", GUEST_MIB)?;
         let qemu = host::version(&LocalRunner, Tool::QemuSystem).unwrap_or_default();

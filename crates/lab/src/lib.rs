@@ -39,6 +39,7 @@ mod save;
 mod shape;
 mod ssh;
 mod status;
+mod stay;
 mod steps;
 
 pub use build::{Build, build};
@@ -51,4 +52,5 @@ pub use qmp::QmpError;
 pub use shape::Shape;
 pub use ssh::quoted;
 pub use status::{State, Status, all, forget};
+pub use stay::{Stay, abandoned};
 pub use steps::Told;

@@ -44,7 +44,8 @@ fn open(path: &Path) -> Result<File, LabError> {
     options.create(true).truncate(false).write(true).open(path).map_err(LabError::file("open", path))
 }
 
-fn is_still(file: &File, path: &Path) -> bool {
+/// Whether a path still leads to the file that was opened by it.
+pub(crate) fn is_still(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
         _ => false,

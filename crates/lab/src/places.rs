@@ -60,6 +60,11 @@ impl Places {
         self.root.join("guests")
     }
 
+    /// What runs have given to guests.
+    pub(crate) fn stays(&self) -> PathBuf {
+        self.root.join("stays")
+    }
+
     /// A guest's own folder.
     pub(crate) fn guest(&self, name: &str) -> Result<GuestPlaces, LabError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

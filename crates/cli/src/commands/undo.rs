@@ -2,6 +2,7 @@
 
 use crate::args::Undo;
 use crate::exit::{Exit, Failure};
+use crate::guests::leave_abandoned;
 use crate::output;
 use crate::privilege;
 use crate::reach;
@@ -20,23 +21,56 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
     {
         return undo_everywhere(run, &plan, settings);
     }
-    let mut clean = undo_on(&privilege::node_argv(settings, &LocalRunner, None)?, run.clone())?;
+    let mut done = guests(settings)?;
+    done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, None)?, run.clone())?);
     if !privilege::is_root() {
         if settings.sudo.value == Sudo::Auto && privilege::may_sudo(&LocalRunner) {
-            clean &= undo_on(&privilege::node_argv(settings, &LocalRunner, Some("undo"))?, run)?;
+            done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, Some("undo"))?, run)?);
         } else {
             output::aside("runs that were started as root are not looked at: for those, sudo diskproof undo");
         }
     }
-    Ok(told(clean))
+    done.told()
 }
 
-fn told(clean: bool) -> Exit {
-    if clean {
-        return Exit::Fine;
+/// What an undo came to.
+struct Done {
+    lines: usize,
+    clean: bool,
+}
+
+impl Done {
+    fn add(&mut self, other: Self) {
+        self.lines += other.lines;
+        self.clean &= other.clean;
     }
-    output::aside("not everything could be put back; the lines above say what is left and why");
-    Exit::Ours
+
+    fn told(&self) -> Result<Exit, Failure> {
+        if !self.clean {
+            output::aside("not everything could be put back; the lines above say what is left and why");
+            return Ok(Exit::Ours);
+        }
+        if self.lines == 0 {
+            output::answer("nothing")?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+/// Lab guests that killed runs brought up, or gave disks.
+fn guests(settings: &Settings) -> Result<Done, Failure> {
+    match leave_abandoned(settings, None) {
+        Ok(lines) => said(&lines, true),
+        Err(failure) => {
+            output::aside(&failure.to_string());
+            Ok(Done { lines: 0, clean: false })
+        }
+    }
+}
+
+fn said(lines: &[String], clean: bool) -> Result<Done, Failure> {
+    lines.iter().try_for_each(|line| output::answer(line))?;
+    Ok(Done { lines: lines.len(), clean })
 }
 
 /// The plan of a kept run that has targets of its own.
@@ -47,35 +81,28 @@ fn plan_elsewhere(run: &RunId, settings: &Settings) -> Option<Plan> {
 
 /// Undoes a run on all its targets; a machine that can't be reached is told, and the others are undone all the same.
 fn undo_everywhere(run: &RunId, plan: &Plan, settings: &Settings) -> Result<Exit, Failure> {
-    let mut clean = true;
+    let mut done = Done { lines: 0, clean: true };
     for target in targets_of(plan) {
-        let there = reach::node_there(plan, target, settings).and_then(|node| match node {
-            Some(node) => undo_on(&node.argv, Some(run.clone())),
-            None => Ok(true),
-        });
+        let there = reach::node_there(plan, target, settings)
+            .and_then(|node| node.map(|node| undo_on(&node.argv, Some(run.clone()))).transpose());
         match there {
-            Ok(done) => clean &= done,
+            Ok(undone) => undone.into_iter().for_each(|undone| done.add(undone)),
             Err(failure) => {
-                clean = false;
+                done.clean = false;
                 output::aside(&format!("target {target}: {failure}"));
             }
         }
     }
-    Ok(told(clean))
+    done.add(guests(settings)?);
+    done.told()
 }
 
-/// Asks a node to undo; whether nothing is left there.
-fn undo_on(node_argv: &[OsString], run: Option<RunId>) -> Result<bool, Failure> {
+/// Asks a node to undo.
+fn undo_on(node_argv: &[OsString], run: Option<RunId>) -> Result<Done, Failure> {
     let (lines, clean) = controller::undo(node_argv, run).map_err(|error| Failure {
         exit: Exit::from(error.blame()),
         error: Box::new(error),
         placed: false,
     })?;
-    for line in &lines {
-        output::answer(line)?;
-    }
-    if lines.is_empty() && clean {
-        output::answer("nothing")?;
-    }
-    Ok(clean)
+    said(&lines, clean)
 }

@@ -1,0 +1,126 @@
+//! Lab guests as targets: brought up for a run and given its disks, and left as they were, also after a run that was killed.
+
+use crate::exit::Failure;
+use crate::output;
+use crate::reach;
+use crate::settings::Settings;
+use crate::settings::keys::Progress;
+use host::{LocalRunner, Ssh};
+use lab::{DiskSpec, Lab, State, Stay, Told};
+use record::target::{Burst, Bus, DiskCache, LabDisk};
+use record::volume::Limits;
+use run::controller;
+
+/// A run's stay in a lab guest.
+pub(crate) struct Guest {
+    pub(crate) stay: Stay,
+    pub(crate) ssh: Ssh,
+}
+
+impl Guest {
+    /// Brings the guest up if it isn't, and gives it its disks: ours to use, so they are claimed there.
+    ///
+    /// # Errors
+    /// The guest can't be had or not be reached, or has other disks of these names.
+    pub(crate) fn enter(name: &str, disks: &[LabDisk], settings: &Settings) -> Result<Self, Failure> {
+        leave_abandoned(settings, Some(name))?.iter().for_each(|line| output::aside(line));
+        let lab = Lab::open(&settings.state.value, name).map_err(Failure::machine)?;
+        let quiet = settings.progress.value == Progress::None;
+        let ear = |told: &Told| {
+            if !quiet {
+                output::aside(&told.to_string());
+            }
+        };
+        let specs: Vec<DiskSpec> = disks.iter().map(spec_of).collect();
+        let stay = Stay::begin(&lab, &specs, &ear).map_err(Failure::machine)?;
+        let guest = Self { ssh: way_into(stay.lab())?, stay };
+        let own = reach::install(&guest.ssh)?;
+        for disk in disks {
+            let claim = [own.path.as_str(), "claim", &disk.id(), "--yes-i-own", &disk.name];
+            guest.ssh.run(&LocalRunner, "claim the lab's disk", &claim, None).map_err(Failure::machine)?;
+        }
+        Ok(guest)
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if let Err(error) = self.stay.leave() {
+            let name = self.stay.lab().name();
+            output::aside(&format!(
+                "the lab guest {name} could not be left as it was ({error}); diskproof undo, or diskproof lab down --name {name}"
+            ));
+        }
+    }
+}
+
+/// Takes back what killed runs gave to guests, all or one of them; says what that was.
+///
+/// # Errors
+/// A guest's own undo fails, or something can't be taken back.
+pub(crate) fn leave_abandoned(settings: &Settings, only: Option<&str>) -> Result<Vec<String>, Failure> {
+    let mut said = Vec::new();
+    for stay in lab::abandoned(&settings.state.value).map_err(Failure::machine)? {
+        let name = stay.lab().name();
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        if stay.brought_up() {
+            said.push(format!(
+                "lab guest {name}: down again, with its disks; a run that was killed had brought it up"
+            ));
+        } else if !stay.disks().is_empty()
+            && stay.lab().status().map_err(Failure::machine)?.state == State::Up
+        {
+            // What is built on the disks goes before they do.
+            let node = reach::over(&way_into(stay.lab())?, true)?;
+            let (lines, _) = controller::undo(&node, None).map_err(Failure::machine)?;
+            said.extend(lines);
+            said.push(format!(
+                "lab guest {name}: without {} again; a run that was killed had given it that",
+                stay.disks().join(", ")
+            ));
+        }
+        stay.leave().map_err(Failure::machine)?;
+    }
+    Ok(said)
+}
+
+/// The way into a guest that is up.
+///
+/// # Errors
+/// It isn't, or there is no ssh.
+pub(crate) fn way_into(lab: &Lab) -> Result<Ssh, Failure> {
+    let argv = lab.ssh_argv().map_err(Failure::machine)?;
+    Ok(Ssh::through(argv, &format!("lab guest {}", lab.name())))
+}
+
+/// As the lab's own types say it; what experiments measure is written beforehand.
+fn spec_of(disk: &LabDisk) -> DiskSpec {
+    let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = disk.limits;
+    let rates = |total: Option<u64>, read: Option<u64>, write: Option<u64>| lab::Rates {
+        total: total.unwrap_or(0),
+        read: read.unwrap_or(0),
+        write: write.unwrap_or(0),
+    };
+    DiskSpec {
+        name: disk.name.clone(),
+        size_bytes: disk.size_bytes,
+        limits: lab::Limits {
+            iops: rates(total_iops, read_iops, write_iops),
+            bps: rates(total_bps, read_bps, write_bps),
+            burst: disk.burst.map(|Burst { iops, seconds }| lab::Burst { iops, seconds }),
+        },
+        bus: match disk.bus {
+            Bus::VirtioBlk => lab::Bus::VirtioBlk,
+            Bus::VirtioScsi => lab::Bus::VirtioScsi,
+        },
+        cache: match disk.cache {
+            DiskCache::None => lab::Cache::None,
+            DiskCache::Writeback => lab::Cache::Writeback,
+            DiskCache::Writethrough => lab::Cache::Writethrough,
+            DiskCache::Directsync => lab::Cache::Directsync,
+        },
+        written: true,
+    }
+}

@@ -1,0 +1,264 @@
+//! A run's stay in a guest: whether it brought it up, which disks and ports it gave it. It is noted before it is done, and the note is locked
+//! while the run lives, so that what a killed run left is known by a note that nobody holds.
+
+use crate::disk::DiskSpec;
+use crate::error::LabError;
+use crate::guest::Lab;
+use crate::lock::is_still;
+use crate::places::Places;
+use crate::shape::Shape;
+use crate::status::State;
+use crate::steps::{Told, folder, remove};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Held while a run is in a guest.
+#[derive(Debug)]
+pub struct Stay {
+    lab: Lab,
+    path: PathBuf,
+    file: File,
+    note: Note,
+}
+
+/// What must be taken back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    /// The guest wasn't up: all of it goes again.
+    brought_up: bool,
+    disks: Vec<String>,
+    /// Of 127.0.0.1, which lead into the guest.
+    ports: Vec<u16>,
+}
+
+impl Stay {
+    /// Brings the guest up if it isn't, and gives it those of the disks that it hasn't.
+    ///
+    /// # Errors
+    /// It has another disk of such a name; it can't be brought up, or not take them. [`Stay::leave`] takes back what was done until then.
+    pub fn begin(lab: &Lab, disks: &[DiskSpec], ear: &dyn Fn(&Told)) -> Result<Self, LabError> {
+        let mut stay = Self::noted(lab)?;
+        match stay.enter(disks, ear) {
+            Ok(()) => Ok(stay),
+            Err(error) => {
+                // What can't be taken back either is left to the note.
+                let _ = stay.leave();
+                Err(error)
+            }
+        }
+    }
+
+    fn noted(lab: &Lab) -> Result<Self, LabError> {
+        folder(&lab.stays())?;
+        let mut number = 0;
+        loop {
+            let path = lab.stays().join(format!("{}.{}-{number}", lab.name(), std::process::id()));
+            number += 1;
+            let file = match File::options().read(true).write(true).create_new(true).open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(LabError::file("make", &path)(error)),
+            };
+            // Before it was locked, somebody may have taken it for one that is left.
+            if file.try_lock().is_ok() && is_still(&file, &path) {
+                return Ok(Self { lab: lab.clone(), path, file, note: Note::default() });
+            }
+        }
+    }
+
+    fn enter(&mut self, disks: &[DiskSpec], ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+        let status = self.lab.status()?;
+        let mut new = Vec::new();
+        for disk in disks {
+            match status.disks.iter().find(|there| there.spec.name == disk.name) {
+                None => new.push(disk.clone()),
+                Some(there) if there.spec == *disk => {}
+                Some(_) => {
+                    let name = self.lab.name().to_owned();
+                    return Err(LabError::DiskThere { name, disk: disk.name.clone() });
+                }
+            }
+        }
+        self.note.brought_up = status.state != State::Up;
+        self.note.disks = new.iter().map(|disk| disk.name.clone()).collect();
+        self.write()?;
+        if self.note.brought_up {
+            self.lab.ensure_up(&Shape::default(), ear)?;
+        }
+        self.lab.attach(&new)
+    }
+
+    /// The guest.
+    #[must_use]
+    pub fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    /// Whether the guest goes when the stay ends.
+    #[must_use]
+    pub fn brought_up(&self) -> bool {
+        self.note.brought_up
+    }
+
+    /// Disks that the guest got for it, where it was up.
+    #[must_use]
+    pub fn disks(&self) -> &[String] {
+        &self.note.disks
+    }
+
+    /// Has a free port of 127.0.0.1 lead to a port of the guest until the stay ends; see [`Lab::forward`].
+    ///
+    /// # Errors
+    /// The guest isn't up, or QEMU refuses.
+    pub fn forward(&mut self, guest_port: u16) -> Result<u16, LabError> {
+        let port = self.lab.forward(guest_port)?;
+        self.note.ports.push(port);
+        self.write()?;
+        Ok(port)
+    }
+
+    /// Takes back what was given: all of the guest where it wasn't up, else its disks and ports. What is gone already is fine.
+    ///
+    /// # Errors
+    /// Something can't be taken back; the note stays.
+    pub fn leave(&self) -> Result<(), LabError> {
+        let status = self.lab.status()?;
+        if self.note.brought_up {
+            self.lab.down()?;
+        } else if status.state == State::Up {
+            self.note.ports.iter().try_for_each(|port| self.lab.unforward(*port))?;
+            let there = |name: &&String| status.disks.iter().any(|disk| disk.spec.name == **name);
+            self.note.disks.iter().filter(there).try_for_each(|disk| self.lab.detach(disk))?;
+        }
+        remove(&self.path)
+    }
+
+    fn write(&mut self) -> Result<(), LabError> {
+        let text = serde_json::to_vec(&self.note)
+            .map_err(|error| LabError::file("write", &self.path)(error.into()))?;
+        let write = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(&text)?;
+            file.sync_data()
+        };
+        write(&mut self.file).map_err(LabError::file("write", &self.path))
+    }
+}
+
+/// What killed runs left in guests below a state folder. Each is held until it is dropped.
+///
+/// # Errors
+/// The folder can't be, or a note not be read.
+pub fn abandoned(state: &Path) -> Result<Vec<Stay>, LabError> {
+    let (mut found, held) = free(&Places::below(state)?.stays(), |name| Lab::open(state, name))?;
+    // A guest in which a run is at work is left to it.
+    found.retain(|stay| !held.iter().any(|note| name_of(note) == Some(stay.lab.name())));
+    Ok(found)
+}
+
+/// Forgets what killed runs had given to a guest that is gone or begins anew.
+pub(crate) fn forget(lab: &Lab) -> Result<(), LabError> {
+    let (stays, _) = free(&lab.stays(), |_| Ok(lab.clone()))?;
+    stays
+        .iter()
+        .filter(|stay| name_of(&stay.path) == Some(lab.name()))
+        .try_for_each(|stay| remove(&stay.path))
+}
+
+/// Notes that nobody holds, by which they are held now; and those that somebody holds.
+fn free(
+    folder: &Path,
+    guest: impl Fn(&str) -> Result<Lab, LabError>,
+) -> Result<(Vec<Stay>, Vec<PathBuf>), LabError> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok((vec![], vec![])) };
+    let (mut found, mut held) = (Vec::new(), Vec::new());
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Some(lab) = name_of(&path).map(&guest).transpose()? else { continue };
+        let mut file = match File::options().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            // Whoever held it has left meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(LabError::file("open", &path)(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                held.push(path);
+                continue;
+            }
+            Err(TryLockError::Error(error)) => return Err(LabError::file("lock", &path)(error)),
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(LabError::file("read", &path))?;
+        // Nothing is done before it is noted: a note that is cut off is of something that was not done.
+        let note = serde_json::from_slice(&text).unwrap_or_default();
+        found.push(Stay { lab, path, file, note });
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok((found, held))
+}
+
+/// The guest that a note is about.
+fn name_of(note: &Path) -> Option<&str> {
+    note.file_stem()?.to_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Note, Stay, abandoned};
+    use crate::guest::Lab;
+
+    #[test]
+    fn what_a_run_that_lives_holds_is_not_abandoned_and_what_a_killed_one_held_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let lab = Lab::open(dir.path(), "x").unwrap();
+        assert!(abandoned(dir.path()).unwrap().is_empty());
+        let mut stay = Stay::noted(&lab).unwrap();
+        stay.note = Note { brought_up: true, disks: vec!["d1".to_owned()], ports: vec![7] };
+        stay.write().unwrap();
+        assert!(abandoned(dir.path()).unwrap().is_empty(), "it lives");
+        let note = stay.note.clone();
+        drop(stay);
+        let found = abandoned(dir.path()).unwrap();
+        assert_eq!((found.len(), &found[0].note, found[0].lab.name()), (1, &note, "x"));
+        assert!(abandoned(dir.path()).unwrap().is_empty(), "somebody is at it");
+        let other = Stay::noted(&lab).unwrap();
+        drop(found);
+        assert!(abandoned(dir.path()).unwrap().is_empty(), "another run is in the guest");
+        drop(other);
+        let found = abandoned(dir.path()).unwrap();
+        found.iter().for_each(|stay| stay.leave().unwrap());
+        drop(found);
+        assert!(abandoned(dir.path()).unwrap().is_empty(), "it is done");
+    }
+
+    #[test]
+    fn a_note_that_was_cut_off_and_a_guest_that_is_gone_need_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let lab = Lab::open(dir.path(), "x").unwrap();
+        std::fs::create_dir_all(lab.stays()).unwrap();
+        std::fs::write(lab.stays().join("x.1"), b"{\"brought_up\":tr").unwrap();
+        std::fs::write(lab.stays().join("y.2"), b"{\"brought_up\":false,\"disks\":[\"d1\"],\"ports\":[9]}")
+            .unwrap();
+        let found = abandoned(dir.path()).unwrap();
+        assert_eq!((found.len(), found[0].brought_up()), (2, false));
+        found.iter().for_each(|stay| stay.leave().unwrap());
+        assert_eq!(std::fs::read_dir(lab.stays()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_guest_that_is_taken_down_needs_no_taking_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let lab = Lab::open(dir.path(), "x").unwrap();
+        std::fs::create_dir_all(lab.stays()).unwrap();
+        std::fs::write(lab.stays().join("x.1"), b"{}").unwrap();
+        std::fs::write(lab.stays().join("y.1"), b"{}").unwrap();
+        lab.down().unwrap();
+        let left: Vec<_> =
+            abandoned(dir.path()).unwrap().iter().map(|stay| stay.lab.name().to_owned()).collect();
+        assert_eq!(left, ["y"]);
+    }
+}
