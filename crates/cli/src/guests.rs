@@ -10,6 +10,8 @@ use lab::{DiskSpec, Lab, State, Stay, Told};
 use record::target::{Burst, Bus, DiskCache, LabDisk};
 use record::volume::Limits;
 use run::controller;
+use run::hosted::{HostedDisk, LimitsNow};
+use std::sync::Arc;
 
 /// A run's stay in a lab guest.
 pub(crate) struct Guest {
@@ -40,6 +42,34 @@ impl Guest {
             guest.ssh.run(&LocalRunner, "claim the lab's disk", &claim, None).map_err(Failure::machine)?;
         }
         Ok(guest)
+    }
+
+    /// One of its disks, as this machine has it.
+    pub(crate) fn hosted(&self, disk: &LabDisk) -> HostedDisk {
+        let (lab, name) = (self.stay.lab().clone(), disk.name.clone());
+        let limits = move || {
+            let disks = lab.status().ok()?.disks;
+            disks.into_iter().find(|there| there.spec.name == name).map(|there| limits_of(&there.spec.limits))
+        };
+        HostedDisk {
+            id: disk.id(),
+            file: self.stay.lab().disk_file(&disk.name),
+            direct_io: matches!(disk.cache, DiskCache::None | DiskCache::Directsync),
+            limits: LimitsNow(Arc::new(limits)),
+        }
+    }
+}
+
+/// As records say it.
+fn limits_of(limits: &lab::Limits) -> Limits {
+    let of = |rate: u64| (rate > 0).then_some(rate);
+    Limits {
+        read_iops: of(limits.iops.read),
+        write_iops: of(limits.iops.write),
+        read_bps: of(limits.bps.read),
+        write_bps: of(limits.bps.write),
+        total_iops: of(limits.iops.total),
+        total_bps: of(limits.bps.total),
     }
 }
 

@@ -8,11 +8,10 @@ use crate::settings::Settings;
 use host::{LocalRunner, Ssh};
 use lab::{Lab, State};
 use record::plan::Plan;
-use record::target::{DiskCache, LabDisk, Target, TargetKind};
+use record::target::{Target, TargetKind};
 use record::volume::VolumeKind;
 use run::apart::Route;
 use run::controller::{NodeAt, targets_of, volumes_of};
-use run::hosted::HostedDisk;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -53,16 +52,11 @@ fn node(plan: &Plan, name: &str, settings: &Settings) -> Result<(NodeAt, Option<
         }
         Some(TargetKind::Guest { lab, disks }) => {
             let guest = Guest::enter(lab, disks, settings)?;
-            let hosted = disks.iter().map(|disk| hosted(guest.stay.lab(), disk)).collect();
+            let hosted = disks.iter().map(|disk| guest.hosted(disk)).collect();
             (over(&guest.ssh, true)?, Some(guest), hosted)
         }
     };
     Ok((NodeAt { target: name.to_owned(), argv, hosted }, guest))
-}
-
-fn hosted(lab: &Lab, disk: &LabDisk) -> HostedDisk {
-    let direct_io = matches!(disk.cache, DiskCache::None | DiskCache::Directsync);
-    HostedDisk { id: disk.id(), file: lab.disk_file(&disk.name), direct_io }
 }
 
 /// The node of a target as it is: a guest that isn't up has nothing to say.

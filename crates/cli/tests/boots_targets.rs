@@ -46,11 +46,12 @@ measure: { trial: 9s, ramp: 1s, rounds: 2 }
 /// What is pulled out while it is at work.
 const PULLED: &str = "
 experiment: pulled
+parameters: { trial: { default: 100s, type: duration } }
 targets: { lab: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 100 } } } }
 volumes: { vol: { disks: [d1] } }
 stacks: { ext4: { layers: [ { ext4: { on: \"vol[0]\" } } ] } }
 workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m } }
-measure: { trial: 100s, ramp: 1s, rounds: 1 }
+measure: { trial: trial, ramp: 1s, rounds: 1 }
 ";
 const LIMIT: Duration = Duration::from_secs(150);
 
@@ -167,8 +168,8 @@ fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
 }
 
 /// A run whose trial reads.
-fn begun(dir: &Path, says: &dyn Fn(&str) -> Result<String, lab::LabError>) -> Child {
-    let run = program(dir, &["run", "e.yaml", "--progress", "lines"])
+fn begun(dir: &Path, trial: &str, says: &dyn Fn(&str) -> Result<String, lab::LabError>) -> Child {
+    let run = program(dir, &["run", "e.yaml", "--set", &format!("trial={trial}"), "--progress", "lines"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -192,7 +193,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
     lab.ensure_up(&lab::Shape::default(), &|_| ()).unwrap();
     let says = |script: &str| lab.run(&["sh", "-c", script], LIMIT).map(|output| output.stdout);
-    let run = begun(&dir, &says);
+    let run = begun(&dir, "100s", &says);
     lab.detach("d1").unwrap();
     let ran = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
@@ -209,7 +210,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
         ls /dev/disk/by-id | grep d1; true";
     assert_eq!(says(left).unwrap(), "", "{said}");
     // The guest is ours and stays; only what a killed run had given to it goes.
-    let mut run = begun(&dir, &says);
+    let mut run = begun(&dir, "100s", &says);
     run.kill().unwrap();
     run.wait().unwrap();
     let undone = command(&dir, &["undo"]);
@@ -219,6 +220,15 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     assert_eq!(says(left).unwrap(), "", "{said}");
     let status = lab.status().unwrap();
     assert_eq!((status.state, status.disks.len()), (lab::State::Up, 0), "{said}");
+    let run = begun(&dir, "12s", &says);
+    let limited = command(&dir, &["lab", "limit", "d1", "total_iops=50", "--name", "diskproof-test-target"]);
+    assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stderr));
+    let ran = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(
+        ran.status.success() && said.contains("while it was measured: total_iops from 100 to 50."),
+        "{said}"
+    );
     lab.down().unwrap();
     if !testkit::keep_wreck() {
         std::fs::remove_dir_all(dir).unwrap();

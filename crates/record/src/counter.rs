@@ -277,7 +277,7 @@ pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_cpu_ticks: Option<u64>,
     /// Of the machine that runs the guest, where that is the one that controls: just before the guest measured and just after. Names of its
-    /// devices have `host:` before them.
+    /// devices have `host:` before them; its throttles are what it limits the guest's disks to, by their names in the guest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<Sample>,
     /// Of a ground that another node serves: how its samples came among these.

@@ -38,7 +38,7 @@ pub struct How {
 }
 
 /// A node, and how it is started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct NodeAt {
     /// Name of the target it is on.
     pub target: String,

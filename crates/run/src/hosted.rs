@@ -8,11 +8,13 @@ use record::extents::Residency;
 use record::plan::Cell;
 use record::topology::{BlockKind, Topology};
 use record::trial::TrialRecord;
-use record::volume::{VolumeFacts, VolumeKind};
+use record::volume::{Limits, VolumeFacts, VolumeKind};
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A disk of a guest that runs on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct HostedDisk {
     /// Its link's name in the guest's `/dev/disk/by-id`.
     pub id: String,
@@ -20,6 +22,18 @@ pub struct HostedDisk {
     pub file: PathBuf,
     /// Whether it passes this machine's page cache by.
     pub direct_io: bool,
+    /// What it is limited to.
+    pub limits: LimitsNow,
+}
+
+/// Asks what a disk is limited to at this moment; `None`: it isn't there any more, or can't be asked.
+#[derive(Clone)]
+pub struct LimitsNow(pub Arc<dyn Fn() -> Option<Limits> + Send + Sync>);
+
+impl fmt::Debug for LimitsNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0())
+    }
 }
 
 /// Looks at the files of a trial's disks just before the guest measures and just after.
@@ -95,6 +109,8 @@ impl Watch {
         let mut sample = self.counters.sample();
         sample.block =
             sample.block.into_iter().map(|(name, counters)| (HOST.name(&name), counters)).collect();
+        let limits = |(name, disk): &(String, HostedDisk)| Some((name.clone(), disk.limits.0()?));
+        sample.throttles = self.disks.iter().map(limits).collect();
         Some(Look { files, sample })
     }
 }
@@ -123,7 +139,7 @@ fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
 
 #[cfg(test)]
 mod tests {
-    use super::{HOST, HostedDisk, follow};
+    use super::{HOST, HostedDisk, LimitsNow, follow};
     use record::topology::{BlockKind, BlockNode, Topology};
 
     fn disk(name: &str, depth: u32) -> BlockNode {
@@ -143,7 +159,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("disk.img");
         std::fs::write(&file, [1; 4096]).unwrap();
-        let hosted = HostedDisk { id: "virtio-d1".to_owned(), file: file.clone(), direct_io: false };
+        let hosted = HostedDisk {
+            id: "virtio-d1".to_owned(),
+            file: file.clone(),
+            direct_io: false,
+            limits: LimitsNow(std::sync::Arc::new(|| None)),
+        };
         let mut topology = Topology { nodes: vec![disk("vda", 0), disk("vdb", 0)], ..Topology::default() };
         follow(&mut topology, "vdb", &hosted);
         assert_eq!(topology.nodes[0], disk("vda", 0));

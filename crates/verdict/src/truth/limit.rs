@@ -160,6 +160,42 @@ fn a_limit_that_changes_in_between() {
     assert!((changed.evidence["changed_after_seconds"] - 10.0).abs() < 0.2, "{:?}", changed.evidence);
 }
 
+/// Of a guest's disk only its host knows.
+#[test]
+fn limits_that_the_host_changed() {
+    let mut t = load(Rw::Randread, 64);
+    limited(&mut t, 200.0);
+    t.device_iops = 150.0;
+    let total = |iops| Limits { total_iops: Some(iops), ..Limits::default() };
+    let (id, limits) = ("d1".to_owned(), total(200));
+    t.cell.stack.volumes[0].kind =
+        record::volume::VolumeKind::Guest { id, size_bytes: 1 << 30, limits, burst: None };
+    let look = |iops: Option<u64>| Sample {
+        throttles: iops.map(|iops| BTreeMap::from([("loop0".to_owned(), total(iops))])),
+        ..Sample::default()
+    };
+    for (begin, end, says) in [
+        (Some(200), Some(200), None),
+        (
+            Some(200),
+            Some(100),
+            Some("while it was measured: total_iops from 200 to 100. The figure is a mean of both."),
+        ),
+        (
+            Some(100),
+            Some(100),
+            Some("before it was measured: total_iops from 200 to 100. The figure is of these,"),
+        ),
+        (None, Some(100), None),
+    ] {
+        t.trial.evidence.host = vec![look(begin), look(end)];
+        let (_, all) = super::judged(&t);
+        let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged);
+        assert_eq!(found.is_some(), says.is_some(), "{begin:?} {end:?}: {all:?}");
+        assert!(found.is_none_or(|d| d.text.contains(says.unwrap())), "{found:?}");
+    }
+}
+
 #[test]
 fn a_rate_that_was_asked_for_comes_before_all_else() {
     let mut t = load(Rw::Randread, 64);
