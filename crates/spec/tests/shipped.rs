@@ -151,6 +151,44 @@ fn virtualisation_baseline_has_nfs_over_both_kinds_of_disk_and_one_disk_on_host_
     assert_eq!(notes, Vec::<String>::new());
 }
 
+#[test]
+fn raid0_has_every_width_by_md_and_by_lvm_and_odd_against_even() {
+    let Loaded { plan, notes, .. } = loaded("raid0-by-width.yaml");
+    let widths: Vec<usize> = plan.cells.iter().map(|cell| cell.stack.volumes.len()).collect();
+    let once = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16];
+    assert_eq!(widths, [once, once].concat());
+    let sides: Vec<(&str, usize, usize)> =
+        plan.contrasts.iter().map(|c| (c.name.as_str(), c.a.len(), c.b.len())).collect();
+    assert_eq!(sides, [("odd-over-even", 8, 10), ("md-over-lvm", 11, 11)]);
+    assert_eq!(plan.expectations[0].values.len(), 22);
+    assert_eq!(notes, Vec::<String>::new());
+    let plan = loaded("raid0-bonnie.yaml").plan;
+    let widths: Vec<usize> = plan.cells.iter().map(|cell| cell.stack.volumes.len()).collect();
+    assert_eq!(widths, [1, 2, 3, 4, 8, 1, 2, 3, 4, 8]);
+    assert_eq!(plan.contrasts.len(), 2);
+}
+
+/// Experiments with emulated disks, of this machine or a guest, tell how they are made with real ones.
+#[test]
+fn field_cases_tell_what_to_write_for_real_disks() {
+    for name in [
+        "compressing-file-system.yaml",
+        "compression-trap.yaml",
+        "lvm-cache.yaml",
+        "mail-archive.yaml",
+        "nfs.yaml",
+        "raid0-bonnie.yaml",
+        "raid0-by-width.yaml",
+        "striped-provisioned.yaml",
+        "virtualisation-baseline.yaml",
+        "warming-page-cache.yaml",
+    ] {
+        let text = std::fs::read_to_string(shipped(name)).unwrap();
+        let head = text.split("\nexperiment:").next().unwrap();
+        assert!(head.contains("claimed") || head.contains("disks: [ID"), "{name}: {head}");
+    }
+}
+
 /// Each is one command and done within a coffee: longer ones are asked for by their parameters.
 #[test]
 fn every_one_loads_and_its_short_form_is_forecast_to_take_less_than_fifteen_minutes() {
