@@ -144,6 +144,21 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     }
 }
 
+/// By the verbs that people use.
+fn a_disk_of_the_users_is_there_again_after_a_reset(dir: &Path) {
+    let lab = |args: &[&str]| {
+        let (verb, rest) = args.split_first().unwrap();
+        let done = command(dir, &[&["lab", verb, "--name", "diskproof-test-target"], rest].concat());
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    assert!(lab(&["up", "--disk", "own:size=64m,iops=80"]).contains("virtio-own"));
+    lab(&["ssh", "--", "touch", "/root/here"]);
+    lab(&["reset"]);
+    let seen = lab(&["ssh", "--", "sh", "-c", "ls /root; ls /dev/disk/by-id"]);
+    assert!(seen.contains("virtio-own") && !seen.contains("here"), "{seen}");
+}
+
 /// The guest was not up before.
 fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
     let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
@@ -169,7 +184,7 @@ fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
 
 /// A run whose trial reads.
 fn begun(dir: &Path, trial: &str, says: &dyn Fn(&str) -> Result<String, lab::LabError>) -> Child {
-    let run = program(dir, &["run", "e.yaml", "--set", &format!("trial={trial}"), "--progress", "lines"])
+    let mut run = program(dir, &["run", "e.yaml", "--set", &format!("trial={trial}"), "--progress", "lines"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -179,6 +194,14 @@ fn begun(dir: &Path, trial: &str, says: &dyn Fn(&str) -> Result<String, lab::Lab
         awk '{ print $1 }' /sys/block/$(basename $(readlink -f /dev/disk/by-id/virtio-d1))/stat";
     let end = Instant::now() + LIMIT;
     while says(reads).ok().and_then(|text| text.trim().parse::<u64>().ok()).is_none_or(|reads| reads < 600) {
+        if run.try_wait().unwrap().is_some() {
+            let ran = run.wait_with_output().unwrap();
+            panic!(
+                "it ended: {}{}",
+                String::from_utf8_lossy(&ran.stdout),
+                String::from_utf8_lossy(&ran.stderr)
+            );
+        }
         assert!(Instant::now() < end, "the trial does not begin");
         std::thread::sleep(Duration::from_millis(500));
     }
@@ -224,11 +247,13 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let limited = command(&dir, &["lab", "limit", "d1", "total_iops=50", "--name", "diskproof-test-target"]);
     assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stderr));
     let ran = run.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    // Where lines are broken is no matter.
+    let said = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         ran.status.success() && said.contains("while it was measured: total_iops from 100 to 50."),
         "{said}"
     );
+    a_disk_of_the_users_is_there_again_after_a_reset(&dir);
     lab.down().unwrap();
     if !testkit::keep_wreck() {
         std::fs::remove_dir_all(dir).unwrap();
