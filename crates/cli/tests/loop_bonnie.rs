@@ -15,6 +15,14 @@ workloads: { bonnie: { engine: bonnie, bonnie: { s: 2m, n: 3, f: 1, b: 1, D: 1 }
 measure: { rounds: 1 }
 ";
 
+const COMPRESSED: &str = "
+experiment: bonnie-compressed
+volumes: { vol: { emulate: { size: 128m } } }
+stacks: { zstd: { on: vol, layers: [ { btrfs: { compress: zstd } } ] } }
+workloads: { bonnie: { engine: bonnie, bonnie: { s: 2m, f: 1 } } }
+measure: { rounds: 1 }
+";
+
 fn diskproof(dir: &Path, args: &[&str]) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("diskproof"));
     command.args(args).env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", dir);
@@ -69,4 +77,20 @@ fn loop_bonnie_tells_what_is_too_fast_all_the_way_to_the_reports() {
     assert!(line("seq stat").contains("too fast") && !line("seq create").contains("too fast"), "{shown}");
     let again = diskproof(&dir, &["show"]);
     assert_eq!(again.trim(), shown.trim());
+}
+
+#[test]
+fn loop_bonnie_is_void_where_the_stack_compresses() {
+    if !testkit::is_root() {
+        eprintln!("SKIPPED loop_bonnie: needs root");
+        return;
+    }
+    let _alone = testkit::exclusive();
+    let dir = testkit::fresh_dir("cli-bonnie-compressed");
+    std::fs::write(dir.join("e.yaml"), COMPRESSED).unwrap();
+    diskproof(&dir, &["run", "e.yaml", "--progress", "none"]);
+    let view: Value = serde_json::from_str(&diskproof(&dir, &["export", "latest", "--json"])).unwrap();
+    let found = view["findings"].as_array().unwrap().iter().find(|f| f["claim"] == "compressed").unwrap();
+    assert_eq!((&found["severity"], &view["cells"][0]["void"]), (&"void".into(), &true.into()), "{found}");
+    assert!(found["text"].as_str().unwrap().contains("Bonnie++"), "{found}");
 }

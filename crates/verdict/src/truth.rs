@@ -1,6 +1,7 @@
 //! Trials whose truth is made by construction: clean ones must raise no alarm, each trap must be named.
 
 mod arc;
+mod bonnie;
 mod cache_device;
 mod clean;
 mod cpu;

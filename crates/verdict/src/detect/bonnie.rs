@@ -1,6 +1,7 @@
 //! Claims about runs of Bonnie++.
 
 use super::{Detected, Scene, evidence};
+use crate::facts::Facts;
 use crate::figures::bytes;
 use crate::span::float;
 use record::bonnie::BonnieAsk;
@@ -18,18 +19,7 @@ fn asked<'a>(scene: &Scene<'a>) -> Option<&'a BonnieAsk> {
 /// Its data compresses 200 to 1000 times (docs/bonnie.md), so a stack that compresses hardly writes it.
 pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
     let ask = asked(scene)?;
-    let facts = scene.facts;
-    let options = facts.trial.topology.mount_options.as_deref().unwrap_or_default();
-    let mounted = options.split(',').any(|option| {
-        option.starts_with("compress") && !option.ends_with("=no") && !option.ends_with("=none")
-    });
-    let layer = facts
-        .cell
-        .stack
-        .layers
-        .iter()
-        .any(|layer| matches!(layer, Layer::Btrfs(btrfs) if btrfs.compress.is_some()));
-    if !(mounted || layer) || ask.size_bytes == 0 {
+    if !compresses(scene.facts) || ask.size_bytes == 0 {
         return None;
     }
     Some(Detected {
@@ -39,10 +29,39 @@ pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
         evidence: evidence([("data_bytes", Some(float(ask.size_bytes)))]),
         text: "The file system compresses, and what Bonnie++ writes compresses 200 to 1000 times: next to nothing of it reaches the devices."
             .to_owned(),
-        remedy: "Take a stack without compression for Bonnie++, or a workload whose data is like yours: `engine: native` with \
+        remedy: "Take a stack without compression (of ZFS: `compression: off`) for Bonnie++, or a workload whose data is like yours: `engine: native` with \
                  buffer_compress_percentage, or `engine: corpus`."
             .to_owned(),
     })
+}
+
+/// Whether a layer compresses, or the ground's or the exported file system's mount options say so.
+fn compresses(facts: &Facts<'_>) -> bool {
+    let topology = &facts.trial.topology;
+    let exported = topology.exported.as_ref().and_then(|exported| exported.mount_options.as_deref());
+    let mut options =
+        topology.mount_options.as_deref().into_iter().chain(exported).flat_map(|o| o.split(','));
+    let mounted = options.any(|option| {
+        option.starts_with("compress") && !option.ends_with("=no") && !option.ends_with("=none")
+    });
+    mounted
+        || facts.cell.stack.layers.iter().any(|layer| match layer {
+            Layer::Btrfs(btrfs) => btrfs.compress.is_some(),
+            Layer::Zfs(zfs) => match zfs.properties.get("compression") {
+                Some(asked) => asked != "off",
+                None => {
+                    facts.trial.pool.as_ref().is_some_and(|pool| compresses_unasked(&pool.implementation))
+                }
+            },
+            _ => false,
+        })
+}
+
+/// OpenZFS 2.2 and later compress where nothing is said; earlier ones and zfs-fuse don't.
+fn compresses_unasked(implementation: &str) -> bool {
+    let Some(version) = implementation.strip_prefix("OpenZFS ") else { return false };
+    let mut parts = version.split('.').map(str::parse::<u32>);
+    matches!((parts.next(), parts.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (2, 2))
 }
 
 /// Less than twice the memory: the page cache takes part.
