@@ -55,6 +55,12 @@ impl Environment {
         self.elsewhere.get(target).unwrap_or(self)
     }
 
+    /// Whether QEMU executes its instructions, told by the processor that it then makes up; by KVM a lab guest has the host's.
+    #[must_use]
+    pub fn is_software_emulated(&self) -> Option<bool> {
+        Some(self.cpu_model.as_ref()?.starts_with("QEMU Virtual CPU"))
+    }
+
     /// Puts what earlier sittings did before what this one did; a step that was skipped is there already.
     pub fn after(&mut self, earlier: &Self) {
         let known = |done: &Provisioned| {
@@ -126,6 +132,16 @@ mod tests {
             error: None,
         };
         Environment { provision: applied.iter().map(step).collect(), ..Environment::default() }
+    }
+
+    #[test]
+    fn software_emulation_is_told_by_the_processor() {
+        let with = |model: Option<&str>| {
+            Environment { cpu_model: model.map(str::to_owned), ..Environment::default() }
+                .is_software_emulated()
+        };
+        let models = [Some("QEMU Virtual CPU version 2.5+"), Some("Example CPU"), None];
+        assert_eq!(models.map(with), [Some(true), Some(false), None]);
     }
 
     fn applied(machine: &Environment) -> Vec<u64> {

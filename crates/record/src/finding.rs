@@ -110,6 +110,8 @@ pub enum Claim {
     StackRebuilt,
     /// A step of the provisioning goes on changing things when it is run again: what state the machine was in depends on how often it was.
     NotIdempotent,
+    /// Beyond what figures of a lab guest may claim: it is QEMU's speed.
+    BeyondEmulation,
 }
 
 /// How much a finding matters.

@@ -3,6 +3,7 @@
 //! In JSON this is the format [`RUN_FORMAT`], documented in docs/formats.md. Infinities can't be written in JSON, so an
 //! estimate without an interval (one trial) has neither `low` nor `high`: both are null.
 
+use crate::emulated::Guest;
 use crate::environment::Environment;
 use crate::event::Stopped;
 use crate::finding::{Finding, Served};
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment.
+/// * 1.3: `contrasts`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -62,6 +63,9 @@ pub struct RunView {
     pub prices: Prices,
     /// The machine.
     pub environment: Environment,
+    /// Lab guests that cells are measured on, and what figures of them may claim.
+    #[serde(default)]
+    pub emulated: Vec<Guest>,
     /// The volumes as they were found.
     pub volumes: Vec<VolumeFacts>,
     /// Who judged, e.g. `diskproof 0.1.0, judge 1`.

@@ -50,6 +50,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     lines.extend(load(view));
     lines.extend(content(view));
     lines.push(format!("Machine: {}.", machines(view)));
+    lines.extend(emulated(view));
     lines.extend(provisioning::lines(view));
     lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));
     lines
@@ -204,6 +205,28 @@ fn machines(view: &RunView) -> String {
     }
     let each: Vec<String> = targets.iter().map(|t| format!("{t}: {}", machine(all.of(t)))).collect();
     each.join("; ")
+}
+
+/// What results of lab guests may claim, one line for guests that are alike.
+fn emulated(view: &RunView) -> Vec<String> {
+    let mut alike: BTreeMap<(bool, String), Vec<&str>> = BTreeMap::new();
+    for guest in &view.emulated {
+        let kind = (guest.software == Some(true), guest.believed.to_string());
+        alike.entry(kind).or_default().push(&guest.target);
+    }
+    let line = |((software, believed), targets): ((bool, String), Vec<&str>)| {
+        let plural = if targets.len() == 1 { "" } else { "s" };
+        let nothing = if software {
+            ". QEMU emulates the processor too: of what that bounds (compression, checksums, NFS) nothing may be"
+        } else {
+            ""
+        };
+        format!(
+            "Emulated disks of lab guest{plural} {}: {believed} may be believed; what is beyond that is QEMU's speed, not a disk's{nothing}.",
+            targets.join(", ")
+        )
+    };
+    alike.into_iter().map(line).collect()
 }
 
 fn machine(env: &Environment) -> String {

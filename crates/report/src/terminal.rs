@@ -135,6 +135,7 @@ fn expectations(index: &Index<'_>, shown: &[&ExpectationView], width: usize, pai
 mod tests {
     use super::terminal;
     use crate::testing;
+    use record::emulated::Guest;
     use record::finding::{Claim, Severity};
     use record::judged::{
         Checked, ContrastView, LimitKind, ModelSource, ModelView, RatioView, Reached, Relation, RunView,
@@ -178,6 +179,18 @@ mod tests {
     fn a_trap_at_80_and_120() {
         insta::assert_snapshot!("trap_80", page(&testing::trap(), 80));
         insta::assert_snapshot!("trap_120", page(&testing::trap(), 120));
+    }
+
+    #[test]
+    fn results_of_a_lab_guest_are_marked_with_what_they_may_claim() {
+        let mut view = testing::guest();
+        insta::assert_snapshot!("guest_120", page(&view, 120));
+        let list = crate::markdown(&view);
+        assert!(list.contains("Emulated disks of lab guest vm: up to 2000 requests"), "{list}");
+        view.emulated.push(Guest { target: "other".to_owned(), ..view.emulated[0].clone() });
+        assert!(page(&view, 80).contains("Emulated disks of lab guests vm, other: up to"));
+        view.emulated[0].software = None;
+        assert!(!page(&view, 80).contains("disks of lab guests"), "they differ");
     }
 
     #[test]

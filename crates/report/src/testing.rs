@@ -1,5 +1,6 @@
 //! Views for tests.
 
+use record::emulated::{Guest, LAB};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
@@ -124,6 +125,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
             tools: BTreeMap::from([("fio".to_owned(), "fio-3.33".to_owned())]),
             ..Environment::default()
         },
+        emulated: vec![],
         volumes: vec![],
         judged_by: "diskproof 0.1.0, judge 1".to_owned(),
     }
@@ -160,6 +162,23 @@ pub(crate) fn finding(cell: &str, claim: Claim, severity: Severity, text: &str, 
         text: text.to_owned(),
         remedy: remedy.to_owned(),
     }
+}
+
+/// Reads of an unlimited disk of a lab guest.
+pub(crate) fn guest() -> RunView {
+    let mut fast = cell("fast", "raw", "randread-4k", Rw::Randread, 4096);
+    fast.target = "vm".to_owned();
+    side(&mut fast, "read", (8120.0, Some(310.0)), 990.0);
+    let mut view = run("unlimited", "How fast is a disk of a guest?", vec![fast]);
+    view.emulated = vec![Guest { target: "vm".to_owned(), believed: LAB, software: Some(true) }];
+    view.findings = vec![finding(
+        "fast",
+        Claim::BeyondEmulation,
+        Severity::Caveat,
+        "Of the lab guest's emulated disks: vdb made 8,120 requests per second, of which 2,000 may be believed.",
+        "Give every disk a limit.",
+    )];
+    view
 }
 
 /// btrfs raid0 over one to four volumes of 80 IOPS: random reads and a mix.

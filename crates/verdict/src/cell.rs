@@ -7,7 +7,7 @@ use crate::detect::{self, Detected, Scene};
 use crate::facts::Facts;
 use crate::judge::Input;
 use crate::sequential::Means;
-use crate::{leaves, limit, metrics, provision};
+use crate::{emulated, leaves, limit, metrics, provision};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
 use record::plan::Cell;
@@ -40,10 +40,12 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         .iter()
         .filter(|v| v.target == cell.target && cell.stack.all_volumes().any(|s| s.name == v.name))
         .collect();
+    let machine = input.environment.of(cell.loaded_from());
+    let believed = emulated::believed(plan, &cell.target);
     let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
     let mut limits = Vec::new();
     for (facts, shares) in facts.iter().zip(&shares) {
-        let scene = Scene { facts, shares, volumes: &own, machine: input.environment.of(cell.loaded_from()) };
+        let scene = Scene { facts, shares, volumes: &own, machine, believed };
         limits.push((limit::of_trial(&scene), limit::made_iops(facts)));
         for (detector, detected) in detect::in_trial(&scene) {
             remember(&mut seen, detector, facts.trial.id.round, detected);

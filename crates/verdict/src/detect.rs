@@ -4,6 +4,7 @@ mod bonnie;
 mod cache_device;
 mod content;
 pub(crate) mod cpu;
+mod emulated;
 pub(crate) mod generator;
 mod ground;
 mod load;
@@ -15,6 +16,7 @@ mod source;
 use crate::attribute::Attribution;
 use crate::facts::Facts;
 use crate::limit;
+use record::emulated::Range;
 use record::environment::Environment;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::Cell;
@@ -37,6 +39,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) volumes: &'a [&'a VolumeFacts],
     /// The machine it ran on.
     pub(crate) machine: &'a Environment,
+    /// What may be believed of the disks, where they are a lab guest's.
+    pub(crate) believed: Option<Range>,
 }
 
 /// A claim about one trial.
@@ -76,7 +80,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 30] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 32] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -107,6 +111,8 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         cache_device::owed,
         nfs::server_cache,
         nfs::asynchronous,
+        emulated::disks,
+        emulated::processor,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

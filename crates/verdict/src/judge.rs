@@ -2,7 +2,7 @@
 
 use crate::cell::{self, CellJudgement};
 use crate::sequential::{self, Means};
-use crate::{answer, contrast, course, expect, limit, model, reached};
+use crate::{answer, contrast, course, emulated, expect, limit, model, reached};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -86,6 +86,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         contrasts,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
+        emulated: emulated::guests(input),
         volumes: input.volumes.to_vec(),
         judged_by: JUDGE.to_owned(),
     }

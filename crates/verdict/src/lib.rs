@@ -19,6 +19,7 @@ mod detect;
 mod direction;
 #[cfg(test)]
 mod documented;
+mod emulated;
 mod expect;
 mod facts;
 mod figures;

@@ -1,8 +1,12 @@
 //! Synthetic trials whose truth is known by construction.
 
+use crate::attribute::Attribution;
+use crate::detect::Scene;
+use crate::facts::Facts;
 use record::counter::{
     BlockCounters, CgroupIo, CpuTicks, Evidence, Memory, OtherProcess, ProcessCounters, Sample,
 };
+use record::emulated::Range;
 use record::environment::Environment;
 use record::extents::{FileExtents, Residency};
 use record::id::{CellId, TrialId};
@@ -133,6 +137,7 @@ pub(crate) struct Truth {
     /// The volumes as found, and the machine.
     pub(crate) volumes: Vec<VolumeFacts>,
     pub(crate) machine: Environment,
+    pub(crate) believed: Option<Range>,
 }
 
 impl Truth {
@@ -182,6 +187,7 @@ impl Truth {
             leaf: None,
             volumes: vec![],
             machine: Environment::default(),
+            believed: None,
         };
         truth.file(256 * MIB, |_| {});
         truth.cached(0, if direct { 0 } else { 256 * MIB });
@@ -272,6 +278,16 @@ impl Truth {
             ..OtherProcess::default()
         });
         others.last_mut().unwrap()
+    }
+
+    /// What detectors look at.
+    pub(crate) fn scene<'a>(
+        &'a self,
+        facts: &'a Facts<'a>,
+        shares: &'a Attribution,
+        volumes: &'a [&'a VolumeFacts],
+    ) -> Scene<'a> {
+        Scene { facts, shares, volumes, machine: &self.machine, believed: self.believed }
     }
 
     /// The finished record, with samples that tell this truth.

@@ -5,6 +5,7 @@ mod bonnie;
 mod cache_device;
 mod clean;
 mod cpu;
+mod emulated;
 mod generator;
 mod host_cache;
 mod limit;
@@ -14,7 +15,7 @@ mod source;
 mod trim;
 
 use crate::attribute::{Attribution, attribute};
-use crate::detect::{Detected, Scene, in_trial};
+use crate::detect::{Detected, in_trial};
 use crate::facts::Facts;
 use crate::testing::Truth;
 use record::finding::{Claim, Served};
@@ -26,7 +27,7 @@ fn judged(truth: &Truth) -> (Attribution, Vec<Detected>) {
     let facts = Facts::of(&record, &truth.cell).unwrap();
     let shares = attribute(&facts);
     let volumes: Vec<&VolumeFacts> = truth.volumes.iter().collect();
-    let scene = Scene { facts: &facts, shares: &shares, volumes: &volumes, machine: &truth.machine };
+    let scene = truth.scene(&facts, &shares, &volumes);
     let found = in_trial(&scene);
     let found: Vec<Detected> = found.into_iter().map(|(_, detected)| detected).collect();
     for f in &found {

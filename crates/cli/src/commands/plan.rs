@@ -9,6 +9,7 @@ use crate::output;
 use crate::settings::Settings;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
+use record::emulated::LAB;
 use record::plan::{Plan, Prices};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
@@ -79,13 +80,17 @@ fn view(plan: &Plan) -> PlanView {
 fn all_volumes(plan: &Plan) -> Vec<String> {
     let targets = targets_of(plan);
     let of = |target: &&str| {
-        let place = match plan.targets.iter().find(|t| t.name == **target).map(|t| &t.kind) {
+        let kind = plan.targets.iter().find(|t| t.name == **target).map(|t| &t.kind);
+        let place = match kind {
             None if targets.len() == 1 => String::new(),
             None | Some(TargetKind::Local) => format!("{target} (this machine): "),
             Some(TargetKind::Ssh { destination }) => format!("{target} (by ssh {destination}): "),
             Some(TargetKind::Guest { lab, .. }) => format!("{target} (lab guest {lab}): "),
         };
-        let sentences = volumes(&volumes_of(plan, target), &plan.prices);
+        let mut sentences = volumes(&volumes_of(plan, target), &plan.prices);
+        if let Some(TargetKind::Guest { .. }) = kind {
+            sentences.push(format!("of its emulated disks' figures {LAB} may be believed"));
+        }
         sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
     };
     targets.iter().flat_map(of).collect()
@@ -282,10 +287,12 @@ fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{options_in_words, volumes};
+    use super::{all_volumes, options_in_words, volumes};
     use record::plan::Prices;
     use record::volume::{Limits, Volume, VolumeKind};
     use record::workload::{Options, RateProcess, Rw, SizeShare};
+    use std::collections::BTreeMap;
+    use std::path::Path;
 
     #[test]
     fn what_is_unusual_about_a_workload_is_said() {
@@ -308,6 +315,16 @@ mod tests {
             "randread, 4 KiB 60 % + 64 KiB 40 %, depth 1, 1 MiB of data, buffered, verified by crc32c, 1 MiB/s per job, \
              Poisson arrivals, 250 us of pause after every 1 I/Os, for 30 s, at most once over the data"
         );
+    }
+
+    #[test]
+    fn what_a_lab_guests_figures_may_claim_is_said() {
+        let text = "experiment: e\ntargets: { vm: { guest: vm, disks: { d: { size: 1g, total_iops: 80 } } } }\n\
+                    volumes: { d: { disks: [ d ] } }\nstacks: { raw: { on: d } }\nworkloads: { r: { rw: read, bs: 4k, size: 64m } }\n";
+        let loaded = spec::parse(text, "e.yaml", Path::new("/"), &BTreeMap::new());
+        let said = all_volumes(&loaded.unwrap().plan);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[1].starts_with("vm (lab guest ") && said[1].contains("up to 2000 requests"), "{said:?}");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::claims;
 use crate::attribute::attribute;
-use crate::detect::Scene;
 use crate::facts::Facts;
 use crate::limit;
 use crate::testing::{GIB, MIB, Truth, filesystem, whole};
@@ -66,8 +65,7 @@ fn limit_of(t: &Truth) -> Limit {
     let facts = Facts::of(&record, &t.cell).unwrap();
     let shares = attribute(&facts);
     let volumes: Vec<&VolumeFacts> = t.volumes.iter().collect();
-    let limit =
-        limit::of_trial(&Scene { facts: &facts, shares: &shares, volumes: &volumes, machine: &t.machine });
+    let limit = limit::of_trial(&t.scene(&facts, &shares, &volumes));
     assert!(limit.evidence.values().chain(limit.against.values()).all(|v| v.is_finite()), "{limit:?}");
     assert!(limit.text.ends_with('.'), "{}", limit.text);
     limit

@@ -1,0 +1,44 @@
+//! Lab guests: what figures of their disks may claim.
+
+use crate::judge::Input;
+use record::emulated::{Guest, LAB, Range};
+use record::plan::Plan;
+use record::target::TargetKind;
+
+/// What may be believed of a target's disks; `None`: it is no lab guest.
+pub(crate) fn believed(plan: &Plan, target: &str) -> Option<Range> {
+    let target = plan.targets.iter().find(|t| t.name == target)?;
+    matches!(target.kind, TargetKind::Guest { .. }).then_some(LAB)
+}
+
+/// The lab guests that cells are built on or loaded from, in the order of the file.
+pub(crate) fn guests(input: &Input<'_>) -> Vec<Guest> {
+    let plan = input.plan;
+    let used =
+        |name: &str| plan.cells.iter().any(|cell| [cell.target.as_str(), cell.loaded_from()].contains(&name));
+    let guest = |name: &String| {
+        let software = input.environment.of(name).is_software_emulated();
+        Some(Guest { target: name.clone(), believed: believed(plan, name)?, software })
+    };
+    plan.targets.iter().map(|target| &target.name).filter(|name| used(name)).filter_map(guest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run_tests::{cell, run_with};
+    use record::emulated::{Guest, LAB};
+    use record::target::{Target, TargetKind};
+
+    #[test]
+    fn only_lab_guests_that_are_used_are_told() {
+        let target = |name: &str, kind| Target { name: name.to_owned(), kind, address: None };
+        let guest = || TargetKind::Guest { lab: "lab".to_owned(), disks: vec![] };
+        let mut measured = [cell("a", &[2000, 2010]), cell("b", &[2000, 2010])];
+        measured[0].0.target = "vm".to_owned();
+        let view = run_with(&measured, |plan| {
+            plan.targets =
+                vec![target("vm", guest()), target("idle", guest()), target("local", TargetKind::Local)];
+        });
+        assert_eq!(view.emulated, [Guest { target: "vm".to_owned(), believed: LAB, software: None }]);
+    }
+}
