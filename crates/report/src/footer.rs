@@ -1,5 +1,6 @@
 //! What the numbers rest on: how it was measured, on what, by whom judged.
 
+use crate::index::says_it_climbs;
 use crate::{number, provisioning};
 use record::environment::Environment;
 use record::event::Stopped;
@@ -38,6 +39,12 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         view.seed,
         stopped(view)
     )];
+    if view.findings.iter().any(says_it_climbs) {
+        lines.push(
+            "a → b are the first and the last round of a cell whose rounds climb or fall: no mean of them holds."
+                .to_owned(),
+        );
+    }
     if let Some(share) = measure.trim {
         lines.push(format!(
             "As the experiment asks, estimates are trimmed means: {} of the trials is left out at each end.",

@@ -1,6 +1,6 @@
 //! Findings and expectations by cell, so that a run of many thousand cells is shown in one pass.
 
-use record::finding::Finding;
+use record::finding::{Claim, Finding, Severity};
 use record::id::CellId;
 use record::judged::{CellView, ExpectationView, RunView};
 use std::collections::BTreeMap;
@@ -48,6 +48,11 @@ impl<'a> Index<'a> {
         self.findings.get(cell).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether its rounds climb or fall, so that no mean of them holds.
+    pub(crate) fn climbs(&self, cell: &CellId) -> bool {
+        self.findings(cell).iter().any(|finding| says_it_climbs(finding))
+    }
+
     pub(crate) fn cell(&self, id: &CellId) -> Option<&'a CellView> {
         self.cells.get(id).copied()
     }
@@ -64,4 +69,8 @@ impl<'a> Index<'a> {
         };
         if self.targets { format!("{}:{base}", cell.target) } else { base }
     }
+}
+
+pub(crate) fn says_it_climbs(finding: &Finding) -> bool {
+    matches!(finding.claim, Claim::Trend | Claim::CacheWarming) && finding.severity == Severity::Caveat
 }

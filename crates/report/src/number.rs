@@ -100,6 +100,17 @@ pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
     (format!("{} ± {spread}", fixed(value, places)), scale.unit)
 }
 
+/// The first round's value and the last one's, both in the same unit: `50.8 → 308`, and the unit apart. `None`: there are no two.
+pub(crate) fn first_to_last(metric: &Metric) -> Option<(String, &'static str)> {
+    let [first, .., last] = metric.values[..] else { return None };
+    let scale = scale(first.max(last), &metric.unit);
+    let shown = |value: f64| {
+        let value = value / scale.factor;
+        fixed(value, 2 - magnitude(value))
+    };
+    Some((format!("{} → {}", shown(first), shown(last)), scale.unit))
+}
+
 /// The estimate alone, with its unit: `812 ms`.
 pub(crate) fn alone(metric: &Metric) -> String {
     let scale = scale(metric.estimate, &metric.unit);
@@ -150,8 +161,9 @@ pub(crate) fn at_most(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{alone, at_most, expected, percent, with_interval};
+    use super::{alone, at_most, expected, first_to_last, percent, with_interval};
     use crate::testing::metric;
+    use record::judged::Metric;
 
     fn shown(estimate: f64, half: f64, unit: &str) -> String {
         let (text, unit) = with_interval(&metric(estimate, Some(half), unit));
@@ -190,6 +202,18 @@ mod tests {
             let spread: f64 = text.split("± ").nth(1).unwrap().replace(',', "").parse().unwrap();
             assert!(spread >= half - 1e-3 && spread <= half * 2.1 + 1.0, "{half} shown as {text}");
         }
+    }
+
+    #[test]
+    fn a_climb_has_two_ends() {
+        let of = |values: &[f64], unit: &str| {
+            first_to_last(&Metric { values: values.to_vec(), ..metric(1.0, None, unit) })
+        };
+        let climb = |text: &str, unit| Some((text.to_owned(), unit));
+        assert_eq!(of(&[50.84, 900.0, 308.4], "1/s"), climb("50.8 → 308", "IOPS"));
+        assert_eq!(of(&[2.4e9, 6.1e6], "B/s"), climb("2.40 → 0.00610", "GB/s"), "one unit for both");
+        assert_eq!(of(&[69.0, 7089.0], "1/s"), climb("69.0 → 7,090", "IOPS"));
+        assert_eq!(of(&[80.0], "1/s"), None);
     }
 
     #[test]

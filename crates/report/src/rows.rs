@@ -134,7 +134,9 @@ fn line<'a>(
     names: &[&str],
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Line {
-    let (value, unit) = number::with_interval(metric);
+    let climbs = index.climbs(&cell.id);
+    let ends = climbs.then(|| number::first_to_last(metric)).flatten();
+    let (value, unit) = ends.unwrap_or_else(|| number::with_interval(metric));
     let expectation = index.expectations(&cell.id).iter().find(|e| names.contains(&e.of.as_str())).copied();
     shown.extend(expectation);
     let model = cell.model.as_ref().filter(|m| expectation.is_none() && names.contains(&m.of.as_str()));
@@ -146,15 +148,16 @@ fn line<'a>(
         device: moved.device(),
         rest: moved.rest(),
         expected: expectation.map(|e| (e.status, number::expected(e.expected, &metric.unit))),
-        model: model.map(|m| model_words(m, gets_what_it_asks(cell), &metric.unit)),
+        model: model.map(|m| model_words(m, gets_what_it_asks(cell), climbs, &metric.unit)),
     }
 }
 
 /// `model 240 (1.00x)`; `≤` where it is the most there can be. A rate that is asked for and that the volumes exceed is no bound but what is expected.
-fn model_words(model: &ModelView, asked_rate: bool, unit: &str) -> String {
+/// Of what climbs there is no ratio: it would be that of the mean.
+fn model_words(model: &ModelView, asked_rate: bool, climbs: bool, unit: &str) -> String {
     let bound = model.at_least < model.expected && model.expected >= model.at_most;
     let most = if bound && !asked_rate { "≤ " } else { "" };
-    let ratio = model.ratio.map(|r| format!(" ({:.2}x)", r.ratio)).unwrap_or_default();
+    let ratio = model.ratio.filter(|_| !climbs).map(|r| format!(" ({:.2}x)", r.ratio)).unwrap_or_default();
     format!("model {most}{}{ratio}", number::expected(model.expected, unit))
 }
 

@@ -194,6 +194,29 @@ mod tests {
     }
 
     #[test]
+    fn a_climb_is_not_averaged() {
+        let mut view = testing::striped();
+        let warming = &mut view.cells[0];
+        warming.metrics.get_mut("read_iops").unwrap().values = vec![50.84, 190.0, 308.4];
+        let id = warming.id.0.clone();
+        let row = |view: &RunView| {
+            let text = page(view, 120);
+            let said = text.contains("a → b are the first and the last round");
+            (text.lines().find(|l| l.contains("btrfs-raid0-1")).unwrap().to_owned(), said)
+        };
+        let (before, said) = row(&view);
+        assert!(before.contains("80.2 ± 0.5") && !said, "{before}");
+        for claim in [Claim::Trend, Claim::CacheWarming] {
+            view.findings = vec![testing::finding(&id, claim, Severity::Caveat, "It climbs.", "Wait.")];
+            let (after, said) = row(&view);
+            assert!(after.contains("50.8 → 308") && !after.contains('±') && said, "{after}");
+            let list = crate::markdown(&view);
+            assert!(list.contains("| 50.8 → 308 IOPS |"), "{list}");
+        }
+        assert!(page(&view, 120).contains("160.3 ± 0.9"), "the other cells have a mean");
+    }
+
+    #[test]
     fn a_number_that_is_no_storage_figure_is_struck_out_at_any_width() {
         for width in [20, 60, 80, 120, 200] {
             let text = terminal(&testing::trap(), width, false);
