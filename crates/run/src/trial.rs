@@ -284,3 +284,34 @@ fn at_server(built: &Built, files: &[PathBuf]) -> Vec<PathBuf> {
     let at = |file: &PathBuf| built.nfs.as_ref()?.at_server(file);
     files.iter().map(|file| at(file).unwrap_or_else(|| file.clone())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::by_ratio;
+    use record::copy::Extents;
+    use record::zfs::{PoolRecord, PoolState};
+
+    #[test]
+    fn what_a_copy_takes_on_zfs_follows_from_the_ratio_after_it() {
+        let taken = |logical, before, after| {
+            let state = |percent| PoolState { compress_ratio_percent: percent, ..PoolState::default() };
+            let pool = PoolRecord {
+                implementation: "OpenZFS 2.1.11-1".to_owned(),
+                guid: "1".to_owned(),
+                before: state(before),
+                after: state(after),
+            };
+            by_ratio(logical, &pool).map(|Extents { uncompressed_bytes, disk_bytes }| {
+                assert_eq!(uncompressed_bytes, logical);
+                disk_bytes
+            })
+        };
+        assert_eq!(taken(1000, Some(100), Some(250)), Some(400));
+        assert_eq!(taken(1000, Some(300), Some(100)), Some(1000));
+        assert_eq!(taken(1000, None, Some(300)), Some(333));
+        assert_eq!(taken(1 << 60, None, Some(200)), Some(1 << 59), "a hundred times as much is no u64");
+        assert_eq!(taken(1000, Some(250), None), None, "not told");
+        assert_eq!(taken(1000, Some(250), Some(0)), None);
+        assert_eq!(taken(u64::MAX, None, Some(50)), None, "no such device");
+    }
+}

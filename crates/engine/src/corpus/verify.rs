@@ -220,7 +220,7 @@ pub(crate) fn verified(found: &Found) -> Verified {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wrong, compare, verified};
+    use super::{Wrong, compare, meta, verified};
     use crate::corpus::kept::write_tree;
     use crate::corpus::tree::{Entry, Kind, Meta, Tree};
     use record::copy::Preserve;
@@ -303,6 +303,62 @@ mod tests {
                 .iter()
                 .any(|(path, kind, ..)| path == Path::new("d/more") && *kind == FaultKind::Misdirected)
         );
+    }
+
+    /// What a copy that was made by `tree()` lacks of another source.
+    fn against(change: impl FnOnce(&mut Entry)) -> Vec<(PathBuf, FaultKind, String)> {
+        let dir = tempfile::tempdir().unwrap();
+        write_tree(&tree(), dir.path()).unwrap();
+        let mut source = tree();
+        change(source.entries.last_mut().unwrap());
+        let preserve = Preserve { xattrs: true, ..Preserve::default() };
+        let kept = super::Kept { preserve, directory_times: true };
+        let found = compare(&source, dir.path(), kept, &AtomicBool::new(false));
+        let told = |w: Wrong| (w.path.strip_prefix(dir.path()).unwrap().to_owned(), w.kind, w.what);
+        found.wrong.into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_link_elsewhere_another_owner_and_a_missing_attribute_are_told() {
+        let corrupt = |what: &str| vec![(PathBuf::from("d/l"), FaultKind::Corrupt, what.to_owned())];
+        assert_eq!(against(|_| {}), []);
+        let elsewhere = against(|link| link.kind = Kind::Link("b".into()));
+        assert_eq!(elsewhere, corrupt("the link leads to a instead of b"));
+        let no_link = against(|link| (link.path, link.kind) = ("d/a".into(), Kind::Link("b".into())));
+        assert!(no_link.iter().any(|(.., what)| what.starts_with("it is no link")), "{no_link:?}");
+        let owner = against(|link| link.meta.uid += 1);
+        assert!(owner[0].2.starts_with("its owner is ") && owner.len() == 1, "{owner:?}");
+        let missing = against(|link| link.meta.xattrs = vec![("user.a".into(), vec![1])]);
+        assert_eq!(missing, corrupt("an extended attribute is missing or different"));
+    }
+
+    #[test]
+    fn owner_and_attributes_are_held_against_the_source_where_they_are_kept() {
+        let of = |uid, gid, xattrs: &[(&str, u8)]| Meta {
+            mode: 0o640,
+            uid,
+            gid,
+            mtime_seconds: 1,
+            mtime_ns: 0,
+            xattrs: xattrs.iter().map(|(name, value)| (name.into(), vec![*value])).collect(),
+        };
+        let source = of(1000, 100, &[("user.a", 1), ("user.b", 2)]);
+        let all = Preserve { mode: true, owner: true, mtime: true, xattrs: true };
+        let told = |there: &Meta, keep| meta(&source, there, keep, false);
+        assert_eq!(told(&source, all), None);
+        let user = of(0, 100, &[("user.a", 1), ("user.b", 2)]);
+        assert_eq!(told(&user, all).unwrap(), "its owner is 0:100 instead of 1000:100");
+        let group = of(1000, 0, &[("user.a", 1), ("user.b", 2)]);
+        assert_eq!(told(&group, all).unwrap(), "its owner is 1000:0 instead of 1000:100");
+        assert_eq!(told(&group, Preserve { owner: false, ..all }), None, "not asked to be kept");
+        let different = of(1000, 100, &[("user.a", 1), ("user.b", 3)]);
+        let fewer = of(1000, 100, &[("user.a", 1)]);
+        for there in [&different, &fewer] {
+            assert_eq!(told(there, all).unwrap(), "an extended attribute is missing or different");
+            assert_eq!(told(there, Preserve { xattrs: false, ..all }), None);
+        }
+        let more = of(1000, 100, &[("user.a", 1), ("user.b", 2), ("security.selinux", 9)]);
+        assert_eq!(told(&more, all), None, "what the system adds is no fault");
     }
 
     #[test]
