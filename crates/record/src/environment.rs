@@ -55,7 +55,8 @@ impl Environment {
         self.elsewhere.get(target).unwrap_or(self)
     }
 
-    /// Whether QEMU executes its instructions, told by the processor that it then makes up; by KVM a lab guest has the host's.
+    /// Of a lab guest: whether QEMU executes its instructions, told by the processor that it then makes up; by KVM it has the host's. Elsewhere a
+    /// guest that KVM executes may have such a processor, too.
     #[must_use]
     pub fn is_software_emulated(&self) -> Option<bool> {
         Some(self.cpu_model.as_ref()?.starts_with("QEMU Virtual CPU"))

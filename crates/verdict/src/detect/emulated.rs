@@ -98,11 +98,9 @@ fn of_guest<'a>(scene: &Scene<'a>) -> Vec<Disk<'a>> {
     ends.filter(|_| seconds > 0.0).filter_map(|node| disk(&node.name)).collect()
 }
 
-/// A processor that QEMU emulates was the limit.
+/// A lab guest's processor that QEMU emulates was the limit.
 pub(super) fn processor(scene: &Scene<'_>) -> Option<Detected> {
-    if scene.machine.is_software_emulated() != Some(true) {
-        return None;
-    }
+    scene.believed.filter(|_| scene.machine.is_software_emulated() == Some(true))?;
     let limit = limit::of_trial(scene);
     if !matches!(limit.by, LimitKind::Cpu | LimitKind::Generator) {
         return None;

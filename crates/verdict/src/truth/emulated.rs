@@ -92,6 +92,9 @@ fn a_limit_by_a_processor_that_software_emulates() {
     let emulated = "QEMU Virtual CPU version 2.5+";
     assert!(found(&mut t, emulated)[0].contains("busiest thread ran 98 %"), "{:?}", beyond(&t));
     assert_eq!(found(&mut t, "Example CPU"), [] as [&str; 0], "by KVM");
+    t.believed = None;
+    assert_eq!(found(&mut t, emulated), [] as [&str; 0], "somebody's guest, which KVM may execute");
+    t.believed = Some(LAB);
     t.thread_cores = 0.1;
     assert_eq!(found(&mut t, emulated), [] as [&str; 0], "something else limits it");
 }
