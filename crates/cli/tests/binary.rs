@@ -258,6 +258,38 @@ fn plan_tells_matrix_order_and_cost_and_changes_nothing() {
 }
 
 #[test]
+fn plan_tells_what_becomes_of_the_resync_of_mirrors() {
+    let home = Home::new();
+    let mirrors = [
+        ("one", "md: { level: raid1 }"),
+        ("two", "md: { level: raid10, resync: skip }"),
+        ("three", "md: { level: raid1, resync: wait }"),
+        ("four", "lvm: { raid: raid1, resync: wait }"),
+        ("five", "md: { level: raid0 }"),
+    ];
+    let stacks: String = mirrors
+        .iter()
+        .map(|(name, layer)| format!("  {name}: {{ on: v, layers: [ {{ {layer} }} ] }}\n"))
+        .collect();
+    home.write(
+        "my.yaml",
+        &format!(
+            "experiment: mirrors\nvolumes: {{ v: {{ count: 4, emulate: {{ size: 64m }} }} }}\nstacks:\n{stacks}\
+             workloads: {{ r: {{ rw: randread, bs: 4k, size: 1m }} }}\nmeasure: {{ trial: 1s }}\n"
+        ),
+    );
+    let plan = home.diskproof(&["plan", "my.yaml"]);
+    assert_eq!(plan.code, 0, "{}", plan.err);
+    let said = [
+        "Building",
+        "  four: initial resync of lvm waited for",
+        "  three: initial resync of md waited for",
+        "  one, two: initial resync of md left out, so what was never written may differ between the copies",
+    ];
+    assert!(plan.out.contains(&said.join("\n")), "{}", plan.out);
+}
+
+#[test]
 fn new_never_overwrites() {
     let home = Home::new();
     assert_eq!(home.diskproof(&["new", "a.yaml"]).code, 0);

@@ -203,6 +203,15 @@ impl LvmLayout {
         }
     }
 
+    /// What becomes of the initial copying; `None`: there are no mirrors.
+    #[must_use]
+    pub fn resync(self) -> Option<Resync> {
+        match self {
+            Self::Linear | Self::Striped { .. } => None,
+            Self::Raid1 { resync, .. } | Self::Raid10 { resync, .. } => Some(resync),
+        }
+    }
+
     /// How often every byte is written.
     #[must_use]
     pub fn copies(self) -> u32 {

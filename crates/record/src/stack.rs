@@ -1,7 +1,7 @@
 //! Stacks: layers in order, from volumes to a mount point or a block device.
 
 use crate::knobs::Knobs;
-use crate::lvm::{Attach, Detach, Lvm, LvmCache};
+use crate::lvm::{Attach, Detach, Lvm, LvmCache, Resync};
 use crate::md::Md;
 use crate::nfs::Nfs;
 use crate::volume::Volume;
@@ -70,6 +70,15 @@ impl Stack {
     pub fn client(&self) -> Option<&str> {
         self.layers.iter().find_map(|layer| match layer {
             Layer::Nfs(nfs) => nfs.client.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// What becomes of the initial copying of its mirrors, from the bottom up.
+    pub fn resyncs(&self) -> impl Iterator<Item = (&'static str, Resync)> {
+        self.layers.iter().filter_map(|layer| match layer {
+            Layer::Lvm(lvm) => lvm.layout.resync().map(|resync| ("lvm", resync)),
+            Layer::Md(md) => md.resync.map(|resync| ("md", resync)),
             _ => None,
         })
     }

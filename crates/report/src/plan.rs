@@ -69,6 +69,8 @@ pub struct PlanView {
     pub volumes: Vec<String>,
     /// What is done on the targets before anything is built, one sentence each.
     pub provision: Vec<String>,
+    /// What building some of the stacks leaves out or waits for, one sentence each.
+    pub building: Vec<String>,
     /// The cells, in the order of the file.
     pub cells: Vec<PlanCell>,
     /// For the first round: indices into `cells`, in the order they would be measured.
@@ -98,6 +100,12 @@ pub fn plan(view: &PlanView, width: usize, colour: bool) -> String {
             out.push_str(&fill("  ", step, width));
         }
         out.push_str(&fill("  ", NOT_UNDONE, width));
+    }
+    if !view.building.is_empty() {
+        let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Building"));
+        for sentence in &view.building {
+            out.push_str(&fill("  ", sentence, width));
+        }
     }
     let heading = format!("Cells: {}, measured once per round, in another order each time", view.cells.len());
     let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, &heading));
@@ -187,6 +195,7 @@ mod tests {
             question: Some("How many IOPS does a stripe of N provisioned volumes deliver?".to_owned()),
             volumes: vec!["vol[0] to vol[3]: emulated, 1 GiB, 80 read IOPS, 80 write IOPS".to_owned()],
             provision: vec!["shell tune.sh 64 (sha256 0a1b2c3d4e5f)".to_owned()],
+            building: vec!["btrfs-raid0-2: initial resync of md raid1 left out".to_owned()],
             cells: vec![
                 cell(1, "randread-16k", "randread, 16 KiB, depth 64, direct"),
                 cell(2, "randread-16k", "randread, 16 KiB, depth 64, direct"),

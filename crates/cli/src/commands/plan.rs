@@ -10,6 +10,7 @@ use crate::settings::Settings;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
+use record::lvm::Resync;
 use record::plan::{Plan, Prices};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
@@ -21,6 +22,7 @@ use record::workload::{
 };
 use report::{PlanCell, PlanView, money};
 use run::controller::{targets_of, volumes_of};
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -52,6 +54,7 @@ fn view(plan: &Plan) -> PlanView {
         question: plan.question.clone(),
         volumes: all_volumes(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
+        building: building(plan),
         cells: plan
             .cells
             .iter()
@@ -107,6 +110,27 @@ fn provision(plan: &Plan, step: &ProvisionStep) -> String {
     };
     let digest: String = step.digest.chars().take(12).collect();
     format!("{} (sha256 {digest}){on}", words.join(" "))
+}
+
+/// What becomes of the initial resync of mirrors, and in which stacks.
+fn building(plan: &Plan) -> Vec<String> {
+    let mut stacks: BTreeMap<(Resync, &str), Vec<&str>> = BTreeMap::new();
+    for stack in plan.cells.iter().map(|cell| &cell.stack) {
+        for (layer, resync) in stack.resyncs() {
+            let names = stacks.entry((resync, layer)).or_default();
+            if !names.contains(&stack.name.as_str()) {
+                names.push(&stack.name);
+            }
+        }
+    }
+    let sentence = |((resync, layer), names): ((Resync, &str), Vec<&str>)| {
+        let becomes = match resync {
+            Resync::Wait => "waited for",
+            Resync::Skip => "left out, so what was never written may differ between the copies",
+        };
+        format!("{}: initial resync of {layer} {becomes}", names.join(", "))
+    };
+    stacks.into_iter().map(sentence).collect()
 }
 
 /// As the experiment file counts them.

@@ -11,7 +11,7 @@ use crate::layer::{lvm, md};
 use crate::names;
 use crate::volumes::Failed;
 use host::{Invocation, Tool};
-use record::lvm::{Lvm, LvmLayout, Resync};
+use record::lvm::{Lvm, Resync};
 use record::md::Md;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -44,9 +44,7 @@ impl Builder<'_> {
             self.perform(&Act::ChangeGroup(ChangeGroup { group, devices, command, args, in_use: false }))?;
         }
         let name = lvm::mapper_name(&group, lvm::DATA);
-        if let LvmLayout::Raid1 { resync: Resync::Wait, .. }
-        | LvmLayout::Raid10 { resync: Resync::Wait, .. } = layer.layout
-        {
+        if layer.layout.resync() == Some(Resync::Wait) {
             let cached = layer.cache.as_ref().is_some_and(|cache| cache.attach.is_built());
             let raid = if cached { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
             self.wait("wait for the mirrors to be equal", |builder| builder.mirror_is_equal(&raid))?;
