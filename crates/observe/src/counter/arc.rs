@@ -47,27 +47,68 @@ mod tests {
     const HEAD: &str =
         "13 1 0x01 123 33456 2471069312 1084166013530\nname                            type data\n";
 
+    /// As OpenZFS has them, among others and in its order; each number is its own.
     #[test]
     fn counters_and_gauges_are_read_by_name() {
-        let text = format!(
-            "{HEAD}hits                            4    4711\nmisses                          4    12\n\
-             demand_data_hits                4    400\nprefetch_data_misses            4    9\n\
-             mru_ghost_hits                  4    3\nc                               4    100\n\
-             c_max                           4    200\nsize                            4    99\n\
-             something_new                   4    1\n"
-        );
+        let names = [
+            "hits",
+            "misses",
+            "demand_data_hits",
+            "demand_data_misses",
+            "demand_metadata_hits",
+            "demand_metadata_misses",
+            "prefetch_data_hits",
+            "prefetch_data_misses",
+            "prefetch_metadata_hits",
+            "mru_hits",
+            "mru_ghost_hits",
+            "mfu_hits",
+            "mfu_ghost_hits",
+            "deleted",
+            "c",
+            "c_min",
+            "c_max",
+            "size",
+            "compressed_size",
+            "data_size",
+            "metadata_size",
+            "anon_size",
+            "anon_evictable_data",
+            "mru_size",
+            "l2_hits",
+            "l2_misses",
+            "l2_feeds",
+            "l2_read_bytes",
+            "l2_write_bytes",
+            "l2_size",
+        ];
+        let of = |name: &str| names.iter().position(|known| *known == name).map(|at| 1000 + at as u64);
+        let rows = names.map(|name| format!("{name:<31} 4    {}\n", of(name).unwrap()));
         let expected = ArcCounters {
-            hits: Some(4711),
-            misses: Some(12),
-            demand_data_hits: Some(400),
-            prefetch_data_misses: Some(9),
-            mru_ghost_hits: Some(3),
-            target_bytes: Some(100),
-            max_bytes: Some(200),
-            size_bytes: Some(99),
-            ..ArcCounters::default()
+            hits: of("hits"),
+            misses: of("misses"),
+            demand_data_hits: of("demand_data_hits"),
+            demand_data_misses: of("demand_data_misses"),
+            prefetch_data_hits: of("prefetch_data_hits"),
+            prefetch_data_misses: of("prefetch_data_misses"),
+            mru_hits: of("mru_hits"),
+            mfu_hits: of("mfu_hits"),
+            mru_ghost_hits: of("mru_ghost_hits"),
+            mfu_ghost_hits: of("mfu_ghost_hits"),
+            l2_hits: of("l2_hits"),
+            l2_misses: of("l2_misses"),
+            l2_read_bytes: of("l2_read_bytes"),
+            size_bytes: of("size"),
+            target_bytes: of("c"),
+            max_bytes: of("c_max"),
+            data_bytes: of("data_size"),
+            anon_bytes: of("anon_size"),
         };
+        let text = format!("{HEAD}{}", rows.concat());
         assert_eq!(parse(Path::new("arcstats"), text.as_bytes()).unwrap(), expected);
+        let first = format!("{HEAD}{}", rows[0]);
+        let only = ArcCounters { hits: expected.hits, ..ArcCounters::default() };
+        assert_eq!(parse(Path::new("arcstats"), first.as_bytes()).unwrap(), only, "what isn't told is None");
     }
 
     #[test]
