@@ -164,7 +164,12 @@ fn properties(
 
 /// Every algorithm that some ZFS has; which of them this machine's has shows when the pool is made.
 fn compression(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
-    const EXPECTED: &str = "on, off, lz4, lzjb, zle, gzip, gzip-1 to gzip-9, zstd, zstd-1 to zstd-19, zstd-fast, zstd-fast-1 to zstd-fast-1000";
+    const EXPECTED: &str = "on, off, lz4, lzjb, zle, gzip, gzip-1 to gzip-9, zstd, zstd-1 to zstd-19, zstd-fast, \
+                            zstd-fast-1 to -10, -20, -30 to -100, -500, -1000";
+    const FAST: &[&str] = &[
+        "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "20", "30", "40", "50", "60", "70", "80", "90",
+        "100", "500", "1000",
+    ];
     let text = value::text(node, EXPECTED, scope, problems)?;
     let text = match text.as_str() {
         "true" => "on".to_owned(),
@@ -177,8 +182,8 @@ fn compression(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> O
             .and_then(|level| level.parse().ok())
             .is_some_and(|level: u32| (1..=most).contains(&level) && text == format!("{prefix}{level}"))
     };
-    if plain.contains(&text.as_str()) || level("gzip-", 9) || level("zstd-", 19) || level("zstd-fast-", 1000)
-    {
+    let fast = text.strip_prefix("zstd-fast-").is_some_and(|level| FAST.contains(&level));
+    if plain.contains(&text.as_str()) || level("gzip-", 9) || level("zstd-", 19) || fast {
         return Some(text);
     }
     problems
