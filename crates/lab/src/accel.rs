@@ -5,16 +5,17 @@ use crate::error::LabError;
 use crate::machine::Accel;
 use crate::places::Places;
 use crate::recipe::short_hash;
-use crate::steps::{folder, write_whole};
+use crate::steps::{Ear, Told, folder, write_whole};
+use host::CommandFailure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 
 /// What came of trying.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tried {
-    pub(crate) accel: Accel,
-    pub(crate) why: String,
+struct Tried {
+    accel: Accel,
+    why: String,
 }
 
 /// What is kept, by [`key`].
@@ -25,12 +26,12 @@ fn read(places: &Places) -> BTreeMap<String, Tried> {
 }
 
 /// What was found out before under this key.
-pub(crate) fn remembered(places: &Places, key: &str) -> Option<Tried> {
+fn remembered(places: &Places, key: &str) -> Option<Tried> {
     read(places).remove(key)
 }
 
 /// Keeps an outcome.
-pub(crate) fn remember(places: &Places, key: &str, tried: Tried) -> Result<(), LabError> {
+fn remember(places: &Places, key: &str, tried: Tried) -> Result<(), LabError> {
     let mut all = read(places);
     all.insert(key.to_owned(), tried);
     let path = places.accelerators();
@@ -54,10 +55,63 @@ pub(crate) fn has_device() -> bool {
     fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok()
 }
 
+/// A guest by KVM, if it has a device and is not known not to work; what comes of a first try is kept. `None`: software is to emulate it. `up` is told
+/// whether KVM is known to work; `end` ends what a failed try left.
+pub(crate) fn by_kvm<T>(
+    places: &Places,
+    key: &str,
+    has_device: bool,
+    up: impl FnOnce(bool) -> Result<T, LabError>,
+    end: impl FnOnce() -> Result<(), LabError>,
+    ear: Ear<'_>,
+) -> Result<Option<T>, LabError> {
+    let known = remembered(places, key).map(|tried| tried.accel);
+    if known == Some(Accel::Tcg) || !has_device {
+        return Ok(None);
+    }
+    match (up(known.is_some()), known) {
+        (Ok(guest), Some(_)) => Ok(Some(guest)),
+        (Ok(guest), None) => {
+            let why = "a guest booted with it".to_owned();
+            remember(places, key, Tried { accel: Accel::Kvm, why })?;
+            Ok(Some(guest))
+        }
+        // what has another reason says nothing of KVM
+        (Err(error), Some(_)) | (Err(error @ LabError::Port { .. }), None) => Err(error),
+        (Err(error), None) => {
+            end()?;
+            let why = reason(&error);
+            ear(&Told::Note(format!("KVM does not work here, so the guest is emulated in software: {why}")));
+            remember(places, key, Tried { accel: Accel::Tcg, why })?;
+            Ok(None)
+        }
+    }
+}
+
+/// Why a start failed, in one line: what QEMU said of it, if it said something; its arguments would fill a screen.
+fn reason(error: &LabError) -> String {
+    match error {
+        LabError::Command { source: CommandFailure::Failed { stderr, .. }, .. }
+            if !stderr.trim().is_empty() =>
+        {
+            stderr.trim().lines().next().unwrap_or_default().to_owned()
+        }
+        other => chain(other),
+    }
+}
+
+/// An error and its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Accel, Tried, key, remember, remembered};
+    use super::{Accel, Tried, by_kvm, key, remember, remembered};
+    use crate::error::LabError;
     use crate::places::Places;
+    use std::cell::{Cell, RefCell};
 
     #[test]
     fn outcomes_are_kept_by_machine_and_guest() {
@@ -71,5 +125,39 @@ mod tests {
         assert_eq!(remembered(&places, "a"), Some(tried));
         std::fs::write(places.accelerators(), "broken").unwrap();
         assert_eq!(remembered(&places, "a"), None);
+    }
+
+    #[test]
+    fn kvm_that_boots_no_guest_is_tried_once_and_software_takes_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::below(dir.path()).unwrap();
+        let (tries, ends, told) = (Cell::new(0), Cell::new(0), RefCell::new(String::new()));
+        let go = |key: &str, has_device: bool, outcome: Result<u8, LabError>| {
+            let up = |_| {
+                tries.set(tries.get() + 1);
+                outcome
+            };
+            let end = || {
+                ends.set(ends.get() + 1);
+                Ok(())
+            };
+            by_kvm(&places, key, has_device, up, end, &|note| told.borrow_mut().push_str(&note.to_string()))
+        };
+        let dies = || {
+            let how = "failed to set MSR 0x10a".to_owned();
+            LabError::Guest { name: "a".to_owned(), how, console: String::new() }
+        };
+        assert_eq!(go("none", false, Ok(1)).unwrap(), None, "without a device");
+        assert!(go("busy", true, Err(LabError::Port { port: 1 })).is_err(), "that is not KVM's fault");
+        assert_eq!(remembered(&places, "busy"), None);
+        assert_eq!((tries.get(), ends.get()), (1, 0));
+        assert_eq!(go("bad", true, Err(dies())).unwrap(), None);
+        assert_eq!((tries.get(), ends.get()), (2, 1), "what the try left is ended");
+        assert!(told.borrow().contains("emulated in software: the guest a failed to set MSR"), "{told:?}");
+        assert_eq!(go("bad", true, Ok(1)).unwrap(), None);
+        assert_eq!(tries.get(), 2, "not again");
+        assert_eq!(go("good", true, Ok(1)).unwrap(), Some(1));
+        assert!(go("good", true, Err(dies())).is_err(), "it worked before, so something else is wrong");
+        assert_eq!(remembered(&places, "good").unwrap().accel, Accel::Kvm);
     }
 }

@@ -17,6 +17,9 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// Space for tree and image.
 const IMAGE_MIB: u64 = 2048;
+/// Programs that build it.
+const NEEDED: [Tool; 6] =
+    [Tool::Mmdebstrap, Tool::MkfsExt4, Tool::SshKeygen, Tool::Unshare, Tool::Setpriv, Tool::AptGet];
 
 /// What is to be built.
 #[derive(Debug, Clone, Default)]
@@ -54,7 +57,7 @@ pub(crate) fn image(
 ) -> Result<Image, LabError> {
     let hash = recipe::hash();
     let base = places.base(&hash);
-    if !base.kernel().exists() {
+    if is_unfinished(&base.kernel(), &base.tree()) {
         need_root(&base)?;
         let _lock = lock_build(&base.folder, "the image", ear)?;
         build_base(&base, wanted, runner, ear)?;
@@ -62,12 +65,21 @@ pub(crate) fn image(
     let text = fs::read_to_string(base.kernel()).map_err(LabError::file("read", base.kernel()))?;
     let kernel = text.trim().to_owned();
     let folder = places.modules(&kernel);
-    if wanted.zfs && !folder.exists() {
+    if wanted.zfs && is_unfinished(&folder, &modules::tree(&folder)) {
         need_root(&base)?;
         let _lock = lock_build(&folder, "ZFS's modules", ear)?;
         modules::build(&folder, &kernel, wanted, runner, ear)?;
     }
     Ok(Image { base, hash, kernel, modules: wanted.zfs.then_some(folder) })
+}
+
+/// Whether there is something to do: all of it, or only to remove what an interruption right before the end left, which only root can.
+fn is_unfinished(done: &Path, leftover: &Path) -> bool {
+    !done.exists() || (is_root() && leftover.exists())
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 fn lock_build(place: &Path, what: &str, ear: Ear<'_>) -> Result<Lock, LabError> {
@@ -77,7 +89,7 @@ fn lock_build(place: &Path, what: &str, ear: Ear<'_>) -> Result<Lock, LabError> 
 }
 
 fn need_root(base: &Base) -> Result<(), LabError> {
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         return Ok(());
     }
     Err(LabError::NeedsRoot { path: base.folder.clone() })
@@ -85,7 +97,11 @@ fn need_root(base: &Base) -> Result<(), LabError> {
 
 /// Refuses when programs are missing, all at once.
 pub(crate) fn need_tools(tools: &[Tool]) -> Result<(), LabError> {
-    let missing: Vec<Tool> = tools.iter().copied().filter(|tool| host::resolve(*tool).is_err()).collect();
+    need(tools, |tool| host::resolve(tool).is_ok())
+}
+
+fn need(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), LabError> {
+    let missing: Vec<Tool> = tools.iter().copied().filter(|tool| !is_there(*tool)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -107,18 +123,15 @@ pub(crate) fn need_space(path: &Path, what: &'static str, needed_mib: u64) -> Re
 
 fn build_base(base: &Base, wanted: &Build, runner: &dyn Runner, ear: Ear<'_>) -> Result<(), LabError> {
     if base.kernel().exists() {
-        return Ok(());
+        return remove(&base.tree());
     }
-    need_tools(&[
-        Tool::Mmdebstrap,
-        Tool::MkfsExt4,
-        Tool::SshKeygen,
-        Tool::Unshare,
-        Tool::Setpriv,
-        Tool::AptGet,
-    ])?;
+    need_tools(&NEEDED)?;
     folder(&base.folder)?;
     need_space(&base.folder, "building the image", IMAGE_MIB)?;
+    do_steps(base, wanted, runner, ear)
+}
+
+fn do_steps(base: &Base, wanted: &Build, runner: &dyn Runner, ear: Ear<'_>) -> Result<(), LabError> {
     if !base.keys().exists() {
         step(ear, "keys for ssh", "a second", || make_keys(base, runner))?;
     }
@@ -265,28 +278,15 @@ fn kernel_in(boot: &Path) -> Result<String, LabError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Build, image, kernel_in, need_space};
+    use super::{Build, NEEDED, do_steps, image, is_root, kernel_in, need, need_space, need_tools};
     use crate::error::LabError;
-    use crate::places::Places;
-    use host::{CommandFailure, Invocation, Output, Runner};
+    use crate::places::{Base, Places};
+    use crate::steps::Told;
+    use crate::workshop::{KERNEL, Workshop, leftovers};
+    use host::Tool;
+    use std::cell::RefCell;
     use std::fs;
     use std::path::Path;
-    use std::sync::Mutex;
-
-    /// A machine on which every program fails, and what was asked of it.
-    struct Failing(Mutex<Vec<String>>);
-
-    impl Runner for Failing {
-        fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
-            self.0.lock().unwrap().push(cmd.argv()[0].clone());
-            Err(CommandFailure::Failed {
-                argv: cmd.argv(),
-                status: 1,
-                stdout: String::new(),
-                stderr: "no".to_owned(),
-            })
-        }
-    }
 
     #[test]
     fn a_full_disk_names_the_way_out() {
@@ -302,13 +302,72 @@ mod tests {
         let base = places.base(&crate::recipe::hash());
         fs::create_dir_all(&base.folder).unwrap();
         fs::write(base.kernel(), "6.1.0-1-cloud-amd64\n").unwrap();
-        let machine = Failing(Mutex::default());
+        let machine = Workshop::failing_at(0);
         let wanted = Build::default();
         let found = image(&places, &wanted, &machine, &|_| ()).unwrap();
         assert_eq!((found.kernel.as_str(), found.modules), ("6.1.0-1-cloud-amd64", None));
         fs::create_dir_all(places.modules("6.1.0-1-cloud-amd64")).unwrap();
         let found = image(&places, &Build { zfs: true, ..wanted }, &machine, &|_| ()).unwrap();
-        assert!(found.modules.is_some() && machine.0.lock().unwrap().is_empty());
+        assert!(found.modules.is_some() && machine.ran() == 0);
+    }
+
+    #[test]
+    fn an_interrupted_build_goes_on_where_it_was() {
+        if need_tools(&NEEDED).is_err() {
+            eprintln!("skipped: needs mmdebstrap and what it needs");
+            return;
+        }
+        let wanted = Build { mirror: Some("http://m/debian".to_owned()), zfs: false };
+        for at in 0.. {
+            let dir = tempfile::tempdir().unwrap();
+            let base = Base { folder: dir.path().to_path_buf() };
+            let done = RefCell::new(Vec::new());
+            let ear = |told: &Told| {
+                if let Told::Done { step, .. } = told {
+                    done.borrow_mut().push(step.split(' ').next().unwrap_or_default().to_owned());
+                }
+            };
+            let first = do_steps(&base, &wanted, &Workshop::failing_at(at), &ear);
+            if first.is_ok() {
+                assert_eq!(at, 4, "two keys, the tree, the disk: each failed once");
+                break;
+            }
+            assert!(!base.kernel().exists(), "{at}");
+            do_steps(&base, &wanted, &Workshop::default(), &ear).unwrap();
+            assert_eq!(*done.borrow(), ["keys", "Debian", "root"], "{at}: each step is finished once");
+            assert_eq!(leftovers(&base.folder), [""; 0], "{at}");
+            assert_eq!(fs::read_to_string(base.kernel()).unwrap(), KERNEL);
+            let whole = [base.key(), base.host_key(), base.known_hosts(), base.vmlinuz(), base.root_image()];
+            assert!(whole.iter().all(|path| path.exists()), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_tree_that_an_interruption_left_beside_the_image_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::below(dir.path()).unwrap();
+        let base = places.base(&crate::recipe::hash());
+        fs::create_dir_all(base.tree().join("boot")).unwrap();
+        fs::write(base.kernel(), KERNEL).unwrap();
+        let tree = crate::modules::tree(&places.modules(KERNEL));
+        fs::create_dir_all(&tree).unwrap();
+        fs::create_dir_all(places.modules(KERNEL)).unwrap();
+        let machine = Workshop::default();
+        image(&places, &Build { zfs: true, mirror: None }, &machine, &|_| ()).unwrap();
+        assert_eq!(machine.ran(), 0);
+        assert_eq!((base.tree().exists(), tree.exists()), (!is_root(), !is_root()));
+    }
+
+    #[test]
+    fn missing_programs_are_named_with_their_packages() {
+        let tools = [Tool::QemuSystem, Tool::QemuImg, Tool::Ssh, Tool::Mmdebstrap];
+        let error = need(&tools, |tool| tool == Tool::Ssh).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the lab needs qemu-system-x86_64, qemu-img, mmdebstrap, not on this machine; on Debian: apt-get install mmdebstrap \
+             qemu-system-x86 qemu-utils"
+        );
+        need(&tools, |_| true).unwrap();
     }
 
     #[test]

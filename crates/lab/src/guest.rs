@@ -1,6 +1,6 @@
 //! One lab: a guest from its first boot to its end.
 
-use crate::accel::{self, Tried};
+use crate::accel;
 use crate::boot::{Boot, monitor};
 use crate::build::{Build, Image, image, need_space, need_tools};
 use crate::card::{Attached, Card};
@@ -19,7 +19,7 @@ use crate::ssh::Door;
 use crate::status::{Status, look};
 use crate::stay;
 use crate::steps::{Ear, Told, folder, put, remove, step};
-use host::{CommandFailure, LocalRunner, Output, Tool};
+use host::{LocalRunner, Output, Tool};
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs;
@@ -322,31 +322,11 @@ impl Lab {
         ear: Ear<'_>,
     ) -> Result<Option<Card>, LabError> {
         let key = accel::key(&image.kernel, qemu);
-        let known = accel::remembered(&self.places, &key).map(|tried| tried.accel);
-        if known == Some(Accel::Tcg) || !accel::has_device() {
-            return Ok(None);
-        }
-        let limit = if known.is_some() { BOOT } else { KVM_BOOT };
-        let outcome = self.up_by(shape, image, Accel::Kvm, qemu, limit, ear);
-        match (outcome, known) {
-            (Ok(card), Some(_)) => Ok(Some(card)),
-            (Ok(card), None) => {
-                let why = "a guest booted with it".to_owned();
-                accel::remember(&self.places, &key, Tried { accel: Accel::Kvm, why })?;
-                Ok(Some(card))
-            }
-            (Err(error), Some(_)) => Err(error),
-            (Err(error @ LabError::Port { .. }), None) => Err(error),
-            (Err(error), None) => {
-                self.end()?;
-                let why = reason(&error);
-                ear(&Told::Note(format!(
-                    "KVM does not work here, so the guest is emulated in software: {why}"
-                )));
-                accel::remember(&self.places, &key, Tried { accel: Accel::Tcg, why })?;
-                Ok(None)
-            }
-        }
+        let up = |known| {
+            let limit = if known { BOOT } else { KVM_BOOT };
+            self.up_by(shape, image, Accel::Kvm, qemu, limit, ear)
+        };
+        accel::by_kvm(&self.places, &key, accel::has_device(), up, || self.end(), ear)
     }
 
     /// Restores a machine of this kind; one that was never saved is booted and saved first.
@@ -457,22 +437,4 @@ impl Lab {
         }
         plug::await_links(&self.door_of(&card), &links)
     }
-}
-
-/// Why a start failed, in one line: what QEMU said of it, if it said something; its arguments would fill a screen.
-fn reason(error: &LabError) -> String {
-    match error {
-        LabError::Command { source: CommandFailure::Failed { stderr, .. }, .. }
-            if !stderr.trim().is_empty() =>
-        {
-            stderr.trim().lines().next().unwrap_or_default().to_owned()
-        }
-        other => chain(other),
-    }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -41,6 +41,8 @@ mod ssh;
 mod status;
 mod stay;
 mod steps;
+#[cfg(test)]
+mod workshop;
 
 pub use build::{Build, build};
 pub use card::Attached;

@@ -7,10 +7,12 @@ use crate::recipe::SUITE;
 use crate::steps::{Ear, folder, put, remove, step, with_end};
 use host::{Runner, Tool};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The tree with compiler, headers and objects.
 const TREE_MIB: u64 = 2560;
+/// Programs that build them.
+const TOOLS: [Tool; 4] = [Tool::Mmdebstrap, Tool::Unshare, Tool::Setpriv, Tool::AptGet];
 /// What must have come out.
 const NEEDED: [&str; 2] = ["zfs.ko", "spl.ko"];
 
@@ -23,9 +25,9 @@ pub(crate) fn build(
     ear: Ear<'_>,
 ) -> Result<(), LabError> {
     if place.exists() {
-        return Ok(());
+        return remove(&tree(place));
     }
-    need_tools(&[Tool::Mmdebstrap, Tool::Unshare, Tool::Setpriv, Tool::AptGet])?;
+    need_tools(&TOOLS)?;
     place.parent().map_or(Ok(()), folder)?;
     need_space(place.parent().unwrap_or(place), "building ZFS's modules", TREE_MIB)?;
     let mirror = mirror(runner, wanted.mirror.as_deref())?;
@@ -33,8 +35,13 @@ pub(crate) fn build(
     step(ear, &name, "about 5 minutes of compiling", || compile(place, kernel, &mirror, runner))
 }
 
+/// Where they are built.
+pub(crate) fn tree(place: &Path) -> PathBuf {
+    with_end(place, ".tree.tmp")
+}
+
 fn compile(place: &Path, kernel: &str, mirror: &str, runner: &dyn Runner) -> Result<(), LabError> {
-    let (tree, made) = (with_end(place, ".tree.tmp"), with_end(place, ".tmp"));
+    let (tree, made) = (tree(place), with_end(place, ".tmp"));
     remove(&tree)?;
     remove(&made)?;
     let packages = format!("--include=linux-headers-{kernel},zfs-dkms,dkms,gcc,make,libc6-dev");
@@ -59,4 +66,28 @@ fn compile(place: &Path, kernel: &str, mirror: &str, runner: &dyn Runner) -> Res
     }
     put(&made, place)?;
     remove(&tree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TOOLS, compile};
+    use crate::build::need_tools;
+    use crate::workshop::{KERNEL, Workshop, leftovers};
+
+    #[test]
+    fn interrupted_compiling_begins_anew_and_leaves_nothing() {
+        if need_tools(&TOOLS).is_err() {
+            eprintln!("skipped: needs mmdebstrap and what it needs");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join(KERNEL);
+        let run = |machine: &Workshop, kernel| compile(&place, kernel, "http://m/debian", machine);
+        run(&Workshop::failing_at(0), KERNEL).unwrap_err();
+        assert!(run(&Workshop::default(), "6.9").is_err(), "built for another kernel");
+        assert!(!place.exists() && !leftovers(dir.path()).is_empty());
+        run(&Workshop::default(), KERNEL).unwrap();
+        assert!(place.join("zfs.ko").exists() && place.join("spl.ko").exists());
+        assert_eq!(leftovers(dir.path()), [""; 0]);
+    }
 }

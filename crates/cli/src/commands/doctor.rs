@@ -170,3 +170,21 @@ fn needed_for(tool: Tool) -> &'static str {
         _ => "can be done without",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ToolFound, needed_for, tool_row};
+    use host::Tool;
+
+    #[test]
+    fn a_missing_tool_is_named_with_its_use_and_its_package() {
+        let row = |tool: Tool| {
+            let (name, package, needed_for) = (tool.name(), tool.package(), needed_for(tool));
+            tool_row(&ToolFound { name, version: None, package, present: false, needed_for }).concat()
+        };
+        let of_the_lab = "not there: needed for `diskproof lab` only (Debian: apt-get install";
+        assert_eq!(row(Tool::QemuSystem), format!("  qemu-system-x86_64{of_the_lab} qemu-system-x86)"));
+        assert_eq!(row(Tool::Mmdebstrap), format!("  mmdebstrap{of_the_lab} mmdebstrap)"));
+        assert!(row(Tool::MkfsXfs).ends_with("needed for xfs (Debian: apt-get install xfsprogs)"));
+    }
+}
