@@ -45,10 +45,7 @@ impl Pool {
             value_of(&text, property).unwrap_or_default()
         };
         let implementation = match &served {
-            Served::Kernel => {
-                let version = std::fs::read_to_string(machine.roots.sys.join("module/zfs/version"));
-                format!("OpenZFS {}", version.unwrap_or_default().trim())
-            }
+            Served::Kernel => kernel_zfs(machine),
             Served::Process(started) => {
                 let whose = if started.is_some() { "" } else { ", not started by diskproof" };
                 format!("zfs-fuse, pool version {}{whose}", get("version"))
@@ -107,6 +104,12 @@ impl Pool {
         let ask = Invocation::new(Tool::Zfs).args(["get", "-Hp", "-o", "property,value", "all", &self.name]);
         state_of(&machine.runner.run(&ask).map(|output| output.stdout).unwrap_or_default())
     }
+}
+
+/// The kernel's ZFS, with its version.
+pub(crate) fn kernel_zfs(machine: &Machine<'_>) -> String {
+    let version = std::fs::read_to_string(machine.roots.sys.join("module/zfs/version"));
+    format!("OpenZFS {}", version.unwrap_or_default().trim())
 }
 
 /// `NAME PROPERTY VALUE SOURCE`, with or without a head.

@@ -74,6 +74,88 @@ fn lab_limits_that_would_not_bind_are_refused() {
     refusals();
 }
 
+/// What ZFS says of a pool.
+fn said(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().unwrap();
+    assert!(output.status.success(), "{program} {args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The pool's devices as `zpool create` is told them.
+fn layout(pool: &str) -> Vec<String> {
+    let status = said("zpool", &["status", "-P", pool]);
+    let tree = status.lines().skip_while(|line| line.split_whitespace().next() != Some(pool));
+    let names = tree.skip(1).take_while(|line| !line.trim().is_empty());
+    names
+        .map(|line| match line.split_whitespace().next().unwrap() {
+            "logs" => "log".to_owned(),
+            name => name.split_once('-').map_or(name, |(kind, _)| kind).to_owned(),
+        })
+        .collect()
+}
+
+/// Every option at once; then every compression, as ZFS takes it.
+#[test]
+fn lab_a_pool_is_what_was_asked_for() {
+    need!();
+    if by_process() {
+        eprintln!("skipped: needs a kernel with ZFS");
+        return;
+    }
+    let asked = [
+        ("atime", "off"),
+        ("checksum", "sha256"),
+        ("compression", "gzip-3"),
+        ("copies", "2"),
+        ("dedup", "on"),
+        ("logbias", "throughput"),
+        ("primarycache", "metadata"),
+        ("recordsize", "16384"),
+        ("secondarycache", "none"),
+        ("sync", "always"),
+        ("xattr", "sa"),
+    ];
+    let mut layer = zfs(Vdev::Mirror, true, &asked);
+    if let Layer::Zfs(zfs) = &mut layer {
+        (zfs.width, zfs.ashift, zfs.log) = (Some(2), Some(13), vec!["slog".to_owned()]);
+    }
+    let volumes = emulated(4, 80, Limits::default());
+    let beside = ["slog", "ssd"].map(|name| Volume { name: name.to_owned(), kind: volumes[0].kind.clone() });
+    let scenario = Scenario { name: "all", volumes, beside: beside.into(), layers: vec![layer] };
+    let bench = Bench::new("zfs-all");
+    let before = bench.state();
+    let result = scenario.with_ground(&bench, &NoHooks, |built| {
+        works(built)?;
+        let name = built.pool.as_ref().unwrap().name.as_str();
+        let get = |property| said("zfs", &["get", "-Hp", "-o", "value", property, name]);
+        for (property, value) in asked {
+            assert_eq!(get(property).trim(), value, "{property}");
+        }
+        assert_eq!(said("zpool", &["get", "-Hp", "-o", "value", "ashift", name]).trim(), "13");
+        let create = built.argv.iter().find(|argv| argv[0].ends_with("zpool")).unwrap();
+        let devices: Vec<String> = create.iter().skip_while(|arg| *arg != name).skip(1).cloned().collect();
+        assert_eq!(devices.len(), 4 + 2 + 2 + 2, "{create:?}");
+        assert_eq!(layout(name), devices);
+        let named = ["on", "off", "lz4", "lzjb", "zle", "gzip", "zstd", "zstd-fast"].map(str::to_owned);
+        let gzip = (1..=9).map(|level| format!("gzip-{level}"));
+        let zstd = [1, 3, 19].map(|level| format!("zstd-{level}"));
+        let fast = [1, 10, 20, 100, 500, 1000].map(|level| format!("zstd-fast-{level}"));
+        for compression in named.into_iter().chain(gzip).chain(zstd).chain(fast) {
+            said("zfs", &["set", &format!("compression={compression}"), name]);
+            // the level that is meant when none is said
+            let shown = match compression.as_str() {
+                "gzip-6" => "gzip",
+                "zstd-fast-1" => "zstd-fast",
+                other => other,
+            };
+            assert_eq!(get("compression").trim(), shown);
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{}", chain(&*error)));
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
 /// The limit in force is not what the parameter says, and is put back all the same.
 #[test]
 fn lab_the_limit_of_arc_is_put_back() {
@@ -234,7 +316,9 @@ fn refusals() {
     let refused = |limits: Limits, layer: Layer| {
         let scenario =
             Scenario { name: "z", volumes: emulated(1, 80, limits), beside: Vec::new(), layers: vec![layer] };
-        scenario.whole(&bench, &Hook::count()).map_err(|error| chain(&*error))
+        let result = scenario.whole(&bench, &Hook::count()).map_err(|error| chain(&*error));
+        undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run).unwrap();
+        result
     };
     if by_process() {
         let error =
@@ -243,8 +327,16 @@ fn refusals() {
     } else {
         let error = refused(slow, zfs(Vdev::Stripe, false, &[])).unwrap_err();
         assert!(error.contains("would not bind"), "{error}");
+        for (property, value, since) in
+            [("direct", "always", "2.3"), ("checksum", "blake3", "2.2"), ("recordsize", "4194304", "2.2")]
+        {
+            // a newer one has it
+            if let Err(error) = refused(Limits::default(), zfs(Vdev::Stripe, false, &[(property, value)])) {
+                let named = format!("`{property}: {value}` needs OpenZFS {since}");
+                assert!(error.contains(&named) && error.contains("this machine's, OpenZFS "), "{error}");
+            }
+        }
     }
-    undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run).unwrap();
     assert_eq!(before.diff(&bench.state()), "");
 }
 

@@ -10,7 +10,7 @@ use crate::journal::set_by_another;
 use crate::layer::zfs;
 use crate::machine::Machine;
 use crate::names;
-use crate::pool::{Pool, Served};
+use crate::pool::{Pool, Served, kernel_zfs};
 use crate::volumes::{Failed, guard};
 use device::{Claimed, Refusal, Roots};
 use host::{Invocation, Tool};
@@ -63,6 +63,9 @@ impl Builder<'_> {
                         .to_owned(),
                 ));
             }
+            if let Some(lack) = self.lacking_in_kernel(layer) {
+                return Err(Stop::Unbuildable(lack));
+            }
             if let Some(bytes) = layer.arc_max_bytes {
                 self.arc_max(bytes)?;
             }
@@ -79,6 +82,20 @@ impl Builder<'_> {
             return Err(Stop::Unbuildable(lack));
         }
         self.by_process(layer)
+    }
+
+    fn lacking_in_kernel(&self, layer: &Zfs) -> Option<String> {
+        let here = kernel_zfs(self.machine);
+        let most = self.machine.roots.sys.join("module/zfs/parameters/zfs_max_recordsize");
+        let most = std::fs::read_to_string(most).ok().and_then(|bytes| bytes.trim().parse().ok());
+        let long = most.and_then(|most| zfs::too_long_a_record(layer, &here, most));
+        if long.is_some() || !zfs::is_new(layer) {
+            return long;
+        }
+        // asked for nothing, it complains, and names all that there is
+        let ask = Invocation::new(Tool::Zfs).arg("get").accept([2]);
+        let usage = self.machine.runner.run(&ask).map(|said| said.stderr).unwrap_or_default();
+        zfs::lacking_in_openzfs(layer, &here, &usage)
     }
 
     fn by_process(&mut self, layer: &Zfs) -> Result<Served, Stop> {

@@ -1,6 +1,7 @@
-//! ZFS: arguments for zpool, and what zfs-fuse lacks.
+//! ZFS: arguments for zpool, and what zfs-fuse or an old OpenZFS lacks.
 
 use record::zfs::{Vdev, Zfs};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The devices of a pool, by what they are for.
@@ -70,21 +71,82 @@ pub(crate) fn lacking_in_fuse(zfs: &Zfs) -> Option<String> {
     };
     let (property, value) = zfs.properties.iter().find(|(property, value)| !has(property, value))?;
     let instead = match property.as_str() {
-        "compression" => "on, off, lzjb, zle, gzip-1 to gzip-9",
-        "recordsize" => "up to 128k",
-        "checksum" => "on, off, fletcher2, fletcher4, sha256",
-        "xattr" => "on, off",
-        _ => "no such property",
+        "compression" => Some("on, off, lzjb, zle, gzip-1 to gzip-9"),
+        "recordsize" => Some("up to 128k"),
+        "checksum" => Some("on, off, fletcher2, fletcher4, sha256"),
+        "xattr" => Some("on, off"),
+        _ => None,
     };
-    Some(format!(
-        "`{property}: {value}` needs OpenZFS; the only ZFS on this machine is zfs-fuse (pool version 23), which has {instead}. \
-         Use one of these, or run it where OpenZFS is"
-    ))
+    let here = "the only ZFS on this machine is zfs-fuse (pool version 23), which";
+    Some(lack(property, value, "OpenZFS", here, instead))
+}
+
+/// One thing that is lacking, what has it, what there is here instead, and the way out.
+fn lack(property: &str, value: &str, needs: &str, here: &str, instead: Option<&str>) -> String {
+    let (has, out) = match instead {
+        Some(values) => (values, "Use one of these"),
+        None => ("no such property", "Leave it out"),
+    };
+    format!("`{property}: {value}` needs {needs}; {here} has {has}. {out}, or run it where {needs} is")
+}
+
+/// The first OpenZFS that has this; `None`: all that are in use have it.
+fn since(property: &str, value: &str) -> Option<&'static str> {
+    match property {
+        "direct" => Some("OpenZFS 2.3 or later"),
+        "checksum" if value == "blake3" => Some("OpenZFS 2.2 or later"),
+        "compression" if value.starts_with("zstd") => Some("OpenZFS 2.0 or later"),
+        _ => None,
+    }
+}
+
+/// What to say of records that are longer than the kernel's module takes.
+pub(crate) fn too_long_a_record(zfs: &Zfs, here: &str, most: u64) -> Option<String> {
+    let asked = zfs.properties.get("recordsize")?;
+    let instead = format!("up to {most} (zfs_max_recordsize)");
+    let here = format!("this machine's, {here},");
+    let too_long = asked.parse().is_ok_and(|bytes: u64| bytes > most);
+    too_long.then(|| lack("recordsize", asked, "OpenZFS 2.2 or later", &here, Some(&instead)))
+}
+
+/// Whether something is asked that not every OpenZFS has, so that this one must be asked.
+pub(crate) fn is_new(zfs: &Zfs) -> bool {
+    zfs.properties.iter().any(|(property, value)| since(property, value).is_some())
+}
+
+/// What this machine's OpenZFS can't do of this, by name and with the way out. `usage`: what `zfs get` says when it isn't told
+/// what to get, a table of all properties and their values. What the table doesn't tell shows when the pool is made.
+pub(crate) fn lacking_in_openzfs(zfs: &Zfs, here: &str, usage: &str) -> Option<String> {
+    let mut lines = usage.lines().map(str::trim_start);
+    lines.find(|line| line.starts_with("PROPERTY"))?;
+    let table: BTreeMap<&str, Vec<&str>> = lines.filter_map(row).collect();
+    let here = format!("this machine's, {here},");
+    zfs.properties.iter().find_map(|(property, value)| {
+        let needs = since(property, value)?;
+        match table.get(property.as_str()) {
+            None => Some(lack(property, value, needs, &here, None)),
+            Some(values) if values.iter().any(|has| is_among(value, has)) => None,
+            Some(values) => Some(lack(property, value, needs, &here, Some(&values.join(", ")))),
+        }
+    })
+}
+
+/// `compression YES YES on | off | gzip-[1-9]`.
+fn row(line: &str) -> Option<(&str, Vec<&str>)> {
+    let (name, rest) = line.split_once(char::is_whitespace)?;
+    let values = rest.trim_start().split_once(char::is_whitespace)?.1.trim_start();
+    Some((name, values.split_once(char::is_whitespace)?.1.split(" | ").map(str::trim).collect()))
+}
+
+/// Whether a value is what the table says, or of a row of numbers there: `gzip-[1-9]`.
+fn is_among(value: &str, has: &str) -> bool {
+    let numbered = has.split_once('[').and_then(|(begin, _)| value.strip_prefix(begin));
+    value == has || numbered.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Members, create_args, lacking_in_fuse};
+    use super::{Members, create_args, is_new, lacking_in_fuse, lacking_in_openzfs, too_long_a_record};
     use record::zfs::{Vdev, Zfs};
     use std::collections::BTreeMap;
     use std::path::Path;
@@ -134,5 +196,34 @@ mod tests {
         }
         assert!(lacks("recordsize", "1048576").is_some() && lacks("sync", "always").is_some());
         assert_eq!(lacks("atime", "off"), None);
+        assert!(lacks("sync", "always").unwrap().contains("has no such property. Leave it out"));
+    }
+
+    #[test]
+    fn an_old_openzfs_says_what_it_lacks() {
+        let usage = "missing property argument\nusage:\n\tget [-rHp] <\"all\" | property[,...]>\n\n\
+                     \tPROPERTY       EDIT  INHERIT   VALUES\n\n\
+                     \tavailable        NO       NO   <size>\n\
+                     \tchecksum        YES      YES   on | off | fletcher4 | sha256\n\
+                     \tcompression     YES      YES   on | off | gzip-[1-9] | zstd | zstd-[1-19] | zstd-fast-[1-10,20]\n\
+                     \tsync            YES      YES   standard | always | disabled\n";
+        let of = |name, value| zfs(Vdev::Stripe, None, &[("atime", "off"), (name, value)]);
+        let lacks = |name, value| lacking_in_openzfs(&of(name, value), "OpenZFS 2.1.11-1", usage);
+        assert_eq!(
+            lacks("direct", "always").unwrap(),
+            "`direct: always` needs OpenZFS 2.3 or later; this machine's, OpenZFS 2.1.11-1, has no such property. Leave it out, \
+             or run it where OpenZFS 2.3 or later is"
+        );
+        let lack = lacks("checksum", "blake3").unwrap();
+        assert!(lack.contains("has on, off, fletcher4, sha256. Use one of these"), "{lack}");
+        for value in ["zstd", "zstd-3", "zstd-fast-10", "gzip-9", "lz4"] {
+            assert_eq!(lacks("compression", value), None, "{value}");
+        }
+        assert!(lacks("compression", "zstd-fast").is_some());
+        assert_eq!(lacking_in_openzfs(&of("direct", "always"), "", "usage: zfs get\n"), None, "not told");
+        let lack = too_long_a_record(&of("recordsize", "4194304"), "OpenZFS 2.1.11-1", 1 << 20).unwrap();
+        assert!(lack.contains("OpenZFS 2.1.11-1, has up to 1048576 (zfs_max_recordsize). Use one"), "{lack}");
+        assert_eq!(too_long_a_record(&of("recordsize", "1048576"), "", 1 << 20), None);
+        assert!(is_new(&of("direct", "standard")) && !is_new(&of("compression", "lz4")));
     }
 }
