@@ -51,11 +51,14 @@ cp -r experiments "$stage$root_dir/"
 
 lab up --name "$name" --memory "${LAB_MEMORY:-1g}" "${zfs[@]}"
 tar -C "$stage" -cf - . | lab ssh --name "$name" -- tar --no-same-owner --no-overwrite-dir -C / -xf -
+# how many faults there were is what such a run is for
+show=()
+[ -z "${DISKPROOF_TEST_FAULTS:-}" ] || show=(--show-output)
 status=0
 for program in "${programs[@]}"; do
     crate=${program%%:*} program=${program#*:}
     # shellcheck disable=SC2016
     lab ssh --name "$name" -- sh -c 'cd "$1" && faults=$2 && shift 2 && exec env DISKPROOF_IN_LAB=1 DISKPROOF_TEST_FAULTS="$faults" "$@"' \
-        sh "$root_dir/crates/$crate" "${DISKPROOF_TEST_FAULTS:-}" "$program" --test-threads=1 --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
+        sh "$root_dir/crates/$crate" "${DISKPROOF_TEST_FAULTS:-}" "$program" --test-threads=1 "${show[@]}" --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
 done
 exit "$status"
