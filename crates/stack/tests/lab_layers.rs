@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Fault, Matrix, asked_for_all, managed, stands_and_falls};
+use support::{Fault, Matrix, asked_for_all, is_as_asked, managed, stands_and_falls};
 use testkit::is_root;
 
 /// What the loop tier has injected faults around already is left out: the lab is slow.
@@ -53,5 +53,5 @@ fn lab_every_stack_stands_and_falls() {
         eprintln!("skipped: needs root");
         return;
     }
-    stands_and_falls(|_| managed());
+    stands_and_falls(|_| managed(), is_as_asked);
 }

@@ -1,7 +1,7 @@
 //! Every layer, every moment: a step fails there, or the process is killed there.
 
 use super::{Bench, Hook, Scenario, chain, name};
-use diskproof_stack::{NoHooks, Point, UndoError, UndoReport, leftovers, undo_run};
+use diskproof_stack::{Built, Machine, NoHooks, Point, UndoError, UndoReport, leftovers, undo_run};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -124,15 +124,18 @@ impl Matrix {
     }
 }
 
-/// Each once, without faults: which of them can't be built is told together.
-pub(crate) fn stands_and_falls(scenarios: impl FnOnce(&Bench) -> Vec<Scenario>) {
+/// Each once, without faults, and looked at: which of them can't be built is told together.
+pub(crate) fn stands_and_falls(
+    scenarios: impl FnOnce(&Bench) -> Vec<Scenario>,
+    look: impl Fn(&Scenario, &Machine<'_>, &Built),
+) {
     let _alone = exclusive();
     let bench = Bench::new("stands");
     let before = bench.state();
     let mut wrong = Vec::new();
     for scenario in scenarios(&bench) {
         let began = Instant::now();
-        if let Err(error) = scenario.whole(&bench, &Hook::count()) {
+        if let Err(error) = scenario.whole_looked_at(&bench, &Hook::count(), &look) {
             wrong.push(format!("{}: {}", scenario.name, chain(&*error)));
             if let Err(error) = undo(&bench) {
                 wrong.push(format!("{}, undone: {}", scenario.name, chain(&error)));

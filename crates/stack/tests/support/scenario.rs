@@ -158,7 +158,18 @@ impl Scenario {
 
     /// Provides, builds, works, takes the stack down, takes the volumes down; caches come and go in between as they are asked to.
     pub(crate) fn whole(&self, bench: &Bench, hooks: &dyn Hooks) -> Result<(), Box<dyn Error>> {
+        self.whole_looked_at(bench, hooks, |_, _, _| ())
+    }
+
+    /// The same, looked at as soon as it is built.
+    pub(crate) fn whole_looked_at(
+        &self,
+        bench: &Bench,
+        hooks: &dyn Hooks,
+        look: impl Fn(&Self, &Machine<'_>, &Built),
+    ) -> Result<(), Box<dyn Error>> {
         self.with_journal(bench, hooks, |machine, journal, built| {
+            look(self, machine, built);
             works(built)?;
             if !built.attach_caches(machine, journal)?.is_empty() {
                 works(built)?;
