@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::layer::lvm;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
-use record::lvm::{Attach, Detach, Lvm, LvmCache};
+use record::lvm::{Attach, CacheForm, Detach, Lvm, LvmCache};
 use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache, Flushed};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -68,6 +68,7 @@ impl Cache {
             argv.extend(self.perform(machine, journal, step, &NEVER)?);
         }
         self.verify(machine, "attach the cache", |target| target.contains("cache"))?;
+        self.verify_policy(machine).map_err(failed("attach the cache"))?;
         Ok(argv)
     }
 
@@ -120,6 +121,26 @@ impl Cache {
                 expected: "the other kind of volume".to_owned(),
                 saw: target.unwrap_or("none").to_owned(),
             })),
+        }
+    }
+
+    /// That it keeps blocks as it is told to: LVM 2.03.16 has the kernel keep those of a cachevol by `mq` whatever it is told, and says otherwise itself.
+    pub(crate) fn verify_policy(&self, machine: &Machine<'_>) -> Result<(), ActError> {
+        let asked = match self.asked().map(|asked| &asked.form) {
+            Some(CacheForm::Cache { policy: Some(policy), .. }) => policy,
+            _ => return Ok(()),
+        };
+        match self.state(machine) {
+            Some(CacheState::Cache(DmCache { policy: Some(policy), .. })) if policy != *asked => {
+                Err(ActError::Unverified {
+                    what: "`policy` of the cache, as the kernel tells it (this LVM may not heed it for a cachevol: use `kind: cachepool`, \
+                           or leave it out)"
+                        .to_owned(),
+                    expected: asked.clone(),
+                    saw: policy,
+                })
+            }
+            _ => Ok(()),
         }
     }
 

@@ -5,7 +5,7 @@
 mod support;
 
 use device::Place;
-use diskproof_stack::{Built, Cache, Journal, Machine, NoHooks, Volumes, build};
+use diskproof_stack::{Built, Cache, Journal, Machine, NoHooks, Volumes, build, undo_run};
 use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmLayout};
 use record::lvm_cache::{CacheState, DmCache, DmWritecache};
 use record::stack::{Layer, Rebuild, Stack};
@@ -14,7 +14,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use support::{Bench, cached, chain, emulated, lvm, on_ssd, ssd};
+use support::{Bench, Hook, Scenario, cached, chain, emulated, keeping, lvm, on_ssd, ssd};
 use testkit::{exclusive, is_root};
 
 const MIB: u64 = 1 << 20;
@@ -149,6 +149,35 @@ fn with_cached(name: &str, layer: Lvm, work: Work<'_>) {
     drop(volumes);
     journal.undo_all(&machine).unwrap();
     assert_eq!(before.diff(&bench.state()), "", "{name}");
+}
+
+/// LVM 2.03.16 has the kernel use another one, and says that it has the one that was asked for.
+#[test]
+fn lab_a_policy_that_a_cachevol_does_not_get_is_told() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("caches-policy");
+    let before = bench.state();
+    let layer = keeping("smq", cached(CacheKind::Cachevol, CacheMode::Writethrough));
+    let scenario = Scenario {
+        name: "policy",
+        volumes: emulated(1, 32, Limits::default()),
+        beside: ssd(48),
+        layers: vec![Layer::Lvm(layer)],
+    };
+    // a newer LVM heeds it
+    if let Err(error) = scenario.whole(&bench, &Hook::count()) {
+        let error = chain(&*error);
+        assert!(
+            error.contains("`policy` of the cache") && error.ends_with("expected smq, found mq"),
+            "{error}"
+        );
+    }
+    undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run).unwrap();
+    assert_eq!(before.diff(&bench.state()), "");
 }
 
 /// What the page says: remove the cache, resize, cache again; nothing is lost, of what only the cache had neither.

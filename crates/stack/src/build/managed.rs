@@ -49,14 +49,18 @@ impl Builder<'_> {
             let raid = if cached { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
             self.wait("wait for the mirrors to be equal", |builder| builder.mirror_is_equal(&raid))?;
         }
-        if layer.cache.is_some() {
-            self.caches.push(Cache {
+        if let Some(asked) = &layer.cache {
+            let cache = Cache {
                 volume: name.clone(),
                 group,
                 layer: layer.clone(),
                 main: top.devices.clone(),
                 beside,
-            });
+            };
+            if asked.attach.is_built() {
+                cache.verify_policy(self.machine).map_err(Failed::at("attach the cache"))?;
+            }
+            self.caches.push(cache);
         }
         self.made_device(self.machine.roots.dev.join("mapper").join(name), false)
     }
