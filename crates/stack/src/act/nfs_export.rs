@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
 /// The kernel counts the age of what it knows in seconds.
-const A_SECOND: Duration = Duration::from_millis(1050);
+pub(super) const A_SECOND: Duration = Duration::from_millis(1050);
 
 /// Exports a directory. It is known again by the `fsid` of its own among its options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,15 +125,22 @@ impl ExportNfs {
     }
 }
 
-/// Has the kernel forget what it knows of exports, which it asks for again when somebody needs it. exportfs does that when it takes
-/// one back, but what was asked for in the very same second stays for up to half a minute, and holds the file system.
+/// Has the kernel forget what it knows of exports as soon as it can: exportfs does that when it takes one back, but what was asked for in the
+/// very same second stays for up to half a minute, and holds the file system.
 fn let_go(machine: &Machine<'_>) {
-    if nfs_server::threads(&machine.roots.proc) == 0 {
-        return;
+    if nfs_server::threads(&machine.roots.proc) > 0 {
+        std::thread::sleep(A_SECOND);
+        forget(machine);
     }
-    std::thread::sleep(A_SECOND);
-    // should it fail, whoever unmounts has the patience
-    let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
+}
+
+/// Has the kernel's server, if it runs, forget what it knows of exports, which it asks for again when somebody needs it. What it is told late, by a
+/// busy mountd, holds a file system for half an hour.
+pub(super) fn forget(machine: &Machine<'_>) {
+    if nfs_server::threads(&machine.roots.proc) > 0 {
+        // should it fail, whoever unmounts sees that it is busy
+        let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
+    }
 }
 
 /// One line of the table.
