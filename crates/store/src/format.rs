@@ -36,8 +36,12 @@ pub(crate) fn prepare(
     read_only: bool,
 ) -> Result<Found, StoreError> {
     let sql = |source| StoreError::sql(path, "read the format", source);
-    // Most opens find a file of our version and need no lock for writing.
-    if let Some(found) = current(connection, path)? {
+    // Most opens find a file of our version and need no lock for writing. What is looked at must be of one instant: with the mark of
+    // before and the tables of after another process made the file, it would pass for somebody else's.
+    let look = connection.transaction().map_err(sql)?;
+    let found = current(&look, path)?;
+    drop(look);
+    if let Some(found) = found {
         return Ok(found);
     }
     if read_only {

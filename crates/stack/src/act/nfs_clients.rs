@@ -1,5 +1,6 @@
 //! Clients of the kernel's NFS server that still have files of ours open when their export is gone: those of another node that was
-//! killed, or that nothing could tell to unmount. What they have open holds the file system; the server would keep it for a day.
+//! killed, or that nothing could tell to unmount, and on a busy machine this one, whose delegations come back after it has unmounted.
+//! What they have open holds the file system; the server would keep it for a day.
 
 use crate::mounts;
 use std::path::{Path, PathBuf};
