@@ -8,11 +8,12 @@ use crate::guests::Guest;
 use crate::reach;
 use crate::settings::Settings;
 use host::{Invocation, LocalRunner, Runner as _, Tool};
+use record::nfs::NfsVersion;
 use record::plan::Plan;
 use record::target::{Target, TargetKind};
 use run::apart::Route;
 use stack::NfsClient;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// This machine, as a lab guest sees it; and whoever comes into a guest by a port of this machine.
@@ -25,15 +26,22 @@ const NFS: u16 = 2049;
 /// # Errors
 /// An address can't be found, a port not be forwarded.
 pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], settings: &Settings) -> Result<Vec<Route>, Failure> {
-    let pairs = plan.cells.iter().filter_map(|cell| Some((cell.target.as_str(), cell.stack.client()?)));
+    // and whether one of theirs asks for NFSv3
+    let mut pairs: BTreeMap<[&str; 2], bool> = BTreeMap::new();
+    for cell in &plan.cells {
+        if let Some((nfs, client)) = cell.stack.nfs().zip(cell.stack.client()) {
+            *pairs.entry([cell.target.as_str(), client]).or_default() |= nfs.version == Some(NfsVersion::V3);
+        }
+    }
     let mut routes = Vec::new();
-    for (server, client) in pairs.collect::<BTreeSet<_>>() {
+    for ([server, client], by_mountd) in pairs {
         let ends = [kind(plan, server), kind(plan, client)];
-        let route = |address, port, seen: Ipv4Addr, any_port| Route {
+        let route = |address, [port, mount_port]: [Option<u16>; 2], seen: Ipv4Addr, any_port| Route {
             server: server.to_owned(),
             client: client.to_owned(),
             address,
             port,
+            mount_port,
             seen_as: NfsClient { address: seen, any_port },
         };
         routes.push(match ends {
@@ -42,15 +50,17 @@ pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], settings: &Settings) -> 
                 let guest =
                     guest.ok_or_else(|| Failure::ours(format!("the guest {lab} was not brought up")))?;
                 let port = guest.stay.forward(NFS).map_err(Failure::machine)?;
+                let mountd = by_mountd.then(|| guest.stay.forward(lab::MOUNTD_PORT)).transpose();
+                let ports = [Some(port), mountd.map_err(Failure::machine)?];
                 let by_guest = matches!(from, TargetKind::Guest { .. });
                 let address = if by_guest { FROM_GUEST } else { Ipv4Addr::LOCALHOST };
-                route(address, Some(port), FROM_GUEST, true)
+                route(address, ports, FROM_GUEST, true)
             }
-            [_, TargetKind::Guest { .. }] => route(FROM_GUEST, None, Ipv4Addr::LOCALHOST, true),
+            [_, TargetKind::Guest { .. }] => route(FROM_GUEST, [None; 2], Ipv4Addr::LOCALHOST, true),
             _ => {
                 let (serves, sees) =
                     (address(plan, server, client, settings), address(plan, client, server, settings));
-                route(serves?, None, sees?, false)
+                route(serves?, [None; 2], sees?, false)
             }
         });
     }

@@ -51,6 +51,7 @@ pub use error::LabError;
 pub use guest::Lab;
 pub use machine::Accel;
 pub use qmp::QmpError;
+pub use recipe::MOUNTD_PORT;
 pub use shape::Shape;
 pub use ssh::quoted;
 pub use status::{State, Status, all, forget};

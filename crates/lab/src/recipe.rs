@@ -3,6 +3,9 @@
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
+/// The port of the guest's mountd, which NFSv3 needs: the one that IANA has for it.
+pub const MOUNTD_PORT: u16 = 20048;
+
 /// Debian's release in the guest.
 pub(crate) const SUITE: &str = "bookworm";
 /// Raised when the way of building changes and the lists below don't.
@@ -75,7 +78,7 @@ pub(crate) struct Laid {
 }
 
 /// Files; the keys come beside them.
-pub(crate) const FILES: [Laid; 7] = [
+pub(crate) const FILES: [Laid; 8] = [
     Laid { path: "etc/hostname", text: "diskproof-lab\n" },
     Laid { path: "etc/hosts", text: "127.0.0.1 localhost\n127.0.1.1 diskproof-lab\n" },
     Laid { path: "etc/fstab", text: "/dev/vda / ext4 rw,noatime 0 1\n" },
@@ -88,6 +91,8 @@ pub(crate) const FILES: [Laid; 7] = [
         path: "etc/systemd/network/lab.network",
         text: "[Match]\nName=eth0\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n",
     },
+    // Where forwarding a port can be asked for beforehand; else it is another one each time.
+    Laid { path: "etc/nfs.conf.d/lab.conf", text: "[mountd]\nport=20048\n" },
     Laid {
         path: "etc/ssh/sshd_config.d/lab.conf",
         text: "HostKey /etc/ssh/ssh_host_ed25519_key\nUsePAM no\nUseDNS no\nPrintMotd no\nMaxSessions 100\nPasswordAuthentication no\n",
@@ -131,7 +136,13 @@ pub(crate) fn short_hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, PACKAGES, hash, links, short_hash};
+    use super::{FILES, MOUNTD_PORT, PACKAGES, hash, links, short_hash};
+
+    #[test]
+    fn mountd_is_where_it_is_said_to_be() {
+        let laid = FILES.iter().find(|file| file.path.ends_with("nfs.conf.d/lab.conf")).unwrap();
+        assert_eq!(laid.text, format!("[mountd]\nport={MOUNTD_PORT}\n"));
+    }
 
     #[test]
     fn hashes_are_short_and_of_the_content() {

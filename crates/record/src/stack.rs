@@ -68,8 +68,14 @@ impl Stack {
     /// The target whose node mounts the stack from the one it is built on; `None`: it is loaded where it is built.
     #[must_use]
     pub fn client(&self) -> Option<&str> {
+        self.nfs()?.client.as_deref()
+    }
+
+    /// Its nfs layer; there is one at most.
+    #[must_use]
+    pub fn nfs(&self) -> Option<&Nfs> {
         self.layers.iter().find_map(|layer| match layer {
-            Layer::Nfs(nfs) => nfs.client.as_deref(),
+            Layer::Nfs(nfs) => Some(nfs),
             _ => None,
         })
     }

@@ -28,6 +28,8 @@ pub struct Route {
     pub address: Ipv4Addr,
     /// Its port, should it not be NFS's own.
     pub port: Option<u16>,
+    /// The port of its mountd, should the client have to know.
+    pub mount_port: Option<u16>,
     /// The client, as the server sees it.
     pub seen_as: NfsClient,
 }
@@ -53,7 +55,8 @@ pub(crate) fn trial(
         Reply::Trial { record, .. } => return Ok(Some(*record)),
         other => return Err(out_of_turn(&other)),
     };
-    let from = Some(NfsSource { server: route.address, port: route.port, directory });
+    let (server_at, port, mount_port) = (route.address, route.port, route.mount_port);
+    let from = Some(NfsSource { server: server_at, port, mount_port, directory });
     let asked = Request::Trial(Box::new(TrialRequest { from, ..request }));
     let loaded = relay(server, client, &asked, cancel, sink);
     let withdrawn = server.ask(&Request::Withdraw, cancel, sink);

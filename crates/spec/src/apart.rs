@@ -3,8 +3,7 @@
 use crate::diagnostic::printable;
 use crate::problems::Problems;
 use crate::source::Span;
-use record::nfs::{Nfs, NfsVersion};
-use record::stack::{Layer, Rebuild, Stack};
+use record::stack::{Rebuild, Stack};
 use record::target::{Target, TargetKind};
 
 /// Refuses what two targets can't do together; `places` are those that the stack is built on.
@@ -15,7 +14,7 @@ pub(crate) fn check(
     targets: &[Target],
     problems: &mut Problems<'_>,
 ) -> Option<()> {
-    let Some((nfs, client)) = served(stack) else { return Some(()) };
+    let Some(client) = stack.client() else { return Some(()) };
     let refused = |problems: &mut Problems<'_>, why: String, help: &str| {
         problems.add(span, why).help(help);
         None
@@ -34,13 +33,6 @@ pub(crate) fn check(
             });
         return None;
     };
-    if nfs.version == Some(NfsVersion::V3) {
-        return refused(
-            problems,
-            format!("stack `{shown}` asks for NFSv3 from another target"),
-            "NFSv3 needs several ports, and services at both ends that nobody here would stop again; use version 4, 4.0, 4.1 or 4.2",
-        );
-    }
     if stack.rebuild == Rebuild::Run {
         return refused(
             problems,
@@ -82,11 +74,4 @@ pub(crate) fn check(
         }
     }
     Some(())
-}
-
-fn served(stack: &Stack) -> Option<(&Nfs, &str)> {
-    stack.layers.iter().find_map(|layer| match layer {
-        Layer::Nfs(nfs) => Some((nfs, nfs.client.as_deref()?)),
-        _ => None,
-    })
 }

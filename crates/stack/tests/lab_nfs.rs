@@ -152,7 +152,7 @@ fn lab_nfs_what_a_client_left_open_is_forgotten() {
         name: "apart".to_owned(),
         volumes,
         beside: Vec::new(),
-        layers: vec![simple(FsKind::Ext4), apart()],
+        layers: vec![simple(FsKind::Ext4), apart(None)],
         rebuild: Rebuild::Trial,
     };
     let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };

@@ -145,6 +145,7 @@ fn tried(dir: &Path, server: &str) -> Result<Option<TrialRecord>, RunError> {
         client: "vm".to_owned(),
         address: Ipv4Addr::new(10, 0, 2, 2),
         port: Some(4000),
+        mount_port: Some(4001),
         seen_as: NfsClient { address: Ipv4Addr::new(10, 0, 2, 2), any_port: true },
     };
     let (mut server, mut client) = (line(dir, "nas", server), line(dir, "vm", CLIENT));
@@ -162,7 +163,11 @@ fn what_both_nodes_saw_is_one_record() {
         ["\"serve\"", "\"clock\"", "\"withdraw\""].iter().map(|word| server.find(word).unwrap()).collect();
     assert!(order.is_sorted(), "{server}");
     assert!(server.contains("\"any_port\":true"), "{server}");
-    assert!(client.contains("\"directory\":\"/exported\"") && client.contains("\"port\":4000"), "{client}");
+    assert!(
+        client.contains("\"directory\":\"/exported\"")
+            && client.contains("\"port\":4000,\"mount_port\":4001"),
+        "{client}"
+    );
     assert!(client.contains("{\"Ok\":4711}"), "{client}");
     assert_eq!(record.outcome, Outcome::Measured);
     let Topology { nodes, fs_type, exported, unknown, .. } = record.topology;

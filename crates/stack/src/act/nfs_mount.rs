@@ -38,6 +38,9 @@ pub struct MountNfs {
     /// Its port, should it not be NFS's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
+    /// The port of its mountd, should its rpcbind not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount_port: Option<u16>,
 }
 
 impl fmt::Display for MountNfs {
@@ -50,7 +53,8 @@ impl Reversible for MountNfs {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         let mut mount = Invocation::new(Tool::Mount).args(["-t", "nfs"]);
         let port = self.port.map(|port| format!("port={port}"));
-        let options: Vec<String> = self.options.iter().cloned().chain(port).collect();
+        let mount_port = self.mount_port.map(|port| format!("mountport={port}"));
+        let options: Vec<String> = self.options.iter().cloned().chain(port).chain(mount_port).collect();
         if !options.is_empty() {
             mount = mount.arg("-o").arg(options.join(","));
         }

@@ -14,7 +14,7 @@ use crate::volumes::{Failed, guard};
 use device::Ground;
 use host::{Invocation, Runner, Tool};
 use record::nfs::Nfs;
-use record::stack::{Layer, Stack};
+use record::stack::Stack;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,9 @@ pub struct NfsSource {
     pub server: Ipv4Addr,
     /// Its port, should it not be NFS's own.
     pub port: Option<u16>,
+    /// The port of its mountd, which NFSv3 needs, should its rpcbind not be there to tell.
+    #[serde(default)]
+    pub mount_port: Option<u16>,
     /// The directory, as the server knows it.
     pub directory: PathBuf,
 }
@@ -168,7 +171,15 @@ impl Builder<'_> {
         acts.extend(target.clone().map(|target| {
             let (options, in_force) = nfs::mount_options(layer);
             let (export, server) = (directory.to_owned(), LOOPBACK.to_owned());
-            Act::MountNfs(MountNfs { export, options, in_force, target, server, port: None })
+            Act::MountNfs(MountNfs {
+                export,
+                options,
+                in_force,
+                target,
+                server,
+                port: None,
+                mount_port: None,
+            })
         }));
         acts.iter().try_for_each(|act| self.perform(act))?;
         self.nfs = Some(Remounted { directory: Some(directory.to_owned()), target, mark, acts });
@@ -177,19 +188,23 @@ impl Builder<'_> {
 
     /// What another node exports.
     fn mounted(&mut self, stack: &Stack, source: &NfsSource) -> Result<Ground, Stop> {
-        let layer = stack.layers.iter().find_map(|layer| match layer {
-            Layer::Nfs(nfs) => Some(nfs),
-            _ => None,
-        });
-        let layer = layer.ok_or_else(|| Stop::Unbuildable("it has no nfs layer".to_owned()))?;
+        let layer = stack.nfs().ok_or_else(|| Stop::Unbuildable("it has no nfs layer".to_owned()))?;
         self.needs("nfs", "client")?;
         let target = self.mount_point()?;
         let mark = self.journal.mark();
         let (options, in_force) = nfs::mount_options(layer);
         let (export, server) = (source.directory.clone(), source.server.to_string());
         let named = format!("{server}:{}", export.display());
-        let mount = MountNfs { export, options, in_force, target: target.clone(), server, port: source.port };
-        let act = Act::MountNfs(mount);
+        let (port, mount_port) = (source.port, source.mount_port);
+        let act = Act::MountNfs(MountNfs {
+            export,
+            options,
+            in_force,
+            target: target.clone(),
+            server,
+            port,
+            mount_port,
+        });
         self.perform(&act)?;
         let ground = Ground::served_by(&named, &target, self.machine.roots);
         let ground = ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?;

@@ -25,10 +25,14 @@ pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool, any_port: 
 pub(crate) fn mount_options(layer: &Nfs) -> (Vec<String>, Vec<String>) {
     let mut options = Vec::new();
     let mut in_force = Vec::new();
-    // between two nodes there is one port, and so no NFSv3
+    // what client and server agree upon could be NFSv3, to which more ways must be open between two nodes
     let version = layer.version.or(layer.client.as_ref().map(|_| NfsVersion::V4));
     if let Some(version) = version {
         options.push(format!("vers={}", version.word()));
+        if version == NfsVersion::V3 && layer.client.is_some() {
+            // locks would need services at both ends, and a way from the server to the client
+            options.extend(["proto=tcp", "mountproto=tcp", "nolock"].map(str::to_owned));
+        }
         // `4` is whatever minor both know
         if version != NfsVersion::V4 {
             in_force.push(format!("vers={}", version.word()));
@@ -101,6 +105,11 @@ mod tests {
         assert_eq!(mount_options(&any_minor), (vec!["vers=4".to_owned()], vec![]));
         let apart = Nfs { client: Some("other".to_owned()), ..layer(&[]) };
         assert_eq!(mount_options(&apart), (vec!["vers=4".to_owned()], vec![]), "one port");
+        let (options, in_force) = mount_options(&Nfs { version: Some(NfsVersion::V3), ..apart });
+        assert_eq!(options, ["vers=3", "proto=tcp", "mountproto=tcp", "nolock"]);
+        assert_eq!(in_force, ["vers=3"]);
+        let here = Nfs { version: Some(NfsVersion::V3), ..layer(&[]) };
+        assert_eq!(mount_options(&here).0, ["vers=3"]);
     }
 
     #[test]

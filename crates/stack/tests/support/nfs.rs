@@ -21,8 +21,8 @@ fn nfs(version: Option<NfsVersion>, export: &[&str], transfer: Option<u64>) -> L
 }
 
 /// Mounted by another node.
-pub(crate) fn apart() -> Layer {
-    let Layer::Nfs(layer) = nfs(None, &[], None) else { unreachable!() };
+pub(crate) fn apart(version: Option<NfsVersion>) -> Layer {
+    let Layer::Nfs(layer) = nfs(version, &[], None) else { unreachable!() };
     Layer::Nfs(Nfs { client: Some("other".to_owned()), ..layer })
 }
 
@@ -47,7 +47,8 @@ pub(crate) fn served(lent: &Path) -> Vec<Scenario> {
             beside: Vec::new(),
             layers: vec![nfs(Some(NfsVersion::V4), &[], None)],
         },
-        on("nfs-apart", 1, 16, vec![ext4(), apart()]),
+        on("nfs-apart", 1, 16, vec![ext4(), apart(None)]),
+        on("nfs-3-apart", 1, 16, vec![ext4(), apart(Some(NfsVersion::V3))]),
         on("nfs-zfs", 1, 128, vec![zfs(Vdev::Stripe, false, &[]), nfs(None, &[], None)]),
     ]
 }

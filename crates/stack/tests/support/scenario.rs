@@ -208,7 +208,8 @@ impl Scenario {
             let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };
             let served = serve(&machine, &mut journal, &volumes, &stack, &to, &cancel)?;
             let directory = served.nfs.as_ref().and_then(|nfs| nfs.directory.clone()).ok_or("no export")?;
-            let from = NfsSource { server: Ipv4Addr::LOCALHOST, port: Some(2049), directory };
+            let from =
+                NfsSource { server: Ipv4Addr::LOCALHOST, port: Some(2049), mount_port: None, directory };
             built.push(served);
             built.push(mount(&machine, &mut journal, &stack, &from, &cancel)?);
         } else {

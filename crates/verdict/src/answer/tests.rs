@@ -90,6 +90,19 @@ fn of_many_the_set_that_may_be_best_and_how_far_behind_it_may_be() {
     assert_eq!(answer.comparisons.len(), 3);
 }
 
+/// Of 2 or more that may be the best, the first by its estimate may be so uncertain that it is better than nothing; another one is.
+#[test]
+fn the_best_of_the_others_is_held_against_one_that_is_shown_to_be_better() {
+    let view = judged(&vec![
+        cell("wild", &[9000, 1000, 8000, 1200]),
+        cell("steady", &[2200, 2210, 2190, 2200]),
+        cell("slower", &[2000, 2010, 1990, 2000]),
+    ]);
+    let text = &only(&view).text;
+    assert!(text.starts_with("wild and steady can't be told apart"), "{text}");
+    assert!(text.contains("; steady is 1.10x slower (1.10 to 1.10), the best of the others"), "{text}");
+}
+
 #[test]
 fn one_round_tells_nothing_apart_and_one_cell_has_no_answer() {
     let once = judged(&vec![cell("a", &[2000]), cell("b", &[100])]);

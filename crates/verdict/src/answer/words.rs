@@ -4,7 +4,7 @@ use super::{Match, Question};
 use crate::figures::{percent, range, with_unit};
 use crate::pairing::{Told, exclusion, rounded_up, times};
 use record::id::CellId;
-use record::judged::{CellView, Metric};
+use record::judged::{CellView, Metric, Relation};
 
 pub(crate) const AT_THIS_BUDGET: &str = " at this budget";
 
@@ -22,16 +22,18 @@ pub(super) struct Outcome<'a> {
 impl Outcome<'_> {
     pub(super) fn text(&self) -> String {
         let label = self.question.label.as_ref().map(|l| format!("{l}: ")).unwrap_or_default();
-        let against = self.next().and_then(|n| Some((n, between(self.best, n, self.matches)?)));
         let best = &self.names[self.best];
+        let over = |winner, n| {
+            let ratio = between(winner, n, self.matches).and_then(|told| told.view());
+            ratio.map(|ratio| times(&ratio, &self.names[n]))
+        };
         if self.tied.is_empty() {
-            let won = against.map_or_else(String::new, |(n, told)| {
-                told.view().map_or_else(String::new, |v| times(&v, &self.names[n]))
-            });
+            let won = self.next().and_then(|n| over(self.best, n)).unwrap_or_default();
             return format!("{label}{best} is {won}, the next best; {best}: {}", self.figure());
         }
-        let rest = against.and_then(|(n, told)| {
-            Some(format!("; {best} is {}, the best of the others", times(&told.view()?, &self.names[n])))
+        let rest = self.next().and_then(|n| {
+            let winner = self.shown_better(n);
+            Some(format!("; {} is {}, the best of the others", self.names[winner], over(winner, n)?))
         });
         format!("{label}{}; {best}: {}{}", self.tie(), self.figure(), rest.unwrap_or_default())
     }
@@ -44,6 +46,15 @@ impl Outcome<'_> {
 
     fn next(&self) -> Option<usize> {
         (0..self.names.len()).find(|i| *i != self.best && !self.tied.contains(i))
+    }
+
+    /// The first of those that may be the best that is shown to be better than this one: not always the best by its estimate, which may
+    /// be nothing but uncertain.
+    fn shown_better(&self, other: usize) -> usize {
+        let mut all = [self.best].into_iter().chain(self.tied.iter().copied());
+        let apart =
+            |i: &usize| between(*i, other, self.matches).is_some_and(|told| told.relation == Relation::Apart);
+        all.find(apart).unwrap_or(self.best)
     }
 
     /// The set that can't be told from the best.
