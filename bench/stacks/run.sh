@@ -2,7 +2,7 @@
 # Building a stack and undoing it against the bare commands, in turn on the same volumes: bar 1.2x.
 #
 #   bench/stacks/run.sh [TIMES]        20 times; as root. Prints a Markdown table of medians and of the ratio's quartiles
-#   bench/stacks/run.sh TIMES lab      LVM, md and ZFS in a guest of the lab, of its own
+#   bench/stacks/run.sh TIMES lab      LVM, md, NFS (whose server runs before) and ZFS in a guest of the lab, of its own
 #   bench/stacks/run.sh TIMES here|lab STACK...   only these
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +23,8 @@ if [ "$where" = lab ]; then
     end() { rm -rf "$state" && "$diskproof" lab down --name "$guest" >&2; }
     "$diskproof" lab up --name "$guest" >&2
     tar -C "$here" -cf - bare.sh -C "$root_dir/$(dirname "$program")" stacks | "$diskproof" lab ssh --name "$guest" -- tar -C /var/tmp -xf -
-    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 ${stacks:-ext4 lvm-striped md-raid0 zfs-stripe}
+    "$diskproof" lab ssh --name "$guest" -- systemctl start nfs-server
+    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 ${stacks:-ext4 lvm-striped lvm-raid1 lvm-cache md-raid0 md-raid1 nfs zfs-stripe}
 else
     "$program" "$state" "$times" "$here/bare.sh" 512 ${stacks:-ext4 xfs btrfs-raid0}
 fi >"$state/pairs"

@@ -7,8 +7,9 @@
 
 use diskproof_stack::{Built, Journal, Machine, NoHooks, Volumes, build};
 use record::id::RunId;
-use record::lvm::{Lvm, LvmLayout};
+use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
 use record::md::{Md, MdLevel};
+use record::nfs::{Nfs, NfsVersion};
 use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Rebuild, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::zfs::{Vdev, Zfs};
@@ -48,16 +49,17 @@ fn measure(
     journal: &mut Journal,
     volumes: &Volumes,
     all: &[Volume],
-    stacks: &[(&str, usize, Vec<Layer>)],
+    stacks: &[Asked<'_>],
     times: u32,
     (script, nodes): (&str, &[PathBuf]),
 ) -> Result<(), Box<dyn Error>> {
     for _ in 0..times {
-        for (name, count, layers) in stacks {
+        for (name, [mains, beside], layers) in stacks {
+            let count = mains + beside;
             let stack = Stack {
                 name: (*name).to_owned(),
-                volumes: all[..*count].to_vec(),
-                beside: Vec::new(),
+                volumes: all[..*mains].to_vec(),
+                beside: all[*mains..count].to_vec(),
                 layers: layers.clone(),
                 rebuild: Rebuild::Trial,
             };
@@ -67,7 +69,7 @@ fn measure(
             let ours = begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             let status =
-                Command::new(script).arg(name).args(&nodes[..*count]).stdout(Stdio::null()).status()?;
+                Command::new(script).arg(name).args(&nodes[..count]).stdout(Stdio::null()).status()?;
             let theirs = begun.elapsed().as_secs_f64();
             if !status.success() {
                 return Err(format!("{script} {name}: {status}").into());
@@ -79,8 +81,10 @@ fn measure(
     Ok(())
 }
 
-/// What the script makes by the same name: how many volumes it takes, and its layers.
-fn stack(name: &str) -> Result<(&str, usize, Vec<Layer>), Box<dyn Error>> {
+/// What the script makes by the same name: how many volumes it takes and how many beside these, and its layers.
+type Asked<'n> = (&'n str, [usize; 2], Vec<Layer>);
+
+fn stack(name: &str) -> Result<Asked<'_>, Box<dyn Error>> {
     let plain = |kind| {
         Layer::Filesystem(Filesystem {
             kind,
@@ -89,9 +93,10 @@ fn stack(name: &str) -> Result<(&str, usize, Vec<Layer>), Box<dyn Error>> {
             stripe: None,
         })
     };
-    let (count, layers) = match name {
-        "ext4" => (1, vec![plain(FsKind::Ext4)]),
-        "xfs" => (1, vec![plain(FsKind::Xfs)]),
+    let lvm = |layout, cache| Layer::Lvm(Lvm { layout, size_bytes: None, tag: None, cache });
+    let (counts, layers) = match name {
+        "ext4" => ([1, 0], vec![plain(FsKind::Ext4)]),
+        "xfs" => ([1, 0], vec![plain(FsKind::Xfs)]),
         "btrfs-raid0" => {
             let striped = Btrfs {
                 data: BtrfsProfile::Raid0,
@@ -100,12 +105,26 @@ fn stack(name: &str) -> Result<(&str, usize, Vec<Layer>), Box<dyn Error>> {
                 mkfs_options: Vec::new(),
                 mount_options: Vec::new(),
             };
-            (4, vec![Layer::Btrfs(striped)])
+            ([4, 0], vec![Layer::Btrfs(striped)])
         }
         "lvm-striped" => {
             let layout = LvmLayout::Striped { stripes: 4, stripe_bytes: 64 << 10 };
-            let lvm = Lvm { layout, size_bytes: None, tag: None, cache: None };
-            (4, vec![Layer::Lvm(lvm), plain(FsKind::Ext4)])
+            ([4, 0], vec![lvm(layout, None), plain(FsKind::Ext4)])
+        }
+        "lvm-raid1" => {
+            let layout = LvmLayout::Raid1 { copies: 2, resync: Resync::Skip };
+            ([2, 0], vec![lvm(layout, None), plain(FsKind::Ext4)])
+        }
+        "lvm-cache" => {
+            let (kind, mode) = (CacheKind::Cachevol, CacheMode::Writethrough);
+            let cache = LvmCache {
+                volumes: vec!["vol[1]".to_owned()],
+                tag: None,
+                form: CacheForm::Cache { kind, mode, chunk_bytes: Some(64 << 10), policy: None },
+                attach: Attach::Built,
+                detach: Detach::Undo,
+            };
+            ([1, 1], vec![lvm(LvmLayout::Linear, Some(cache)), plain(FsKind::Ext4)])
         }
         "md-raid0" => {
             let md = Md {
@@ -115,7 +134,28 @@ fn stack(name: &str) -> Result<(&str, usize, Vec<Layer>), Box<dyn Error>> {
                 bitmap: false,
                 resync: None,
             };
-            (4, vec![Layer::Md(md), plain(FsKind::Ext4)])
+            ([4, 0], vec![Layer::Md(md), plain(FsKind::Ext4)])
+        }
+        "md-raid1" => {
+            let md = Md {
+                level: MdLevel::Raid1,
+                chunk_bytes: None,
+                layout: None,
+                bitmap: false,
+                resync: Some(Resync::Skip),
+            };
+            ([2, 0], vec![Layer::Md(md), plain(FsKind::Ext4)])
+        }
+        "nfs" => {
+            let nfs = Nfs {
+                version: Some(NfsVersion::V4p2),
+                export: Vec::new(),
+                rsize_bytes: None,
+                wsize_bytes: None,
+                mount_options: Vec::new(),
+                client: None,
+            };
+            ([1, 0], vec![plain(FsKind::Ext4), Layer::Nfs(nfs)])
         }
         "zfs-stripe" => {
             let zfs = Zfs {
@@ -127,9 +167,9 @@ fn stack(name: &str) -> Result<(&str, usize, Vec<Layer>), Box<dyn Error>> {
                 properties: std::collections::BTreeMap::new(),
                 arc_max_bytes: None,
             };
-            (4, vec![Layer::Zfs(zfs)])
+            ([4, 0], vec![Layer::Zfs(zfs)])
         }
         _ => return Err(format!("no stack {name}").into()),
     };
-    Ok((name, count, layers))
+    Ok((name, counts, layers))
 }
