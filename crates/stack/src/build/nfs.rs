@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::volumes::{Failed, guard};
 use device::Ground;
 use host::{Invocation, Runner, Tool};
-use record::nfs::Nfs;
+use record::nfs::{Nfs, NfsVersion};
 use record::stack::Stack;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -51,7 +51,7 @@ pub struct NfsSource {
     pub server: Ipv4Addr,
     /// Its port, should it not be NFS's own.
     pub port: Option<u16>,
-    /// The port of its mountd, which NFSv3 needs, should its rpcbind not be there to tell.
+    /// The port of its mountd, should its rpcbind not be there to tell; for NFSv3.
     #[serde(default)]
     pub mount_port: Option<u16>,
     /// The directory, as the server knows it.
@@ -195,7 +195,9 @@ impl Builder<'_> {
         let (options, in_force) = nfs::mount_options(layer);
         let (export, server) = (source.directory.clone(), source.server.to_string());
         let named = format!("{server}:{}", export.display());
-        let (port, mount_port) = (source.port, source.mount_port);
+        let port = source.port;
+        // NFSv4 knows no mountd, and refuses to be told of one
+        let mount_port = source.mount_port.filter(|_| layer.version == Some(NfsVersion::V3));
         let act = Act::MountNfs(MountNfs {
             export,
             options,
