@@ -139,6 +139,17 @@ pub enum LabError {
         /// What was asked.
         wanted: String,
     },
+    /// Another run is at work in it.
+    #[error(
+        "process {process} is at work in the lab {name}; two at once would share its processors and measure each other: let that end, \
+         or name another guest"
+    )]
+    Occupied {
+        /// The lab.
+        name: String,
+        /// The process that runs it.
+        process: u32,
+    },
     /// A disk of that name is there already.
     #[error("the lab {name} has a disk {disk} already")]
     DiskThere {
@@ -194,6 +205,7 @@ impl LabError {
                 | Self::InUse { .. }
                 | Self::NotUp { .. }
                 | Self::OtherShape { .. }
+                | Self::Occupied { .. }
                 | Self::DiskThere { .. }
                 | Self::NoDisk { .. }
                 | Self::Full { .. }

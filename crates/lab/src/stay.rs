@@ -37,7 +37,7 @@ impl Stay {
     /// Brings the guest up if it isn't, and gives it those of the disks that it hasn't.
     ///
     /// # Errors
-    /// It has another disk of such a name; it can't be brought up, or not take them. [`Stay::leave`] takes back what was done until then.
+    /// Another process has a stay in it; it has another disk of such a name; it can't be brought up, or not take them. [`Stay::leave`] takes back what was done until then.
     pub fn begin(lab: &Lab, disks: &[DiskSpec], ear: &dyn Fn(&Told)) -> Result<Self, LabError> {
         let mut stay = Self::noted(lab)?;
         match stay.enter(disks, ear) {
@@ -69,16 +69,19 @@ impl Stay {
     }
 
     fn enter(&mut self, disks: &[DiskSpec], ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+        let name = || self.lab.name().to_owned();
+        let (_, held) = free(&self.lab.stays(), |_| Ok(self.lab.clone()))?;
+        let here = held.iter().filter(|note| name_of(note) == Some(self.lab.name()));
+        if let Some(process) = here.filter_map(|note| process_of(note)).find(|id| *id != std::process::id()) {
+            return Err(LabError::Occupied { name: name(), process });
+        }
         let status = self.lab.status()?;
         let mut new = Vec::new();
         for disk in disks {
             match status.disks.iter().find(|there| there.spec.name == disk.name) {
                 None => new.push(disk.clone()),
                 Some(there) if there.spec == *disk => {}
-                Some(_) => {
-                    let name = self.lab.name().to_owned();
-                    return Err(LabError::DiskThere { name, disk: disk.name.clone() });
-                }
+                Some(_) => return Err(LabError::DiskThere { name: name(), disk: disk.name.clone() }),
             }
         }
         self.note.brought_up = status.state != State::Up;
@@ -206,9 +209,15 @@ fn name_of(note: &Path) -> Option<&str> {
     note.file_stem()?.to_str()
 }
 
+/// The process that made a note.
+fn process_of(note: &Path) -> Option<u32> {
+    note.extension()?.to_str()?.split('-').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Note, Stay, abandoned};
+    use crate::error::LabError;
     use crate::guest::Lab;
 
     #[test]
@@ -233,6 +242,31 @@ mod tests {
         found.iter().for_each(|stay| stay.leave().unwrap());
         drop(found);
         assert!(abandoned(dir.path()).unwrap().is_empty(), "it is done");
+    }
+
+    #[test]
+    fn two_runs_are_not_in_one_guest_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let [lab, elsewhere] = ["x", "y"].map(|name| Lab::open(dir.path(), name).unwrap());
+        std::fs::create_dir_all(lab.stays()).unwrap();
+        let ours = Stay::noted(&lab).unwrap();
+        let note = lab.stays().join("x.1-0");
+        let held = std::fs::File::create(&note).unwrap();
+        held.lock().unwrap();
+        let mut second = Stay::noted(&lab).unwrap();
+        let refused = second.enter(&[], &|_| ()).unwrap_err();
+        assert!(matches!(refused, LabError::Occupied { process: 1, .. }), "{refused}");
+        second.leave().unwrap();
+        let kept: Vec<_> = std::fs::read_dir(lab.stays()).unwrap().flatten().map(|e| e.path()).collect();
+        assert!(kept.len() == 2 && kept.contains(&note) && kept.contains(&ours.path), "{kept:?}");
+        // what a killed process left, and who is in another guest, is in nobody's way
+        drop(held);
+        let other = elsewhere.stays().join("y.1-0");
+        let held = std::fs::File::create(&other).unwrap();
+        held.lock().unwrap();
+        let (_, in_the_way) = super::free(&lab.stays(), |_| Ok(lab.clone())).unwrap();
+        assert!(!in_the_way.contains(&note) && in_the_way.contains(&other), "{in_the_way:?}");
+        assert_eq!(super::process_of(&ours.path), Some(std::process::id()));
     }
 
     #[test]
