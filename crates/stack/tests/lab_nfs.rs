@@ -132,6 +132,32 @@ fn lab_nfs_exports_of_others_stay() {
     assert_ne!(threads.trim(), "0", "the server that others use was stopped");
 }
 
+/// The kernel notes when it was told to forget exports in whole seconds, and doesn't look before a second has come that it was told of
+/// beforehand: each time that it is told within one moves that on.
+#[test]
+fn lab_nfs_a_server_that_was_told_to_forget_too_often_still_lets_go() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let _server = Server::running();
+    let bench = Bench::new("told");
+    let scenarios = served(&bench.dir.join("lent"));
+    for scenario in
+        scenarios.iter().filter(|scenario| ["nfs", "nfs-btrfs", "nfs-zfs"].contains(&scenario.name))
+    {
+        let done = scenario.with_ground(&bench, &Hook::count(), |built| {
+            works(built)?;
+            for _ in 0..12 {
+                assert!(std::process::Command::new("exportfs").arg("-f").status()?.success());
+            }
+            Ok(())
+        });
+        done.unwrap_or_else(|error| panic!("{}: {}", scenario.name, chain(&*error)));
+    }
+}
+
 /// A client that dies with files open, or that nobody could tell to unmount, holds the file system: the server lets it go.
 #[test]
 fn lab_nfs_what_a_client_left_open_is_forgotten() {

@@ -2,7 +2,7 @@
 
 use super::device_ref::{DeviceRef, Standing};
 use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::nfs_export::{self, A_SECOND};
+use super::nfs_export;
 use super::nfs_server::patience;
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
@@ -13,7 +13,6 @@ use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// Mounts one of our file systems on one of our mount points.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,15 +102,11 @@ impl Mount {
 
     fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let unmount = Invocation::new(Tool::Umount).arg(&self.target);
-        let mut asked = Instant::now();
         until_ok(patience(&machine.roots.proc, PATIENCE), || {
             let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
             let holders = holders::of(&machine.roots.proc, &self.target);
             if holders.is_empty() {
-                if asked.elapsed() > A_SECOND {
-                    nfs_export::forget(machine);
-                    asked = Instant::now();
-                }
+                nfs_export::forget(machine);
                 return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
             }
             Err(ActError::Busy { what: self.target.display().to_string(), holders })

@@ -10,13 +10,16 @@ use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The client of an export that is mounted where it is made, and its server.
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
-/// The kernel counts the age of what it knows in seconds.
-pub(super) const A_SECOND: Duration = Duration::from_millis(1050);
+/// What the kernel's server knows of exports, and is told to forget.
+const KNOWN: [&str; 2] = ["nfsd.export", "nfsd.fh"];
+/// Longest to wait until it listens to that.
+const LISTENS_WITHIN: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Exports a directory. It is known again by the `fsid` of its own among its options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,22 +121,41 @@ impl ExportNfs {
     }
 }
 
-/// Has the kernel forget what it knows of exports as soon as it can: exportfs does that when it takes one back, but what was asked for in the
-/// very same second stays for up to half a minute, and holds the file system.
+/// Has the kernel forget what it knows of exports as soon as it listens: exportfs does that too when it takes one back, but not always to
+/// an effect.
 fn let_go(machine: &Machine<'_>) {
-    if nfs_server::threads(&machine.roots.proc) > 0 {
-        std::thread::sleep(A_SECOND);
-        forget(machine);
+    let begun = Instant::now();
+    while nfs_server::threads(&machine.roots.proc) > 0 && begun.elapsed() < LISTENS_WITHIN {
+        if forget(machine) {
+            return;
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 
-/// Has the kernel's server, if it runs, forget what it knows of exports, which it asks for again when somebody needs it. What it is told late, by a
-/// busy mountd, holds a file system for half an hour.
-pub(super) fn forget(machine: &Machine<'_>) {
-    if nfs_server::threads(&machine.roots.proc) > 0 {
+/// Has the kernel's server, if it runs, forget what it knows of exports, which it asks for again when somebody needs it: what it is told late,
+/// by a busy mountd, holds a file system for half an hour. Tells whether it listened.
+///
+/// It counts in seconds when it was last told to: if that is this second, it only notes a second that has not come yet, and looks for
+/// nothing until then. So whoever tells it again and again, is never heard.
+pub(super) fn forget(machine: &Machine<'_>) -> bool {
+    let proc = &machine.roots.proc;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let listens = nfs_server::threads(proc) > 0 && told_last(proc) < now;
+    if listens {
         // should it fail, whoever unmounts sees that it is busy
         let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
     }
+    listens
+}
+
+/// The last second, since 1970, as of which the kernel is to have forgotten what it knows; it may be one that is to come.
+fn told_last(proc: &Path) -> u64 {
+    let of = |known: &str| {
+        let text = std::fs::read_to_string(proc.join("net/rpc").join(known).join("flush")).ok()?;
+        text.trim().parse().ok()
+    };
+    KNOWN.into_iter().filter_map(of).max().unwrap_or(0)
 }
 
 /// One line of the table.
@@ -172,7 +194,19 @@ fn line(text: &str) -> Option<Exported> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exported, exports};
+    use super::{Exported, exports, told_last};
+
+    #[test]
+    fn the_later_of_two_seconds_counts_and_without_a_server_there_is_none() {
+        let proc = tempfile::tempdir().unwrap();
+        assert_eq!(told_last(proc.path()), 0);
+        for (known, text) in [("nfsd.export", "1795438766\n"), ("nfsd.fh", "1795438769\n")] {
+            let dir = proc.path().join("net/rpc").join(known);
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("flush"), text).unwrap();
+        }
+        assert_eq!(told_last(proc.path()), 1_795_438_769);
+    }
     use std::path::PathBuf;
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::device_ref::DeviceRef;
 use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::nfs_export;
 use super::nfs_server::patience;
 use super::retry::{PATIENCE, until, until_ok};
 use super::wipe;
@@ -113,6 +114,7 @@ impl CreatePool {
                 let Err(failure) = machine.runner.run(&destroy) else { return Ok(()) };
                 let holders = holders::of(proc, &self.target);
                 if holders.is_empty() {
+                    nfs_export::forget(machine);
                     return Err(ActError::tool(format!("destroy the pool {}", self.name))(failure));
                 }
                 Err(ActError::Busy { what: self.target.display().to_string(), holders })
@@ -141,6 +143,7 @@ impl CreatePool {
                 let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
                 let holders = holders::of(&machine.roots.proc, &self.target);
                 if holders.is_empty() {
+                    nfs_export::forget(machine);
                     return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
                 }
                 Err(ActError::Busy { what: self.target.display().to_string(), holders })
