@@ -44,7 +44,8 @@ nfs)
     exportfs -o rw,no_root_squash,no_subtree_check,fsid=1 "127.0.0.1:$mount"
     mount -t nfs -o vers=4.2 "127.0.0.1:$mount" "$here" && umount "$here"
     exportfs -u "127.0.0.1:$mount"
-    umount "$mount"
+    # the server lets go when it is told to in a later second
+    until umount "$mount" 2>/dev/null; do sleep 1 && exportfs -f; done
     rmdir "$here"
     ;;
 zfs-stripe)
