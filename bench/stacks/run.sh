@@ -23,8 +23,10 @@ if [ "$where" = lab ]; then
     end() { rm -rf "$state" && "$diskproof" lab down --name "$guest" >&2; }
     "$diskproof" lab up --name "$guest" >&2
     tar -C "$here" -cf - bare.sh -C "$root_dir/$(dirname "$program")" stacks | "$diskproof" lab ssh --name "$guest" -- tar -C /var/tmp -xf -
-    "$diskproof" lab ssh --name "$guest" -- systemctl start nfs-server
-    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 ${stacks:-ext4 lvm-striped lvm-raid1 lvm-cache md-raid0 md-raid1 nfs zfs-stripe}
+    stacks=${stacks:-ext4 lvm-striped lvm-raid1 lvm-cache md-raid0 md-raid1 nfs zfs-stripe}
+    case " $stacks " in *" nfs "*) "$diskproof" lab ssh --name "$guest" -- systemctl start nfs-server ;; esac
+    # shellcheck disable=SC2086
+    "$diskproof" lab ssh --name "$guest" -- /var/tmp/stacks /var/tmp "$times" /var/tmp/bare.sh 96 $stacks
 else
     "$program" "$state" "$times" "$here/bare.sh" 512 ${stacks:-ext4 xfs btrfs-raid0}
 fi >"$state/pairs"

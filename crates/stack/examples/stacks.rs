@@ -81,9 +81,10 @@ fn measure(
     Ok(())
 }
 
-/// What the script makes by the same name: how many volumes it takes and how many beside these, and its layers.
+/// A stack's name, how many volumes it takes and how many beside these, and its layers.
 type Asked<'n> = (&'n str, [usize; 2], Vec<Layer>);
 
+/// What the script makes by the same name.
 fn stack(name: &str) -> Result<Asked<'_>, Box<dyn Error>> {
     let plain = |kind| {
         Layer::Filesystem(Filesystem {

@@ -195,6 +195,7 @@ fn line(text: &str) -> Option<Exported> {
 #[cfg(test)]
 mod tests {
     use super::{Exported, exports, told_last};
+    use std::path::PathBuf;
 
     #[test]
     fn the_later_of_two_seconds_counts_and_without_a_server_there_is_none() {
@@ -207,7 +208,6 @@ mod tests {
         }
         assert_eq!(told_last(proc.path()), 1_795_438_769);
     }
-    use std::path::PathBuf;
 
     #[test]
     fn the_table_is_read_line_by_line() {
