@@ -4,19 +4,10 @@
 
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 fn diskproof(dir: &Path, args: &[&str]) -> Output {
-    Command::new(assert_cmd::cargo::cargo_bin("diskproof"))
-        .args(args)
-        .env_clear()
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .env("HOME", dir)
-        .env("DISKPROOF_STATE", dir.join("state"))
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), dir, args).output().unwrap()
 }
 
 fn json(output: &Output) -> Value {

@@ -52,16 +52,7 @@ impl Lab {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("diskproof"));
-        command
-            .args(args)
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .env("HOME", &self.dir)
-            .env("DISKPROOF_STATE", self.dir.join("state"))
-            .current_dir(&self.dir)
-            .stdin(Stdio::null());
-        command
+        testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.dir, args)
     }
 
     fn diskproof(&self, args: &[&str]) -> Said {

@@ -65,13 +65,7 @@ impl Site {
             assert!(made.success());
         }
         // What is copied to the far side is large enough without its debug information.
-        let stripped = Command::new("strip")
-            .arg("-o")
-            .arg(dir.join("diskproof"))
-            .arg(assert_cmd::cargo::cargo_bin("diskproof"))
-            .status()
-            .expect("strip");
-        assert!(stripped.success());
+        testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let at = dir.display();
         let server = format!(
@@ -101,16 +95,10 @@ impl Site {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(self.dir.join("diskproof"));
+        let mut command = testkit::program(self.dir.join("diskproof"), &self.dir, args);
         command
-            .args(args)
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .env("HOME", &self.dir)
             .env("DISKPROOF_STATE", self.dir.join("here"))
-            .env("DISKPROOF_SSH_CONFIG", self.dir.join("ssh_config"))
-            .current_dir(&self.dir)
-            .stdin(Stdio::null());
+            .env("DISKPROOF_SSH_CONFIG", self.dir.join("ssh_config"));
         command
     }
 

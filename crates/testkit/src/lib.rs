@@ -6,12 +6,14 @@ mod cleanup;
 mod exclusive;
 mod loop_device;
 mod machine_state;
+mod program;
 mod tool;
 
 pub use cleanup::cleanup;
 pub use exclusive::{Exclusive, exclusive, is_root, keep_wreck};
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
+pub use program::{program, state_dir, stripped};
 
 /// What every file, directory, mount point, cgroup and label of a test begins with.
 pub const PREFIX: &str = "diskproof-test-";

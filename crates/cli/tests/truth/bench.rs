@@ -37,16 +37,7 @@ impl Bench {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("diskproof"));
-        command
-            .args(args)
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .env("HOME", &self.lab)
-            .env("DISKPROOF_STATE", self.lab.join("state"))
-            .current_dir(&self.lab)
-            .stdin(Stdio::null());
-        command
+        testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.lab, args)
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, args: &[&str]) -> T {
