@@ -54,16 +54,10 @@ fn device(built: &Built) -> PathBuf {
 /// Writes every block, whole chunks first and then small ones, again and again in the same places: a cache has these then.
 fn fill(device: &Path) {
     let mut file = std::fs::File::options().write(true).open(device).unwrap();
-    let mut state = 88_172_645_463_325_252_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut noise = std::fs::File::open("/dev/urandom").unwrap();
     let mut block = vec![0_u8; 256 << 10];
     for _ in 0..FIRST / (256 << 10) {
-        block.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&next().to_le_bytes()));
+        noise.read_exact(&mut block).unwrap();
         file.write_all(&block).unwrap();
     }
     file.sync_all().unwrap();
@@ -136,8 +130,8 @@ type Work<'w> = &'w dyn Fn(&Machine<'_>, &mut Journal, &Path, &Cache);
 /// Builds a cached volume, does something with it, and takes all down: then the machine is what it was.
 fn with_cached(name: &str, layer: Lvm, work: Work<'_>) {
     let bench = Bench::new(&format!("caches-{name}"));
-    let (before, state_dir) = (bench.state(), bench.state_dir());
-    let machine = bench.machine(&state_dir, &NoHooks);
+    let (before, state_dir, hooks) = (bench.state(), bench.state_dir(), Hook::count());
+    let machine = bench.machine(&state_dir, &hooks);
     let mut journal = Journal::open(&machine, &bench.run).unwrap();
     let stack = stack(layer);
     let all: Vec<_> = stack.all_volumes().cloned().collect();

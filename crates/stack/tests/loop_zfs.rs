@@ -124,7 +124,7 @@ fn lab_a_pool_is_what_was_asked_for() {
     let scenario = Scenario { name: "all", volumes, beside: beside.into(), layers: vec![layer] };
     let bench = Bench::new("zfs-all");
     let before = bench.state();
-    let result = scenario.with_ground(&bench, &NoHooks, |built| {
+    let result = scenario.with_ground(&bench, &Hook::count(), |built| {
         works(built)?;
         let name = built.pool.as_ref().unwrap().name.as_str();
         let get = |property| said("zfs", &["get", "-Hp", "-o", "value", property, name]);
@@ -178,7 +178,7 @@ fn lab_the_limit_of_arc_is_put_back() {
     }
     let volumes = emulated(1, 80, Limits::default());
     let scenario = Scenario { name: "arc", volumes, beside: Vec::new(), layers: vec![layer] };
-    let result = scenario.with_ground(&bench, &NoHooks, |built| {
+    let result = scenario.with_ground(&bench, &Hook::count(), |built| {
         assert!(limit().1.unwrap().ends_with(" 100663296"), "{:?}", limit());
         assert_eq!(built.settings[0].value, "100663296");
         Ok(())
@@ -252,7 +252,7 @@ fn kinds() {
         let ssd = Volume { name: "ssd".to_owned(), kind: volumes[0].kind.clone() };
         let beside = if cached { vec![ssd] } else { Vec::new() };
         let scenario = Scenario { name, volumes, beside, layers: vec![layer] };
-        let result = scenario.whole(&bench, &Hook::random());
+        let result = scenario.whole(&bench, &Hook::count());
         result.unwrap_or_else(|error| panic!("{name}: {}", chain(&*error)));
         assert_eq!(before.diff(&bench.state()), "", "{name}");
     }
@@ -264,7 +264,7 @@ fn kinds() {
 fn tells() {
     need!();
     let bench = Bench::new("zfs-tells");
-    let (state_dir, hooks) = (bench.state_dir(), NoHooks);
+    let (state_dir, hooks) = (bench.state_dir(), Hook::count());
     let machine = bench.machine(&state_dir, &hooks);
     let mut journal = Journal::open(&machine, &bench.run).unwrap();
     let cancel = AtomicBool::new(false);

@@ -138,8 +138,39 @@ pub(crate) fn free_number(machine: &Machine<'_>) -> u32 {
         .unwrap_or(FIRST_NUMBER)
 }
 
-/// Whether the members hold the same, as far as the kernel knows; `None` while it doesn't say.
-pub(crate) fn in_sync(machine: &Machine<'_>, number: u32) -> Option<bool> {
-    let file = machine.roots.sys.join(format!("block/md{number}/md/resync_start"));
-    Some(std::fs::read_to_string(file).ok()?.trim() == "none")
+/// Whether the members hold the same, as far as the kernel knows, and it is done with making them so: its thread goes on for a moment
+/// after the last block.
+pub(crate) fn in_sync(machine: &Machine<'_>, number: u32) -> bool {
+    let dir = machine.roots.sys.join(format!("block/md{number}/md"));
+    let says = |file: &str, word: &str| {
+        std::fs::read_to_string(dir.join(file)).is_ok_and(|text| text.trim() == word)
+    };
+    says("resync_start", "none") && says("sync_action", "idle")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_sync;
+    use crate::machine::{Machine, NoHooks};
+    use device::Roots;
+
+    #[test]
+    fn members_are_in_sync_when_the_kernel_is_done_with_them() {
+        let sys = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: sys.path().to_owned(), ..Roots::default() };
+        let machine = Machine::local(&host::LocalRunner, &roots, sys.path(), &NoHooks);
+        assert!(!in_sync(&machine, 7), "nothing is known of it");
+        let dir = sys.path().join("block/md7/md");
+        std::fs::create_dir_all(&dir).unwrap();
+        for (start, action, done) in [
+            ("128", "resync", false),
+            ("none", "resync", false),
+            ("none", "idle", true),
+            ("0", "idle", false),
+        ] {
+            std::fs::write(dir.join("resync_start"), format!("{start}\n")).unwrap();
+            std::fs::write(dir.join("sync_action"), format!("{action}\n")).unwrap();
+            assert_eq!(in_sync(&machine, 7), done, "{start} {action}");
+        }
+    }
 }

@@ -22,6 +22,7 @@ pub(crate) mod nfs_mount;
 pub(crate) mod nfs_server;
 pub(crate) mod pool;
 mod retry;
+mod unmount;
 pub(crate) mod wipe;
 pub(crate) mod zfs_fuse;
 

@@ -2,13 +2,10 @@
 
 use super::device_ref::{DeviceRef, Standing};
 use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::nfs_export;
-use super::nfs_server::patience;
-use super::retry::{PATIENCE, until_ok};
+use super::unmount::{top, unmount};
 use crate::error::ActError;
-use crate::machine::Machine;
-use crate::mounts::{self, MountEntry};
-use crate::{holders, names};
+use crate::mounts::MountEntry;
+use crate::names;
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -48,7 +45,7 @@ impl Reversible for Mount {
             mount = mount.arg("-o").arg(self.options.join(","));
         }
         doing.run("mount", &mount.arg(&device.path).arg(&self.target))?;
-        match self.top(doing.machine)? {
+        match top(doing.machine, &self.target)? {
             Some(entry) if self.is_it(&entry) => Ok(()),
             other => Err(ActError::Unverified {
                 what: format!("mount at {}", self.target.display()),
@@ -62,9 +59,9 @@ impl Reversible for Mount {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let machine = undoing.machine;
         let mut undone = Undone::Nothing;
-        while let Some(entry) = self.top(machine)? {
+        while let Some(entry) = top(machine, &self.target)? {
             self.verify(undoing, &entry)?;
-            self.unmount(machine)?;
+            unmount(machine, &self.target)?;
             undone = Undone::Done;
         }
         Ok(undone)
@@ -72,13 +69,6 @@ impl Reversible for Mount {
 }
 
 impl Mount {
-    /// What is mounted at our mount point, the last one mounted first.
-    fn top(&self, machine: &Machine<'_>) -> Result<Option<MountEntry>, ActError> {
-        let proc = &machine.roots.proc;
-        let all = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
-        Ok(all.into_iter().rfind(|entry| entry.target == self.target))
-    }
-
     fn is_it(&self, entry: &MountEntry) -> bool {
         entry.fs_type == self.fs_type && self.devices.iter().any(|device| entry.source == device.path)
     }
@@ -97,19 +87,6 @@ impl Mount {
         Err(ActError::NotOurs {
             what: what(),
             saw: format!("{} of {}", entry.fs_type, entry.source.display()),
-        })
-    }
-
-    fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
-        let unmount = Invocation::new(Tool::Umount).arg(&self.target);
-        until_ok(patience(&machine.roots.proc, PATIENCE), || {
-            let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
-            let holders = holders::of(&machine.roots.proc, &self.target);
-            if holders.is_empty() {
-                nfs_export::forget(machine);
-                return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
-            }
-            Err(ActError::Busy { what: self.target.display().to_string(), holders })
         })
     }
 }

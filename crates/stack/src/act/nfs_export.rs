@@ -82,12 +82,12 @@ impl Reversible for ExportNfs {
             Some(export) if !self.is_it(&export) => return Err(self.not_ours(export.options)),
             Some(_) => {}
         }
+        until_it_listens(undoing.machine);
         let unexport = Invocation::new(Tool::Exportfs).arg("-u").arg(self.address());
         let doing = format!("take back the export of {}", self.path.display());
         undoing.machine.runner.run(&unexport).map_err(ActError::tool(doing))?;
         match self.found()? {
             None => {
-                let_go(undoing.machine);
                 nfs_clients::dismiss(&undoing.machine.roots.proc, &self.path);
                 Ok(Undone::Done)
             }
@@ -121,32 +121,30 @@ impl ExportNfs {
     }
 }
 
-/// Has the kernel forget what it knows of exports as soon as it listens: exportfs does that too when it takes one back, but not always to
-/// an effect.
-fn let_go(machine: &Machine<'_>) {
+/// Waits until the kernel's server, if it runs, would listen to being told to forget what it knows of exports: exportfs tells it so when it
+/// takes one back.
+fn until_it_listens(machine: &Machine<'_>) {
     let begun = Instant::now();
-    while nfs_server::threads(&machine.roots.proc) > 0 && begun.elapsed() < LISTENS_WITHIN {
-        if forget(machine) {
-            return;
-        }
+    let proc = &machine.roots.proc;
+    while nfs_server::threads(proc) > 0 && !listens(proc) && begun.elapsed() < LISTENS_WITHIN {
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Has the kernel's server, if it runs, forget what it knows of exports, which it asks for again when somebody needs it: what it is told late,
-/// by a busy mountd, holds a file system for half an hour. Tells whether it listened.
-///
-/// It counts in seconds when it was last told to: if that is this second, it only notes a second that has not come yet, and looks for
-/// nothing until then. So whoever tells it again and again, is never heard.
-pub(super) fn forget(machine: &Machine<'_>) -> bool {
+/// Has the kernel's server, if it runs and listens, forget what it knows of exports, which it asks for again when somebody needs it: what
+/// it is told late, by a busy mountd, holds a file system for half an hour.
+pub(super) fn forget(machine: &Machine<'_>) {
     let proc = &machine.roots.proc;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let listens = nfs_server::threads(proc) > 0 && told_last(proc) < now;
-    if listens {
+    if nfs_server::threads(proc) > 0 && listens(proc) {
         // should it fail, whoever unmounts sees that it is busy
         let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
     }
-    listens
+}
+
+/// The server counts in seconds when it was last told to forget: if that is this second, it only notes a second that has not come yet, and
+/// looks for nothing until then. So whoever tells it again and again is never heard.
+fn listens(proc: &Path) -> bool {
+    told_last(proc) < SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The last second, since 1970, as of which the kernel is to have forgotten what it knows; it may be one that is to come.

@@ -4,14 +4,18 @@ use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::nfs_call;
 use super::nfs_export::{is_loopback, loopback};
 use super::retry::{PATIENCE, until_ok};
+use super::unmount::top;
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::mounts::{self, MountEntry};
 use crate::{holders, names};
-use host::{Invocation, Tool};
+use host::{CommandFailure, Invocation, Tool};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::scope;
 use std::time::Duration;
 
 /// Longest that mount(8) may take: a server in its grace period, or one that doesn't answer.
@@ -20,6 +24,8 @@ const MOUNTED_WITHIN: Duration = Duration::from_secs(150);
 const UNMOUNTED_WITHIN: Duration = Duration::from_secs(300);
 /// The same where the server doesn't answer.
 const FORCED_WITHIN: Duration = Duration::from_secs(20);
+/// How often a server is asked whether it is still there while umount(8) takes leave of it: the kernel waits for minutes.
+const ASKED_EVERY: Duration = Duration::from_secs(5);
 
 /// Mounts an export of ours on one of our mount points. It is known again by what is mounted there from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +65,7 @@ impl Reversible for MountNfs {
             mount = mount.arg("-o").arg(options.join(","));
         }
         doing.run("mount", &mount.arg(self.source()).arg(&self.target).timeout(MOUNTED_WITHIN))?;
-        let found = self.top(doing.machine)?;
+        let found = top(doing.machine, &self.target)?;
         let Some(entry) = found.as_ref().filter(|entry| self.is_it(entry)) else {
             return Err(ActError::Unverified {
                 what: format!("mount at {}", self.target.display()),
@@ -84,7 +90,7 @@ impl Reversible for MountNfs {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let machine = undoing.machine;
         let mut undone = Undone::Nothing;
-        while let Some(entry) = self.top(machine)? {
+        while let Some(entry) = top(machine, &self.target)? {
             let ours = names::is_ours_in(machine, &self.target, &machine.mounts_dir());
             if !ours || !self.is_it(&entry) {
                 return Err(ActError::NotOurs {
@@ -105,40 +111,71 @@ impl MountNfs {
     }
 
     /// What is mounted at our mount point, the last one mounted first.
-    fn top(&self, machine: &Machine<'_>) -> Result<Option<MountEntry>, ActError> {
-        let proc = &machine.roots.proc;
-        let all = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
-        Ok(all.into_iter().rfind(|entry| entry.target == self.target))
-    }
-
     fn is_it(&self, entry: &MountEntry) -> bool {
         mounts::is_nfs(entry) && entry.source.as_os_str() == self.source().as_str()
     }
 
+    /// As a server wants it that answers; without its help where it doesn't, or no longer does.
     fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
-        let mut unmount = Invocation::new(Tool::Umount).timeout(UNMOUNTED_WITHIN);
-        let served = self.is_served(machine);
-        if !served {
-            // what is dirty can't be written any more, and waiting for it has no end
-            unmount = unmount.arg("-f");
-            if !self.is_from_itself() {
-                // whoever still waits for the server holds the mount until the kernel has given up on it
-                unmount = unmount.args(["-i", "-l"]).timeout(FORCED_WITHIN);
+        let unmount = Invocation::new(Tool::Umount);
+        if self.is_served(machine) {
+            let gone = AtomicBool::new(false);
+            let with_leave = unmount.clone().timeout(UNMOUNTED_WITHIN).arg(&self.target);
+            let done = until_ok(PATIENCE, || {
+                let done =
+                    self.while_it_serves(machine, &gone, || machine.runner.run_until(&with_leave, &gone));
+                done.map(drop).map_err(|failure| self.busy(machine, failure))
+            });
+            if done.is_ok() || !gone.load(Ordering::Relaxed) {
+                return done;
             }
         }
-        let unmount = unmount.arg(&self.target);
+        // what is dirty can't be written any more, and waiting for it has no end
+        let mut forced = unmount.arg("-f");
+        if !self.is_from_itself() {
+            // whoever still waits for the server holds the mount until the kernel has given up on it
+            forced = forced.args(["-i", "-l"]);
+        }
+        let forced = forced.timeout(FORCED_WITHIN).arg(&self.target);
         until_ok(PATIENCE, || {
-            let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
             // it is gone from the tree of mounts at once, while umount goes on to take leave of a server that doesn't answer
-            if !served && !self.top(machine)?.is_some_and(|entry| self.is_it(&entry)) {
+            if !self.is_mounted(machine)? {
                 return Ok(());
             }
-            let holders = holders::of(&machine.roots.proc, &self.target);
-            if holders.is_empty() {
-                return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
+            match machine.runner.run(&forced) {
+                Err(failure) if self.is_mounted(machine)? => Err(self.busy(machine, failure)),
+                _ => Ok(()),
             }
-            Err(ActError::Busy { what: self.target.display().to_string(), holders })
         })
+    }
+
+    /// Sets `gone` as soon as the server no longer answers while something is done.
+    fn while_it_serves<T>(&self, machine: &Machine<'_>, gone: &AtomicBool, act: impl FnOnce() -> T) -> T {
+        scope(|scope| {
+            let (acting, ended) = channel::<()>();
+            scope.spawn(move || {
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(ASKED_EVERY) {
+                    if !self.is_served(machine) {
+                        return gone.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+            let done = act();
+            drop(acting);
+            done
+        })
+    }
+
+    fn is_mounted(&self, machine: &Machine<'_>) -> Result<bool, ActError> {
+        Ok(top(machine, &self.target)?.is_some_and(|entry| self.is_it(&entry)))
+    }
+
+    fn busy(&self, machine: &Machine<'_>, failure: CommandFailure) -> ActError {
+        let holders = holders::of(&machine.roots.proc, &self.target);
+        if holders.is_empty() {
+            return ActError::tool(format!("unmount {}", self.target.display()))(failure);
+        }
+        ActError::Busy { what: self.target.display().to_string(), holders }
     }
 
     /// Whether the server is this machine.
@@ -157,4 +194,77 @@ impl MountNfs {
 
 fn told(entry: &MountEntry) -> String {
     format!("{} of {}", entry.fs_type, entry.source.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MountNfs;
+    use crate::machine::{Machine, NoHooks};
+    use device::Roots;
+    use host::{CommandFailure, Invocation, Output, Runner};
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::path::{Path, PathBuf};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    /// The kernel and its umount(8): what is unmounted is gone at once, and leave is taken of a server without an end.
+    struct TakesLeave {
+        mountinfo: PathBuf,
+        server: Mutex<Option<TcpListener>>,
+    }
+
+    impl Runner for TakesLeave {
+        fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+            panic!("nothing is mounted any more: {cmd:?}")
+        }
+
+        fn run_until(&self, cmd: &Invocation, cancel: &AtomicBool) -> Result<Output, CommandFailure> {
+            self.server.lock().unwrap().take();
+            std::fs::write(&self.mountinfo, "").unwrap();
+            let begun = Instant::now();
+            while !cancel.load(Ordering::Relaxed) {
+                assert!(begun.elapsed() < Duration::from_secs(60), "nobody saw that the server is gone");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(CommandFailure::Cancelled { argv: cmd.argv() })
+        }
+    }
+
+    #[test]
+    fn a_server_that_goes_while_leave_is_taken_of_it_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().join("proc"), ..Roots::default() };
+        let target = dir.path().join("mnt/diskproof-r-0");
+        std::fs::create_dir_all(roots.proc.join("self")).unwrap();
+        let mountinfo = roots.proc.join("self/mountinfo");
+        let mounted = format!("43 27 0:44 / {} rw - nfs4 127.0.0.1:/m/diskproof-r-0 rw\n", target.display());
+        std::fs::write(&mountinfo, mounted).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mount = MountNfs {
+            export: Path::new("/m/diskproof-r-0").to_owned(),
+            options: Vec::new(),
+            in_force: Vec::new(),
+            target,
+            server: "127.0.0.1".to_owned(),
+            port: Some(listener.local_addr().unwrap().port()),
+            mount_port: None,
+        };
+        let answering = listener.try_clone().unwrap();
+        let runner = TakesLeave { mountinfo, server: Mutex::new(Some(listener)) };
+        let machine = Machine::local(&runner, &roots, dir.path(), &NoHooks);
+        assert!(mount.is_mounted(&machine).unwrap());
+        std::thread::scope(|scope| {
+            // asked once whether it is there, and then no more
+            scope.spawn(move || {
+                let (mut line, _) = answering.accept().unwrap();
+                line.read_exact(&mut [0; 44]).unwrap();
+                for word in [0x8000_0018, 0x6469_736b, 1, 0] {
+                    line.write_all(&u32::to_be_bytes(word)).unwrap();
+                }
+            });
+            mount.unmount(&machine).unwrap();
+        });
+    }
 }

@@ -2,13 +2,13 @@
 
 use super::device_ref::DeviceRef;
 use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::nfs_export;
 use super::nfs_server::patience;
-use super::retry::{PATIENCE, until, until_ok};
+use super::retry::{PATIENCE, until};
+use super::unmount::{busy, top, unmount};
 use super::wipe;
 use crate::error::ActError;
 use crate::machine::Machine;
-use crate::mounts::{self, MountEntry};
+use crate::mounts::MountEntry;
 use crate::{holders, names};
 use host::{Invocation, Tool};
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl fmt::Display for CreatePool {
 impl Reversible for CreatePool {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         doing.run("make the pool", &Invocation::new(Tool::Zpool).args(&self.args))?;
-        match self.mounted(doing.machine)? {
+        match top(doing.machine, &self.target)? {
             Some(entry) if self.is_it(&entry) => Ok(()),
             other => Err(ActError::Unverified {
                 what: format!("mount at {}", self.target.display()),
@@ -73,12 +73,6 @@ impl Reversible for CreatePool {
 }
 
 impl CreatePool {
-    fn mounted(&self, machine: &Machine<'_>) -> Result<Option<MountEntry>, ActError> {
-        let proc = &machine.roots.proc;
-        let all = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
-        Ok(all.into_iter().rfind(|entry| entry.target == self.target))
-    }
-
     fn is_it(&self, entry: &MountEntry) -> bool {
         matches!(entry.fs_type.as_str(), "zfs" | "fuse.zfs") && entry.source.as_os_str() == self.name.as_str()
     }
@@ -111,20 +105,16 @@ impl CreatePool {
         until(
             || if in_use() { patience(proc, PATIENCE) } else { LONG },
             || {
-                let Err(failure) = machine.runner.run(&destroy) else { return Ok(()) };
-                let holders = holders::of(proc, &self.target);
-                if holders.is_empty() {
-                    nfs_export::forget(machine);
-                    return Err(ActError::tool(format!("destroy the pool {}", self.name))(failure));
-                }
-                Err(ActError::Busy { what: self.target.display().to_string(), holders })
+                let done = machine.runner.run(&destroy);
+                let doing = || format!("destroy the pool {}", self.name);
+                done.map(drop).map_err(|failure| busy(machine, &self.target, doing(), failure))
             },
         )
     }
 
     /// Whether something is mounted at our mount point, and nothing but our pool.
     fn mounted_is_ours(&self, machine: &Machine<'_>) -> Result<bool, ActError> {
-        match self.mounted(machine)? {
+        match top(machine, &self.target)? {
             None => Ok(false),
             Some(entry) if self.is_it(&entry) => Ok(true),
             Some(entry) => Err(ActError::NotOurs {
@@ -138,16 +128,7 @@ impl CreatePool {
     fn unmount(&self, machine: &Machine<'_>) -> Result<Undone, ActError> {
         let mut undone = Undone::Nothing;
         while self.mounted_is_ours(machine)? {
-            let unmount = Invocation::new(Tool::Umount).arg(&self.target);
-            until_ok(patience(&machine.roots.proc, PATIENCE), || {
-                let Err(failure) = machine.runner.run(&unmount) else { return Ok(()) };
-                let holders = holders::of(&machine.roots.proc, &self.target);
-                if holders.is_empty() {
-                    nfs_export::forget(machine);
-                    return Err(ActError::tool(format!("unmount {}", self.target.display()))(failure));
-                }
-                Err(ActError::Busy { what: self.target.display().to_string(), holders })
-            })?;
+            unmount(machine, &self.target)?;
             undone = Undone::Done;
         }
         Ok(undone)

@@ -76,7 +76,7 @@ impl Builder<'_> {
         self.hand_over();
         self.perform(&Act::MakeArray(array))?;
         if layer.resync == Some(Resync::Wait) {
-            self.wait("wait for the resync", |builder| Ok(in_sync(builder.machine, number) == Some(true)))?;
+            self.wait("wait for the resync", |builder| Ok(in_sync(builder.machine, number)))?;
         }
         self.made_device(node, false)
     }
