@@ -137,7 +137,8 @@ fn volumes(volumes: &[VolumeFacts]) -> String {
     let limits = |volume: &VolumeFacts| -> Vec<(String, f64)> {
         volume.verified.iter().map(|probe| (probe.limit.clone(), probe.asked)).collect()
     };
-    let kind = |v: &VolumeFacts| (v.target.clone(), base(v), v.size_bytes, v.burst, limits(v));
+    let made_of = |v: &VolumeFacts| (v.identity.clone(), v.backing_fs.clone());
+    let kind = |v: &VolumeFacts| (v.target.clone(), base(v), v.size_bytes, v.burst, limits(v), made_of(v));
     let texts: Vec<String> = volumes
         .chunk_by(|a, b| kind(a) == kind(b))
         .map(|group| {
@@ -149,14 +150,10 @@ fn volumes(volumes: &[VolumeFacts]) -> String {
                 }
                 [] => String::new(),
             };
-            let identity = group.iter().find_map(|v| v.identity.as_deref()).map(|i| format!(", {i}"));
-            let on = group.iter().find_map(|v| v.backing_fs.as_deref()).map(|f| format!(", on {f}"));
-            format!(
-                "{place}{name}{}{}{}",
-                identity.unwrap_or_default(),
-                on.unwrap_or_default(),
-                probes(group)
-            )
+            let (identity, on) = made_of(&group[0]);
+            let identity = identity.map(|i| format!(", {i}")).unwrap_or_default();
+            let on = on.map(|f| format!(", on {f}")).unwrap_or_default();
+            format!("{place}{name}{identity}{on}{}", probes(group))
         })
         .collect();
     texts.join("; ")
@@ -274,6 +271,22 @@ mod tests {
             text: String::new(),
         });
         assert!(ended(&view).contains("what can still be measured"), "{}", ended(&view));
+    }
+
+    #[test]
+    fn disks_that_are_not_the_same_one_are_told_one_by_one() {
+        let mut view = testing::striped();
+        view.volumes.truncate(2);
+        assert!(
+            line(&view, "Volumes").unwrap().starts_with("Volumes: vol[0] to vol[1], 1 GiB each, on ext4")
+        );
+        for (volume, serial) in view.volumes.iter_mut().zip(["A1", "B2"]) {
+            volume.identity = Some(format!("unnamed model, serial {serial}"));
+            volume.verified.clear();
+        }
+        let each = ["A1", "B2"].map(|serial| format!(", 1 GiB, unnamed model, serial {serial}, on ext4"));
+        let expected = format!("Volumes: vol[0]{}; vol[1]{}.", each[0], each[1]);
+        assert_eq!(line(&view, "Volumes").unwrap(), expected);
     }
 
     #[test]

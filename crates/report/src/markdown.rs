@@ -106,7 +106,7 @@ fn cells(cell: &CellView, line: &Line) -> Vec<String> {
     [
         cell.workload.clone(),
         cell.stack.clone(),
-        line.side.to_owned(),
+        line.side.to_string(),
         format!("{} {}", line.value, line.unit),
         line.p99.clone(),
         cell.trials.done.to_string(),

@@ -4,15 +4,18 @@ use crate::index::Index;
 use crate::number;
 use record::finding::Served;
 use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, ModelView, Status};
+use std::borrow::Cow;
 
+/// Shown of a metric that all trials were too fast for.
+const TOO_FAST: &str = "too fast";
 /// From this block size on, bandwidth says more than I/Os per second.
 const LARGE_BLOCK: u64 = 128 << 10;
 
 /// One line of a cell: a direction, or the sum of both.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
-    /// `read`, `write`, `trim` or `both`.
-    pub(crate) side: &'static str,
+    /// `read`, `write`, `trim` or `both`; of a copy and Bonnie++ what was measured.
+    pub(crate) side: Cow<'static, str>,
     pub(crate) value: String,
     pub(crate) unit: &'static str,
     pub(crate) p99: String,
@@ -28,7 +31,7 @@ impl Line {
     /// A cell that has no figures.
     pub(crate) fn not_measured() -> Self {
         Self {
-            side: "",
+            side: "".into(),
             value: "not measured".to_owned(),
             unit: "",
             p99: String::new(),
@@ -49,7 +52,7 @@ pub(crate) fn lines<'a>(
     let own: Vec<Line> =
         OWN_LINES.iter().filter_map(|(side, name)| own_line(index, cell, side, name, shown)).collect();
     if !own.is_empty() {
-        return own;
+        return without_the_too_fast(own);
     }
     let what = if cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK) { "bw" } else { "iops" };
     let sides: Vec<&'static str> = ["read", "write", "trim"]
@@ -116,11 +119,21 @@ fn own_line<'a>(
     }
     let trials = cell.too_fast.get(name)?;
     let value = if *trials == cell.trials.done {
-        "too fast".to_owned()
+        TOO_FAST.to_owned()
     } else {
         format!("too fast in {trials} of {}", cell.trials.done)
     };
-    Some(Line { side, value, device: "-".to_owned(), ..Line::not_measured() })
+    Some(Line { side: side.into(), value, device: "-".to_owned(), ..Line::not_measured() })
+}
+
+/// Several lines that all trials were too fast for are one: the finding names them.
+fn without_the_too_fast(all: Vec<Line>) -> Vec<Line> {
+    let (fast, mut lines): (Vec<Line>, Vec<Line>) =
+        all.iter().cloned().partition(|line| line.value == TOO_FAST);
+    let Some(one) = fast.first().filter(|_| fast.len() > 1) else { return all };
+    let others = if lines.is_empty() { "all" } else { "others" };
+    lines.push(Line { side: format!("{} {others}", fast.len()).into(), ..one.clone() });
+    lines
 }
 
 #[expect(clippy::too_many_arguments, reason = "one line of a table has that many parts")]
@@ -141,7 +154,7 @@ fn line<'a>(
     shown.extend(expectation);
     let model = cell.model.as_ref().filter(|m| expectation.is_none() && names.contains(&m.of.as_str()));
     Line {
-        side,
+        side: side.into(),
         value,
         unit,
         p99: p99.map(number::alone).unwrap_or_default(),

@@ -210,7 +210,7 @@ fn add(table: &mut Table, cell: &CellView, lines: &[Line], columns: Columns, nam
             row.push(named(&cell.stack, first));
         }
         if columns.side {
-            row.push(Cell::new(line.side));
+            row.push(Cell::new(&line.side));
         }
         row.push(figure(cell, &line.value));
         if columns.unit.is_none() {

@@ -194,6 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn what_all_trials_were_too_fast_for_is_one_line() {
+        let mut view = testing::striped();
+        let cell = &mut view.cells[0];
+        let seeks = cell.metrics["read_iops"].clone();
+        cell.metrics = [("seeks".to_owned(), seeks)].into();
+        cell.too_fast = [("seq_stat".to_owned(), 3), ("seq_delete".to_owned(), 2)].into();
+        let shown = page(&view, 120);
+        let line = |label: &str| shown.lines().find(|line| line.contains(label)).expect(label).to_owned();
+        assert!(line("seq stat").contains("too fast"), "{shown}");
+        assert!(line("seq delete").contains("too fast in 2 of 3"), "{shown}");
+        view.cells[0].too_fast =
+            ["seq_create", "seq_stat", "seq_delete"].map(|name| (name.to_owned(), 3)).into();
+        let shown = page(&view, 120);
+        assert_eq!(shown.matches("too fast").count(), 1, "{shown}");
+        assert!(shown.lines().any(|l| l.contains("3 others") && l.contains("too fast")), "{shown}");
+        assert!(crate::markdown(&view).contains("| 3 others | too fast |"), "{}", crate::markdown(&view));
+    }
+
+    #[test]
     fn a_climb_is_not_averaged() {
         let mut view = testing::striped();
         let warming = &mut view.cells[0];
