@@ -10,7 +10,7 @@ use lab::{DiskSpec, Lab, State, Stay, Told};
 use record::target::{Burst, Bus, DiskCache, LabDisk};
 use record::volume::Limits;
 use run::controller;
-use run::hosted::{HostedDisk, LimitsNow};
+use run::hosted::{HostedDisk, Throttle};
 use std::sync::Arc;
 
 /// A run's stay in a lab guest.
@@ -36,6 +36,7 @@ impl Guest {
         let specs: Vec<DiskSpec> = disks.iter().map(spec_of).collect();
         let stay = Stay::begin(&lab, &specs, &ear).map_err(Failure::machine)?;
         let guest = Self { ssh: way_into(stay.lab())?, stay };
+        guest.changes_only_its_own(disks)?;
         let own = reach::install(&guest.ssh)?;
         for disk in disks {
             let claim = [own.path.as_str(), "claim", &disk.id(), "--yes-i-own", &disk.name];
@@ -46,17 +47,49 @@ impl Guest {
 
     /// One of its disks, as this machine has it.
     pub(crate) fn hosted(&self, disk: &LabDisk) -> HostedDisk {
-        let (lab, name) = (self.stay.lab().clone(), disk.name.clone());
-        let limits = move || {
-            let disks = lab.status().ok()?.disks;
-            disks.into_iter().find(|there| there.spec.name == name).map(|there| limits_of(&there.spec.limits))
-        };
+        let (lab, disk) = (self.stay.lab().clone(), disk.clone());
         HostedDisk {
             id: disk.id(),
-            file: self.stay.lab().disk_file(&disk.name),
+            file: lab.disk_file(&disk.name),
             direct_io: matches!(disk.cache, DiskCache::None | DiskCache::Directsync),
-            limits: LimitsNow(Arc::new(limits)),
+            limits: disk.limits,
+            changes: disk.changes.clone(),
+            throttle: Arc::new(Throttled { lab, disk }),
         }
+    }
+
+    /// Limits are changed only where the disk goes with the run, also when that is killed.
+    fn changes_only_its_own(&self, disks: &[LabDisk]) -> Result<(), Failure> {
+        let is_own = |disk: &&LabDisk| self.stay.disks().contains(&disk.name);
+        let Some(disk) = disks.iter().filter(|disk| !disk.changes.is_empty()).find(|disk| !is_own(disk))
+        else {
+            return Ok(());
+        };
+        let name = self.stay.lab().name();
+        Err(Failure::input(format!(
+            "lab guest {name} has a disk {} already, and its limits are to change in mid-trial: that is done to a run's own disks only; \
+             diskproof lab down --name {name}, or give the disk another name",
+            disk.name
+        )))
+    }
+}
+
+/// What QEMU limits a disk of a guest to.
+#[derive(Debug)]
+struct Throttled {
+    lab: Lab,
+    disk: LabDisk,
+}
+
+impl Throttle for Throttled {
+    fn now(&self) -> Option<Limits> {
+        let disks = self.lab.status().ok()?.disks;
+        let there = disks.into_iter().find(|there| there.spec.name == self.disk.name)?;
+        Some(limits_of(&there.spec.limits))
+    }
+
+    fn set(&self, limits: &Limits) -> Result<(), String> {
+        self.lab.set_limits(&self.disk.name, &rates_of(limits)).map_err(|error| error.to_string())
     }
 }
 
@@ -125,21 +158,29 @@ pub(crate) fn way_into(lab: &Lab) -> Result<Ssh, Failure> {
     Ok(Ssh::through(argv, &format!("lab guest {}", lab.name())))
 }
 
-/// As the lab's own types say it; what experiments measure is written beforehand.
-fn spec_of(disk: &LabDisk) -> DiskSpec {
-    let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = disk.limits;
+/// As the lab's own types say it.
+fn rates_of(limits: &Limits) -> lab::Limits {
+    let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = *limits;
     let rates = |total: Option<u64>, read: Option<u64>, write: Option<u64>| lab::Rates {
         total: total.unwrap_or(0),
         read: read.unwrap_or(0),
         write: write.unwrap_or(0),
     };
+    lab::Limits {
+        iops: rates(total_iops, read_iops, write_iops),
+        bps: rates(total_bps, read_bps, write_bps),
+        burst: None,
+    }
+}
+
+/// As the lab's own types say it; what experiments measure is written beforehand.
+fn spec_of(disk: &LabDisk) -> DiskSpec {
     DiskSpec {
         name: disk.name.clone(),
         size_bytes: disk.size_bytes,
         limits: lab::Limits {
-            iops: rates(total_iops, read_iops, write_iops),
-            bps: rates(total_bps, read_bps, write_bps),
             burst: disk.burst.map(|Burst { iops, seconds }| lab::Burst { iops, seconds }),
+            ..rates_of(&disk.limits)
         },
         bus: match disk.bus {
             Bus::VirtioBlk => lab::Bus::VirtioBlk,

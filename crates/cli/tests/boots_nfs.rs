@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const SERVER: &str = "diskproof-test-target";
 const CLIENT: &str = "diskproof-test-client";
-const LIMIT: Duration = Duration::from_secs(150);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The same figure twice: what is read is on no cache, so the disk of the server must have delivered it.
 const APART: &str = "
@@ -57,15 +57,9 @@ impl Pair {
     fn new(name: &str) -> Self {
         let alone = testkit::exclusive();
         let dir = testkit::fresh_dir(name);
-        let stripped = Command::new("strip")
-            .arg("-o")
-            .arg(dir.join("diskproof"))
-            .arg(assert_cmd::cargo::cargo_bin("diskproof"))
-            .status()
-            .expect("strip");
-        assert!(stripped.success());
+        testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
         let [server, client] = [SERVER, CLIENT].map(|name| {
-            let lab = Lab::open(&state(), name).unwrap();
+            let lab = Lab::open(&testkit::state_dir(), name).unwrap();
             lab.down().unwrap();
             lab.ensure_up(&Shape::default(), &|_| ()).unwrap();
             lab
@@ -74,15 +68,8 @@ impl Pair {
     }
 
     fn program(&self, args: &[&str]) -> Command {
-        let mut program = Command::new(self.dir.join("diskproof"));
-        program
-            .args(args)
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .env("HOME", &self.dir)
-            .env("DISKPROOF_STATE", state())
-            .current_dir(&self.dir)
-            .stdin(Stdio::null());
+        let mut program = testkit::program(self.dir.join("diskproof"), &self.dir, args);
+        program.env("DISKPROOF_STATE", testkit::state_dir());
         program
     }
 
@@ -94,12 +81,16 @@ impl Pair {
     fn measuring(&self) -> Child {
         std::fs::write(self.dir.join("long.yaml"), LONG).unwrap();
         let mut program = self.program(&["run", "long.yaml", "--progress", "lines"]);
-        let run = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut run = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // Its file was written before, and what follows is read.
         let reads = "awk '/ mounted on .*diskproof/ { ours = 1 } /bytes:/ && ours { print $6 }' /proc/self/mountstats";
         let end = Instant::now() + LIMIT;
         while says(&self.client, reads).trim().parse::<u64>().map_or(true, |bytes| bytes < 1 << 20) {
-            assert!(Instant::now() < end, "the trial does not begin");
+            if Instant::now() > end {
+                run.kill().unwrap();
+                let ran = run.wait_with_output().unwrap();
+                panic!("the trial does not begin: {}{}", text(&ran.stdout), text(&ran.stderr));
+            }
             std::thread::sleep(Duration::from_millis(500));
         }
         run
@@ -123,10 +114,6 @@ impl Drop for Pair {
             let _ = std::fs::remove_dir_all(&self.dir);
         }
     }
-}
-
-fn state() -> PathBuf {
-    std::env::var_os("DISKPROOF_STATE").map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from)
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -22,24 +22,26 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 16, direct: 1, size: 8m 
 measure: { trial: 3s, ramp: 1s, rounds: 2 }
 ";
 
-/// What only a guest has: a limit whose burst nobody records, a cache of ZFS over a whole disk, which it partitions, and a disk that
-/// its host caches.
+/// What only a guest has: a limit whose burst nobody records, a cache of ZFS over a whole disk, which it partitions, a disk that
+/// its host caches, and one whose limit falls in each trial.
 const TRUTH: &str = "
 experiment: truth
 targets:
   lab:
     guest: diskproof-test-target
-    disks: { gp: { size: 64m, iops: 40, burst: { iops: 120, seconds: 4 } }, d1: { size: 160m, iops: 200 }, wb: { size: 64m, cache: writeback } }
-volumes: { vol: { disks: [gp, d1, wb] } }
+    disks: { gp: { size: 64m, iops: 40, burst: { iops: 120, seconds: 4 } }, d1: { size: 160m, iops: 200 }, wb: { size: 64m, cache: writeback },
+             sick: { size: 64m, total_iops: 120, changes: [ { after: 5s, total_iops: 40 } ] } }
+volumes: { vol: { disks: [gp, d1, wb, sick] } }
 stacks:
   burst: { on: \"vol[0]\" }
   pool: { layers: [ { zfs: { on: \"vol[1]\", primarycache: all, compression: \"off\", recordsize: 4k } } ] }
   hosted: { on: \"vol[2]\" }
+  sick: { on: \"vol[3]\" }
 workloads:
   randread: { rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 16m }
   kept: { rw: randread, bs: 4k, direct: 0, size: 2m, cache: warm, rate_iops: 40 }
   again: { rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 16m, rate_iops: 40 }
-only: [ { stack: burst, workload: randread }, { stack: pool, workload: kept }, { stack: hosted, workload: again } ]
+only: [ { stack: burst, workload: randread }, { stack: pool, workload: kept }, { stack: hosted, workload: again }, { stack: sick, workload: randread } ]
 measure: { trial: 9s, ramp: 1s, rounds: 2 }
 ";
 
@@ -53,7 +55,17 @@ stacks: { ext4: { layers: [ { ext4: { on: \"vol[0]\" } } ] } }
 workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m } }
 measure: { trial: trial, ramp: 1s, rounds: 1 }
 ";
-const LIMIT: Duration = Duration::from_secs(150);
+
+/// A disk that somebody gave to the guest before.
+const OWN: &str = "
+experiment: own
+targets: { lab: { guest: diskproof-test-target, disks: { own: { size: 64m, iops: 80, changes: [ { after: 1s, iops: 10 } ] } } } }
+volumes: { vol: { disks: [own] } }
+stacks: { raw: { on: vol } }
+workloads: { randread: { rw: randread, bs: 4k, size: 16m } }
+measure: { trial: 2s, rounds: 1 }
+";
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// What the script changes is in a file system of the guest's memory.
 const TUNE: &str = "#!/bin/sh
@@ -66,13 +78,7 @@ echo changed=1
 /// The program without its debug information, which is small enough to be copied into the guest; and no guest.
 fn prepared(name: &str) -> PathBuf {
     let dir = testkit::fresh_dir(name);
-    let stripped = Command::new("strip")
-        .arg("-o")
-        .arg(dir.join("diskproof"))
-        .arg(assert_cmd::cargo::cargo_bin("diskproof"))
-        .status()
-        .expect("strip");
-    assert!(stripped.success());
+    testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
     command(&dir, &["lab", "down", "--name", "diskproof-test-target"]);
     dir
 }
@@ -81,20 +87,9 @@ fn command(dir: &Path, args: &[&str]) -> Output {
     program(dir, args).output().unwrap()
 }
 
-fn state() -> PathBuf {
-    std::env::var_os("DISKPROOF_STATE").map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from)
-}
-
 fn program(dir: &Path, args: &[&str]) -> Command {
-    let mut program = Command::new(dir.join("diskproof"));
-    program
-        .args(args)
-        .env_clear()
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .env("HOME", dir)
-        .env("DISKPROOF_STATE", state())
-        .current_dir(dir)
-        .stdin(Stdio::null());
+    let mut program = testkit::program(dir.join("diskproof"), dir, args);
+    program.env("DISKPROOF_STATE", testkit::state_dir());
     program
 }
 
@@ -152,7 +147,11 @@ fn a_disk_of_the_users_is_there_again_after_a_reset(dir: &Path) {
         assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8_lossy(&done.stdout).into_owned()
     };
-    assert!(lab(&["up", "--disk", "own:size=64m,iops=80"]).contains("virtio-own"));
+    assert!(lab(&["up", "--disk", "own:size=64m,iops=80,written=yes"]).contains("virtio-own"));
+    std::fs::write(dir.join("own.yaml"), OWN).unwrap();
+    let refused = command(dir, &["run", "own.yaml"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("a run's own disks only"), "{said}");
     lab(&["ssh", "--", "touch", "/root/here"]);
     lab(&["reset"]);
     let seen = lab(&["ssh", "--", "sh", "-c", "ls /root; ls /dev/disk/by-id"]);
@@ -161,7 +160,7 @@ fn a_disk_of_the_users_is_there_again_after_a_reset(dir: &Path) {
 
 /// The guest was not up before.
 fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
-    let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
+    let lab = lab::Lab::open(&testkit::state_dir(), "diskproof-test-target").unwrap();
     let mut run = program(dir, &["run", "e.yaml", "--quiet"]).stdout(Stdio::null()).spawn().unwrap();
     let end = Instant::now() + LIMIT;
     while lab.status().unwrap().disks.len() < 2 {
@@ -213,7 +212,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let _alone = testkit::exclusive();
     let dir = prepared("pulled");
     std::fs::write(dir.join("e.yaml"), PULLED).unwrap();
-    let lab = lab::Lab::open(&state(), "diskproof-test-target").unwrap();
+    let lab = lab::Lab::open(&testkit::state_dir(), "diskproof-test-target").unwrap();
     lab.ensure_up(&lab::Shape::default(), &|_| ()).unwrap();
     let says = |script: &str| lab.run(&["sh", "-c", script], LIMIT).map(|output| output.stdout);
     let run = begun(&dir, "100s", &says);
@@ -301,6 +300,14 @@ fn boots_and_the_truth_of_its_disks_is_told() {
             found("hosted", "source_unknown");
         }
     }
+    // Each trial begins with the limit that it should: else the second would tell of one that was changed before.
+    let sick = found("sick", "throttle_changed");
+    assert_eq!((&sick["severity"], &sick["trials"]), (&"note".into(), &2.into()), "{sick}");
+    assert!(sick["text"].as_str().unwrap().contains("as the experiment asks: 5"), "{sick}");
+    assert!(claimed("sick", "burst_exhausted").is_none(), "{said}");
+    let course = found("sick", "not_steady");
+    let before = course["evidence"]["before_iops"].as_f64().unwrap();
+    assert!((110.0..=130.0).contains(&before), "{course}");
     let under = |stack: &str| cell(stack)["leaves"].to_string();
     assert!(under("hosted").contains(", through the host's page cache"), "{}", under("hosted"));
     assert!(

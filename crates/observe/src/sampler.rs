@@ -140,6 +140,7 @@ impl Sampler {
         let others = others::between(&self.before, &after, &engines, collected.found.as_ref());
         let evidence = Evidence {
             host: Vec::new(),
+            host_changes: Vec::new(),
             server_clock: None,
             ticks_per_second: rustix::param::clock_ticks_per_second(),
             samples: collected.samples,

@@ -257,6 +257,17 @@ pub struct OtherProcess {
     pub kernel: Option<bool>,
 }
 
+/// Other limits of a guest's disk, set by its host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostChange {
+    /// The disk's name in the guest.
+    pub device: String,
+    /// When they were set, from the beginning of the load as its host heard of it.
+    pub after_ms: u64,
+    /// All its limits from then on.
+    pub limits: Limits,
+}
+
 /// All that was observed around one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -280,6 +291,9 @@ pub struct Evidence {
     /// devices have `host:` before them; its throttles are what it limits the guest's disks to, by their names in the guest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<Sample>,
+    /// What the host changed of the limits of the guest's disks while it measured, as the experiment says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_changes: Vec<HostChange>,
     /// Of a ground that another node serves: how its samples came among these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_clock: Option<ServerClock>,

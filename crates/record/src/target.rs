@@ -47,10 +47,13 @@ pub struct LabDisk {
     pub name: String,
     /// Its size.
     pub size_bytes: u64,
-    /// What limits it at any time.
+    /// What limits it, at the beginning of each trial at least.
     pub limits: Limits,
     /// What it gives beyond these limits for a while.
     pub burst: Option<Burst>,
+    /// Other limits in the course of each trial, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LimitChange>,
     /// How the guest sees it.
     pub bus: Bus,
     /// How QEMU opens what backs it.
@@ -85,6 +88,15 @@ impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bursts to {} IOPS for {} s", self.iops, self.seconds)
     }
+}
+
+/// Other limits of a disk in the course of each trial; they end with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitChange {
+    /// When, from the beginning of the load, its ramp included.
+    pub after_ms: u64,
+    /// All its limits from then on.
+    pub limits: Limits,
 }
 
 /// How a guest sees a disk.

@@ -1,6 +1,6 @@
 //! Volumes: where data may live.
 
-use crate::target::{Burst, LOCAL};
+use crate::target::{Burst, LOCAL, LimitChange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -36,11 +36,14 @@ pub enum VolumeKind {
         id: String,
         /// Its size.
         size_bytes: u64,
-        /// What limits it at any time.
+        /// What limits it, at the beginning of each trial at least.
         limits: Limits,
         /// More than that, for a while.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         burst: Option<Burst>,
+        /// Other limits in the course of each trial.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<LimitChange>,
     },
     /// A lent directory.
     Directory {

@@ -1,13 +1,15 @@
 //! What a guest can't see of its disks: the files of this machine that they are, and what lies under these.
 
 use crate::beyond::{HOST, SERVER};
+use crate::schedule::Schedule;
 use observe::{Collector, Roots, Subjects};
-use record::counter::Sample;
+use record::counter::{HostChange, Sample};
 use record::event::Event;
 use record::extents::Residency;
 use record::plan::Cell;
+use record::target::LimitChange;
 use record::topology::{BlockKind, Topology};
-use record::trial::TrialRecord;
+use record::trial::{Outcome, TrialRecord};
 use record::volume::{Limits, VolumeFacts, VolumeKind};
 use std::fmt;
 use std::path::PathBuf;
@@ -22,21 +24,28 @@ pub struct HostedDisk {
     pub file: PathBuf,
     /// Whether it passes this machine's page cache by.
     pub direct_io: bool,
-    /// What it is limited to.
-    pub limits: LimitsNow,
+    /// What it is limited to, at the beginning of each trial at least.
+    pub limits: Limits,
+    /// Other limits in the course of each trial.
+    pub changes: Vec<LimitChange>,
+    /// What limits it.
+    pub throttle: Arc<dyn Throttle>,
 }
 
-/// Asks what a disk is limited to at this moment; `None`: it isn't there any more, or can't be asked.
-#[derive(Clone)]
-pub struct LimitsNow(pub Arc<dyn Fn() -> Option<Limits> + Send + Sync>);
+/// What limits a disk of a guest.
+pub trait Throttle: fmt::Debug + Send + Sync {
+    /// What it is limited to at this moment; `None`: it isn't there any more, or can't be asked.
+    fn now(&self) -> Option<Limits>;
 
-impl fmt::Debug for LimitsNow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0())
-    }
+    /// Sets all its limits, at once.
+    ///
+    /// # Errors
+    /// Why it can't.
+    fn set(&self, limits: &Limits) -> Result<(), String>;
 }
 
-/// Looks at the files of a trial's disks just before the guest measures and just after.
+/// Looks at the files of a trial's disks just before the guest measures and just after, and changes their limits in between where the experiment
+/// says so.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// By the guest's kernel name, as the trial's record has it.
@@ -44,6 +53,8 @@ pub(crate) struct Watch {
     counters: Collector,
     before: Option<Look>,
     after: Option<Look>,
+    schedule: Option<Schedule>,
+    changes: Result<Vec<HostChange>, String>,
 }
 
 /// What is seen at one time.
@@ -72,7 +83,7 @@ impl Watch {
         devices.sort();
         devices.dedup();
         let counters = Collector::new(&roots, &Subjects { devices, ..Subjects::default() });
-        Self { disks, counters, before: None, after: None }
+        Self { disks, counters, before: None, after: None, schedule: None, changes: Ok(Vec::new()) }
     }
 
     /// Follows the steps of the trial.
@@ -81,16 +92,29 @@ impl Watch {
         let measures = step == "measure";
         if measures && self.before.is_none() {
             self.before = self.look();
-        } else if !measures && self.before.is_some() && self.after.is_none() {
+            self.schedule = Schedule::begin(&self.disks);
+        } else if !measures {
+            self.ended();
+        }
+    }
+
+    /// The load has ended: what the limits are is seen before they are put back.
+    fn ended(&mut self) {
+        let mut schedule = self.schedule.take();
+        if let Some(schedule) = &mut schedule {
+            self.changes = schedule.end();
+        }
+        if self.before.is_some() && self.after.is_none() {
             self.after = self.look();
+        }
+        if let Some(Err(why)) = schedule.map(|mut schedule| schedule.put_back()) {
+            self.changes = Err(why);
         }
     }
 
     /// Adds to a finished trial what this machine knows.
     pub(crate) fn tell(mut self, record: &mut TrialRecord) {
-        if self.before.is_some() && self.after.is_none() {
-            self.after = self.look();
-        }
+        self.ended();
         for (name, disk) in &self.disks {
             follow(&mut record.topology, name, disk);
         }
@@ -98,6 +122,11 @@ impl Watch {
             record.backing_before.extend(before.files);
             record.backing_after.extend(after.files);
             record.evidence.host = vec![before.sample, after.sample];
+        }
+        match self.changes {
+            Ok(changes) => record.evidence.host_changes = changes,
+            Err(why) if record.outcome == Outcome::Measured => record.outcome = Outcome::Failed(why),
+            Err(_) => {}
         }
     }
 
@@ -109,7 +138,7 @@ impl Watch {
         let mut sample = self.counters.sample();
         sample.block =
             sample.block.into_iter().map(|(name, counters)| (HOST.name(&name), counters)).collect();
-        let limits = |(name, disk): &(String, HostedDisk)| Some((name.clone(), disk.limits.0()?));
+        let limits = |(name, disk): &(String, HostedDisk)| Some((name.clone(), disk.throttle.now()?));
         sample.throttles = self.disks.iter().map(limits).collect();
         Some(Look { files, sample })
     }
@@ -139,8 +168,22 @@ fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
 
 #[cfg(test)]
 mod tests {
-    use super::{HOST, HostedDisk, LimitsNow, follow};
+    use super::{HOST, HostedDisk, Throttle, follow};
     use record::topology::{BlockKind, BlockNode, Topology};
+    use record::volume::Limits;
+
+    #[derive(Debug)]
+    struct Unlimited;
+
+    impl Throttle for Unlimited {
+        fn now(&self) -> Option<Limits> {
+            None
+        }
+
+        fn set(&self, _: &Limits) -> Result<(), String> {
+            Ok(())
+        }
+    }
 
     fn disk(name: &str, depth: u32) -> BlockNode {
         BlockNode {
@@ -163,7 +206,9 @@ mod tests {
             id: "virtio-d1".to_owned(),
             file: file.clone(),
             direct_io: false,
-            limits: LimitsNow(std::sync::Arc::new(|| None)),
+            limits: Limits::default(),
+            changes: Vec::new(),
+            throttle: std::sync::Arc::new(Unlimited),
         };
         let mut topology = Topology { nodes: vec![disk("vda", 0), disk("vdb", 0)], ..Topology::default() };
         follow(&mut topology, "vdb", &hosted);

@@ -17,6 +17,7 @@ mod mounted;
 pub mod node;
 pub mod protocol;
 mod rounds;
+mod schedule;
 mod serving;
 mod standing;
 mod tools;

@@ -58,6 +58,7 @@ mod source;
 mod stack;
 mod standing;
 mod target;
+mod template;
 mod together;
 mod tools;
 mod tree;

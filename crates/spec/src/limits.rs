@@ -28,6 +28,8 @@ pub const MAX_PARAMETERS: usize = 64;
 pub const MAX_TARGETS: usize = 64;
 /// Most volumes, all entries together.
 pub const MAX_VOLUMES: usize = 256;
+/// Most changes of a disk's limits in a trial.
+pub const MAX_CHANGES: usize = 64;
 /// Most entries of `expect`, `only` and `exclude`, each.
 pub const MAX_RULES: usize = 256;
 /// Most entries of `derive`.

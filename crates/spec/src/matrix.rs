@@ -9,7 +9,9 @@ use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
+use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
+use crate::vocabulary::{STACK, WORKLOAD};
 use crate::{apart, stack, standing, target, volume, workload};
 use record::plan::Cell;
 use record::quantity::Bytes;
@@ -95,15 +97,14 @@ pub(crate) fn read(
     let targets = target::read(fields.get("targets"), scope, problems);
     let volumes = fields.get("volumes").map(|node| volume::read(node, &targets, base_dir, scope, problems));
     let volumes = volumes.unwrap_or_default();
-    let stacks: Vec<stack::Template<'_>> =
-        entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
-            .iter()
-            .filter_map(|(key, node)| stack::template(key, node, scope, problems))
-            .collect();
-    let workloads: Vec<workload::Template<'_>> =
+    let stacks: Vec<Template<'_>> = entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
+        .iter()
+        .filter_map(|one| Template::read(one, "stack", &STACK, scope, problems))
+        .collect();
+    let workloads: Vec<Template<'_>> =
         entries(fields.get("workloads"), "a map: NAME: { rw, bs, size, ... }", problems)
             .iter()
-            .filter_map(|(key, node)| workload::template(key, node, scope, problems))
+            .filter_map(|one| Template::read(one, "workload", &WORKLOAD, scope, problems))
             .collect();
     check_shared(&stacks, &workloads, problems);
     let factors = factors(fields);
@@ -111,8 +112,14 @@ pub(crate) fn read(
     let few = count(fields, targets.len().max(1), &stacks, &workloads, problems).is_some();
     let mut cells = None;
     if let (true, false) = (few, problems.full()) {
-        let built = stacks_of(&stacks, &volumes, scope, problems);
-        let asked = workloads_of(&workloads, base_dir, scope, problems);
+        let built = all_of(&stacks, problems, |template, levels, problems| {
+            stack::instance(template, levels, &volumes, scope, problems)
+        });
+        unique(&built, |stack| &stack.name, "stacks", problems);
+        let asked = all_of(&workloads, problems, |template, levels, problems| {
+            workload::instance(template, levels, scope, base_dir, problems)
+        });
+        unique(&asked, |workload| &workload.name, "workloads", problems);
         if let (Some(rules), true) = (rules, problems.none()) {
             cells = check_weight(fields, &built, &asked, problems)
                 .and_then(|()| places(&built, &volumes, &targets, problems))
@@ -155,8 +162,8 @@ fn read_rules(
 fn count(
     fields: &Fields<'_>,
     targets: usize,
-    stacks: &[stack::Template<'_>],
-    workloads: &[workload::Template<'_>],
+    stacks: &[Template<'_>],
+    workloads: &[Template<'_>],
     problems: &mut Problems<'_>,
 ) -> Option<()> {
     let of_stacks = stacks.iter().try_fold(0_u128, |sum, one| sum.checked_add(combinations(&one.factors)));
@@ -202,11 +209,7 @@ fn map_entries(node: &Node) -> &[(Key, Node)] {
 }
 
 /// A stack and a workload cannot share a factor: their levels would be combined, not matched.
-fn check_shared(
-    stacks: &[stack::Template<'_>],
-    workloads: &[workload::Template<'_>],
-    problems: &mut Problems<'_>,
-) {
+fn check_shared(stacks: &[Template<'_>], workloads: &[Template<'_>], problems: &mut Problems<'_>) {
     let of_stacks: BTreeSet<&str> =
         stacks.iter().flat_map(|one| one.factors.iter().map(|factor| factor.name.as_str())).collect();
     for factor in workloads.iter().flat_map(|one| &one.factors) {
@@ -219,57 +222,30 @@ fn check_shared(
     }
 }
 
-/// All stacks with their levels; stops when enough is wrong.
-fn stacks_of(
-    templates: &[stack::Template<'_>],
-    volumes: &[volume::Entry],
-    scope: &Scope<'_>,
+/// All that the templates stand for, with their levels; stops when enough is wrong.
+fn all_of<T: serde::Serialize>(
+    templates: &[Template<'_>],
     problems: &mut Problems<'_>,
-) -> Vec<Placed<Stack>> {
-    let mut built = Gathered::default();
-    for template in templates {
-        for index in 0..combinations(&template.factors) {
-            if problems.full() {
-                return built.all;
-            }
-            let levels = combination(&template.factors, index);
-            let spans = Spans { name: template.key.span, size: None, layout: None };
-            if let Some(one) = stack::instance(template, levels, volumes, scope, problems)
-                && !built.push(Placed::new(spans, one.levels, one.stack), problems)
-            {
-                return Vec::new();
-            }
-        }
-    }
-    unique(&built.all, |stack| &stack.name, "stacks", problems);
-    built.all
-}
-
-/// All workloads with their levels; stops when enough is wrong.
-fn workloads_of(
-    templates: &[workload::Template<'_>],
-    base_dir: &Path,
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Vec<Placed<Workload>> {
-    let mut asked = Gathered::default();
+    instance: impl Fn(&Template<'_>, Vec<(String, Level)>, &mut Problems<'_>) -> Option<Instance<T>>,
+) -> Vec<Placed<T>> {
+    let mut gathered = Gathered::default();
     for template in templates {
         let at = |name| template.fields.get(name).map(|node| node.span);
+        // of a stack only the first
         let spans = Spans { name: template.key.span, size: at("size").or(at("fio")), layout: at("layout") };
         for index in 0..combinations(&template.factors) {
             if problems.full() {
-                return asked.all;
+                return gathered.all;
             }
             let levels = combination(&template.factors, index);
-            if let Some(one) = workload::instance(template, levels, scope, base_dir, problems)
-                && !asked.push(Placed::new(spans, one.levels, one.workload), problems)
+            if let Some(one) = instance(template, levels, problems)
+                && !gathered.push(Placed::new(spans, one.levels, one.thing), problems)
             {
                 return Vec::new();
             }
         }
     }
-    unique(&asked.all, |workload| &workload.name, "workloads", problems);
-    asked.all
+    gathered.all
 }
 
 fn unique<T>(all: &[Placed<T>], name: impl Fn(&T) -> &str, what: &str, problems: &mut Problems<'_>) {

@@ -1,42 +1,16 @@
 //! Stacks as declared, and one stack per combination of their levels.
 
-use crate::factor::{Factor, fill_name};
-use crate::fields::{Fields, list};
+use crate::fields::list;
 use crate::layer::{self, Given};
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
-use crate::tree::{Key, Node};
+use crate::template::{Instance, Template};
+use crate::tree::Node;
 use crate::value;
-use crate::vocabulary::{REBUILDS, STACK};
+use crate::vocabulary::REBUILDS;
 use crate::volume::Entry;
 use record::stack::{Rebuild, Stack};
 use record::volume::{Volume, VolumeKind};
-
-/// A stack of the file, its factors read.
-pub(crate) struct Template<'n> {
-    pub(crate) key: &'n Key,
-    pub(crate) factors: Vec<Factor>,
-    pub(crate) fields: Fields<'n>,
-}
-
-/// One stack with its levels.
-pub(crate) struct Instance {
-    pub(crate) levels: Vec<(String, Level)>,
-    pub(crate) stack: Stack,
-}
-
-/// Reads a stack's frame.
-pub(crate) fn template<'n>(
-    key: &'n Key,
-    node: &'n Node,
-    parameters: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Template<'n>> {
-    let named = crate::name::check_template(key, "a stack", problems);
-    let fields = Fields::open(node, &STACK, problems)?;
-    let factors = crate::factor::read(fields.get("with"), parameters, problems)?;
-    named.map(|()| Template { key, factors, fields })
-}
 
 /// The stack of one combination.
 pub(crate) fn instance(
@@ -45,9 +19,9 @@ pub(crate) fn instance(
     entries: &[Entry],
     parameters: &Scope<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Instance> {
+) -> Option<Instance<Stack>> {
     let scope = Scope { parent: Some(parameters), names: levels };
-    let name = fill_name(template.key, &template.factors, &scope, "stack", problems);
+    let name = template.name(&scope, problems);
     let nodes = template.fields.get("layers").map_or(&[][..], list);
     let frames = layer::frames(nodes, &scope, problems)?;
     let on = base(template, &frames, problems)?;
@@ -96,7 +70,7 @@ pub(crate) fn instance(
             );
         return None;
     }
-    Some(Instance { levels: scope.names, stack })
+    Some(Instance { levels: scope.names, thing: stack })
 }
 
 /// How often it is built.

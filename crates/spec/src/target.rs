@@ -1,17 +1,17 @@
 //! Targets: the machines trials run on, and the disks of lab guests.
 
 use crate::diagnostic::printable;
-use crate::fields::{Fields, named};
-use crate::limits::{MAX_TARGETS, MAX_VOLUMES};
+use crate::fields::{Fields, list, named};
+use crate::limits::{MAX_CHANGES, MAX_TARGETS, MAX_VOLUMES};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::Span;
 use crate::tree::{Key, Node, Value};
 use crate::value;
-use crate::vocabulary::{BURST, BUSES, DISK_CACHES, LAB_DISK, TARGET};
+use crate::vocabulary::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
 use record::quantity::Bytes;
-use record::target::{Burst, Bus, DiskCache, LOCAL, LabDisk, Target, TargetKind};
+use record::target::{Burst, Bus, DiskCache, LOCAL, LabDisk, LimitChange, Target, TargetKind};
 use record::volume::Limits;
 use std::collections::BTreeSet;
 
@@ -150,10 +150,11 @@ fn disk(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) 
     }
     let fields = Fields::open(node, &LAB_DISK, problems)?;
     let limits = limits(&fields, scope, problems);
+    let changes = changes(&fields, scope, problems);
     let size = fields.get("size")?;
     let size_bytes = value::size(size, scope, problems)?;
     check_size(size.span, size_bytes, problems)?;
-    let limits = limits?;
+    let (limits, changes) = limits.zip(changes)?;
     let burst = match fields.get("burst") {
         Some(node) => Some(burst(node, limits.total_iops.or(limits.read_iops), scope, problems)?),
         None => None,
@@ -166,7 +167,47 @@ fn disk(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) 
         Some(node) => cache(value::choice(node, DISK_CACHES, scope, problems)?),
         None => DiskCache::default(),
     };
-    Some(LabDisk { name: key.text.clone(), size_bytes, limits, burst, bus, cache })
+    Some(LabDisk { name: key.text.clone(), size_bytes, limits, burst, changes, bus, cache })
+}
+
+/// Other limits in the course of each trial: in the order of their times, each of them all that hold from then on.
+fn changes(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<LimitChange>> {
+    let Some(node) = fields.get("changes") else { return Some(Vec::new()) };
+    if let Some(key) = fields.key("burst") {
+        problems
+            .add(
+                key.span,
+                "`burst` and `changes` contradict each other: a change would fill up the burst's credit",
+            )
+            .help("leave one of them out; `changes` can lower the limit after a time");
+        return None;
+    }
+    let items = list(node);
+    if let Some(item) = items.get(MAX_CHANGES) {
+        problems.add(item.span, format!("more than {MAX_CHANGES} changes of one disk"));
+        return None;
+    }
+    let mut all: Vec<LimitChange> = Vec::new();
+    for item in items {
+        let own = Fields::open(item, &LIMIT_CHANGE, problems)?;
+        let after = own.get("after")?;
+        let after_ms = value::time(after, "s", 1000, 1..=86_400_000, scope, problems)?;
+        if all.last().is_some_and(|last| last.after_ms >= after_ms) {
+            problems
+                .add(after.span, "this is not after the change before it")
+                .expected("changes in the order of their times");
+            return None;
+        }
+        let limits = limits(&own, scope, problems)?;
+        if limits == Limits::default() {
+            problems
+                .add(item.span, "a change that says no limit")
+                .expected("all limits that hold from then on, e.g. `{ after: 5s, iops: 40 }`");
+            return None;
+        }
+        all.push(LimitChange { after_ms, limits });
+    }
+    Some(all)
 }
 
 /// QEMU limits both directions together, or each by itself, but not both ways at once.

@@ -3,6 +3,8 @@
 
 mod asked;
 mod knobs;
+mod lab_disk;
+mod limits;
 mod nfs;
 pub(crate) mod volume_manager;
 mod workload;
@@ -10,6 +12,8 @@ mod zfs;
 
 pub(crate) use asked::{CONTRAST, EXPECTATION};
 pub(crate) use knobs::KNOBS;
+pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
+use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{
@@ -231,47 +235,6 @@ pub(crate) static PROVISION: Table = Table {
     ],
 };
 
-/// A disk of a lab guest.
-pub(crate) static LAB_DISK: Table = Table {
-    what: "a lab's disk",
-    keys: &[
-        needed("size", Shape::Size, "Size of the disk"),
-        key("iops", Shape::Integer, "Reads per second and writes per second, each limited to this"),
-        key("read_iops", Shape::Integer, "Reads per second"),
-        key("write_iops", Shape::Integer, "Writes per second"),
-        key("total_iops", Shape::Integer, "Reads and writes per second, together"),
-        key("bps", Shape::Size, "Bytes per second read and written, each limited to this"),
-        key("read_bps", Shape::Size, "Bytes read per second"),
-        key("write_bps", Shape::Size, "Bytes written per second"),
-        key("total_bps", Shape::Size, "Bytes read and written per second, together"),
-        key("burst", Shape::Map(&BURST), "More than `iops`, until its credit is used up"),
-        key("bus", Shape::Choice(BUSES), "How the guest sees it; virtio-blk if not said"),
-        key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens what backs it; none if not said"),
-    ],
-    instead: &[
-        ("bw", "write `bps`"),
-        ("bandwidth", "write `bps`"),
-        ("throughput", "write `bps`"),
-        ("driver", "write `bus`"),
-        ("emulate", "a lab's disk is emulated: write `size`, `iops`... directly"),
-    ],
-};
-
-/// A burst.
-pub(crate) static BURST: Table = Table {
-    what: "a burst",
-    keys: &[
-        needed("iops", Shape::Integer, "I/Os per second while the credit lasts"),
-        needed("seconds", Shape::Integer, "How long a full credit lasts at that rate"),
-    ],
-    instead: &[],
-};
-
-/// How a guest sees a disk.
-pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi"];
-/// How QEMU opens what backs a disk.
-pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync"];
-
 /// Types of parameters.
 pub(crate) static PARAMETER_TYPES: &[&str] =
     &["text", "int", "number", "size", "duration", "percent", "list"];
@@ -311,12 +274,12 @@ pub(crate) static EMULATE: Table = Table {
     what: "`emulate`",
     keys: &[
         needed("size", Shape::Size, "Size of the volume; that much is written to the backing file"),
-        key("iops", Shape::Integer, "Reads per second and writes per second, each limited to this"),
-        key("read_iops", Shape::Integer, "Reads per second"),
-        key("write_iops", Shape::Integer, "Writes per second"),
-        key("bps", Shape::Size, "Bytes per second read and written, each limited to this"),
-        key("read_bps", Shape::Size, "Bytes read per second"),
-        key("write_bps", Shape::Size, "Bytes written per second"),
+        IOPS,
+        READ_IOPS,
+        WRITE_IOPS,
+        BPS,
+        READ_BPS,
+        WRITE_BPS,
     ],
     instead: &[
         ("bw", "write `bps`"),

@@ -235,7 +235,8 @@ fn real(
                         return None;
                     }
                     let (size_bytes, limits, burst) = (disk.size_bytes, disk.limits, disk.burst);
-                    (disk.id(), VolumeKind::Guest { id: disk.id(), size_bytes, limits, burst })
+                    let (id, changes) = (disk.id(), disk.changes.clone());
+                    (id.clone(), VolumeKind::Guest { id, size_bytes, limits, burst, changes })
                 }
                 None => {
                     let id = id(&typed, item.span, problems)?;

@@ -1,42 +1,16 @@
 //! Workloads as declared, and one workload per combination of their levels.
 
 use crate::diagnostic::printable;
-use crate::factor::{Factor, fill_name};
 use crate::fields::Fields;
 use crate::jobfile::JobFile;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
-use crate::tree::{Key, Node};
+use crate::template::{Instance, Template};
+use crate::tree::Node;
 use crate::value;
-use crate::vocabulary::{CACHES, ENGINES, LAYOUTS, WORKLOAD};
+use crate::vocabulary::{CACHES, ENGINES, LAYOUTS};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::path::Path;
-
-/// A workload of the file, its factors read.
-pub(crate) struct Template<'n> {
-    pub(crate) key: &'n Key,
-    pub(crate) factors: Vec<Factor>,
-    pub(crate) fields: Fields<'n>,
-}
-
-/// One workload with its levels.
-pub(crate) struct Instance {
-    pub(crate) levels: Vec<(String, Level)>,
-    pub(crate) workload: Workload,
-}
-
-/// Reads a workload's frame.
-pub(crate) fn template<'n>(
-    key: &'n Key,
-    node: &'n Node,
-    parameters: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Template<'n>> {
-    let named = crate::name::check_template(key, "a workload", problems);
-    let fields = Fields::open(node, &WORKLOAD, problems)?;
-    let factors = crate::factor::read(fields.get("with"), parameters, problems)?;
-    named.map(|()| Template { key, factors, fields })
-}
 
 /// The workload of one combination.
 pub(crate) fn instance(
@@ -45,9 +19,9 @@ pub(crate) fn instance(
     parameters: &Scope<'_>,
     base_dir: &Path,
     problems: &mut Problems<'_>,
-) -> Option<Instance> {
+) -> Option<Instance<Workload>> {
     let scope = Scope { parent: Some(parameters), names: levels };
-    let name = fill_name(template.key, &template.factors, &scope, "workload", problems);
+    let name = template.name(&scope, problems);
     let fields = &template.fields;
     let layout = pick(fields, "layout", LAYOUTS, &scope, problems).map(|word| match word {
         "unwritten" => Layout::Unwritten,
@@ -94,7 +68,7 @@ pub(crate) fn instance(
         }
     };
     let workload = Workload { name: name?, engine, ask, layout: layout?, cache: cache? };
-    Some(Instance { levels: scope.names, workload })
+    Some(Instance { levels: scope.names, thing: workload })
 }
 
 /// One of some words; the first if it is not given.

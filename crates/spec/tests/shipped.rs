@@ -1,6 +1,7 @@
 //! The experiments that ship with diskproof: they load, and their plans are what their comments promise.
 
 use diskproof_spec::{Loaded, load};
+use record::volume::VolumeKind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -166,6 +167,17 @@ fn raid0_has_every_width_by_md_and_by_lvm_and_odd_against_even() {
     let widths: Vec<usize> = plan.cells.iter().map(|cell| cell.stack.volumes.len()).collect();
     assert_eq!(widths, [1, 2, 3, 4, 8, 1, 2, 3, 4, 8]);
     assert_eq!(plan.contrasts.len(), 2);
+}
+
+#[test]
+fn a_disk_stalls_and_recovers_within_each_trial() {
+    let plan = loaded("stalling-disk.yaml").plan;
+    let sick = plan.cells.iter().find(|cell| cell.stack.name == "sick").unwrap();
+    let VolumeKind::Guest { limits, changes, .. } = &sick.stack.volumes[0].kind else { panic!("{sick:?}") };
+    let rates: Vec<_> = changes.iter().map(|c| (c.after_ms, c.limits.total_iops)).collect();
+    assert_eq!((limits.total_iops, rates), (Some(200), vec![(4000, Some(2)), (8000, Some(200))]));
+    let seconds = plan.measure.trial_seconds + plan.measure.ramp_seconds;
+    assert!(seconds > 8.0, "the load goes on after the disk has recovered: {seconds} s");
 }
 
 /// Experiments with emulated disks, of this machine or a guest, tell how they are made with real ones.

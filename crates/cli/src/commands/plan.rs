@@ -15,7 +15,7 @@ use record::plan::{Plan, Prices};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
-use record::target::TargetKind;
+use record::target::{LimitChange, TargetKind};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{
     Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
@@ -161,9 +161,14 @@ fn describe(kind: &VolumeKind) -> String {
         VolumeKind::Emulate { size_bytes, limits } => {
             format!("emulated, {}, {}", Bytes(*size_bytes), describe_limits(limits))
         }
-        VolumeKind::Guest { id, size_bytes, limits, burst } => {
+        VolumeKind::Guest { id, size_bytes, limits, burst, changes } => {
             let burst = burst.map(|burst| format!(", {burst}")).unwrap_or_default();
-            format!("emulated disk {id}, {}, {}{burst}", Bytes(*size_bytes), describe_limits(limits))
+            let change = |change: &LimitChange| {
+                let seconds = Duration::from_millis(change.after_ms).as_secs_f64();
+                format!("; after {seconds} s {}", describe_limits(&change.limits))
+            };
+            let changes: String = changes.iter().map(change).collect();
+            format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
         VolumeKind::Directory { path } => format!("lent directory {}", path.display()),

@@ -9,6 +9,7 @@ use crate::cell::number;
 use crate::detect::Detected;
 use crate::facts::Facts;
 use crate::figures::{percent, with_unit};
+use record::counter::Sample;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::{Cell, Measure};
 use stats::{Estimate, SteadyState};
@@ -57,7 +58,12 @@ fn unsteady(facts: &Facts<'_>) -> Option<Unsteady> {
 
 /// Whether the limits on the engine's I/O were not the same throughout the measured time; where nobody could look, nobody is accused.
 fn limits_changed(facts: &Facts<'_>) -> bool {
-    let mut limits = facts.span.within().filter_map(|s| s.throttles.as_ref());
+    let evidence = &facts.trial.evidence;
+    !evidence.host_changes.is_empty() || differ(facts.span.within()) || differ(evidence.host.iter())
+}
+
+fn differ<'s>(samples: impl Iterator<Item = &'s Sample>) -> bool {
+    let mut limits = samples.filter_map(|s| s.throttles.as_ref());
     limits.next().is_some_and(|first| limits.any(|later| later != first))
 }
 
@@ -201,7 +207,7 @@ impl Unsteady {
             percent(slope.abs())
         );
         let remedy = if self.disturbed {
-            "The limits on the engine's I/O were changed during the trial, which is a finding of its own: leave them as they are while it runs."
+            "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs."
                 .to_owned()
         } else {
             format!(

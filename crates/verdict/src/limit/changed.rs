@@ -1,15 +1,20 @@
 //! Limits that changed while it was measured, or before.
 
 use super::throttle::key;
+use crate::cell::number;
 use crate::detect::{Detected, Scene, evidence};
 use crate::figures::rate;
 use crate::span::float;
+use record::counter::HostChange;
 use record::finding::{Claim, Severity};
+use record::target::LimitChange;
 use record::volume::{Limits, VolumeFacts, VolumeKind};
+use std::fmt::Write as _;
+use std::time::Duration;
 
-/// The first change of a limit on a device under the ground, within the measured time.
+/// The first change of a limit on a device under the ground, within the measured time; else the changes that the experiment asks for.
 pub(crate) fn changed(scene: &Scene<'_>) -> Option<Detected> {
-    within(scene).or_else(|| by_the_host(scene))
+    within(scene).or_else(|| by_the_host(scene)).or_else(|| as_asked(scene))
 }
 
 fn within(scene: &Scene<'_>) -> Option<Detected> {
@@ -25,7 +30,7 @@ fn within(scene: &Scene<'_>) -> Option<Detected> {
             Some((node, looks.get(index)?.0, of(index - 1)?, of(index)?))
         })?;
     let at = float(at_ns.saturating_sub(facts.engine.window.start_ns)) / 1e9;
-    let remedy = if volume_on(scene, &node.name).is_some() {
+    let remedy = if scene.volumes.iter().any(|volume| is_device(volume, &node.name)) {
         "diskproof sets the limits of its volumes once: find out who writes to their cgroup, and run it again."
     } else {
         "Find out who sets this limit; measure while it stays, or longer than it takes to change."
@@ -34,28 +39,113 @@ fn within(scene: &Scene<'_>) -> Option<Detected> {
     Some(detected([&node.name, &when, MEAN], Some(at), [&before, &after], remedy))
 }
 
-/// Limits of a guest's disks are its host's: what they were when the trial began and ended, and what the experiment says.
+/// Limits of a guest's disks are its host's: what they were when the trial began and ended, which is not what diskproof set.
 fn by_the_host(scene: &Scene<'_>) -> Option<Detected> {
     let [begin, end] = &scene.facts.trial.evidence.host[..] else { return None };
     let (begin, end) = (begin.throttles.as_ref()?, end.throttles.as_ref()?);
     begin.iter().find_map(|(name, at_begin)| {
-        let at_end = end.get(name)?;
-        if at_begin != at_end {
-            let remedy = "Their mean is of no disk; measure while the limit stays, or look at the course of the trial.";
-            return Some(detected([name, "while it was measured", MEAN], None, [at_begin, at_end], remedy));
+        let made = made(scene, name);
+        let (last, at_end) = (made.last().map_or(at_begin, |change| &change.limits), end.get(name)?);
+        if last != at_end {
+            let remedy =
+                "Their mean is of no disk; measure while the limit stays, or look at the course of the trial.";
+            return Some(detected([name, "while it was measured", MEAN], None, [last, at_end], remedy));
         }
-        let volume = volume_on(scene, name)?;
-        let own = scene.facts.cell.stack.all_volumes().find(|own| own.name == volume.name)?;
-        let VolumeKind::Guest { limits, .. } = &own.kind else { return None };
-        let remedy = "Models and expectations are of the limits in the experiment file: run it again while these hold.";
-        (limits != at_begin).then(|| detected([name, "before it was measured", "The figure is of these, not of the experiment's."], None, [limits, at_begin], remedy))
+        let volume = scene.volumes.iter().find(|volume| is_device(volume, name))?;
+        let (limits, _) = of_a_guest(scene, volume)?;
+        (limits != at_begin).then(|| {
+            let (when, so) = ("before it was measured", "The figure is of these, not of the experiment's.");
+            let remedy =
+                "Models and expectations are of the limits in the experiment file: run it again while these hold.";
+            detected([name, when, so], None, [limits, at_begin], remedy)
+        })
     })
 }
 
-fn volume_on<'s>(scene: &Scene<'s>, device: &str) -> Option<&'s VolumeFacts> {
-    scene.volumes.iter().copied().find(|volume| {
-        volume.device.as_ref().and_then(|path| path.file_name()).is_some_and(|name| name == device)
+fn made<'s>(scene: &Scene<'s>, device: &str) -> Vec<&'s HostChange> {
+    let name = local(device);
+    scene.facts.trial.evidence.host_changes.iter().filter(|change| local(&change.device) == name).collect()
+}
+
+/// What the experiment says of a volume that is a guest's disk.
+fn of_a_guest<'s>(scene: &Scene<'s>, volume: &VolumeFacts) -> Option<(&'s Limits, &'s [LimitChange])> {
+    let own = scene.facts.cell.stack.all_volumes().find(|own| own.name == volume.name)?;
+    let VolumeKind::Guest { limits, changes, .. } = &own.kind else { return None };
+    Some((limits, changes))
+}
+
+/// Changes that the experiment asks for, of all disks: a note, unless the load ended before all of one disk's.
+fn as_asked(scene: &Scene<'_>) -> Option<Detected> {
+    let mut all = scene.volumes.iter().filter_map(|volume| {
+        let (device, (limits, changes)) = (node_name(volume)?, of_a_guest(scene, volume)?);
+        asked(device, limits, changes, &made(scene, device))
+    });
+    let mut first = all.next()?;
+    for other in all {
+        first.severity = first.severity.max(other.severity);
+        first.text = format!("{} {}", first.text, other.text);
+    }
+    Some(first)
+}
+
+fn asked(device: &str, limits: &Limits, changes: &[LimitChange], made: &[&HostChange]) -> Option<Detected> {
+    changes.first()?;
+    let befores = std::iter::once(limits).chain(made.iter().map(|change| &change.limits));
+    let words: Vec<String> = befores
+        .zip(made)
+        .map(|(before, change)| {
+            let seconds = rate(Duration::from_millis(change.after_ms).as_secs_f64());
+            format!("{seconds} s after the load began {}", differences(before, &change.limits))
+        })
+        .collect();
+    let all = made.len() == changes.len();
+    let mut text = if made.is_empty() {
+        format!("The limits of {device} were to change as the experiment asks.")
+    } else {
+        format!(
+            "The limits of {device} changed as the experiment asks: {}. The figure is a mean of all.",
+            words.join("; ")
+        )
+    };
+    if !all {
+        let _ = write!(
+            text,
+            " The load ended before {} of {} changes.",
+            changes.len() - made.len(),
+            changes.len()
+        );
+    }
+    let at = made.first().map(|first| Duration::from_millis(first.after_ms).as_secs_f64());
+    let to = made.last().map_or(limits, |last| &last.limits);
+    let mut counted = counters(at, limits, to);
+    counted.extend(evidence([
+        ("changes_asked", Some(number(changes.len()).into())),
+        ("changes_made", Some(number(made.len()).into())),
+    ]));
+    Some(Detected {
+        claim: Claim::ThrottleChanged,
+        severity: if all { Severity::Note } else { Severity::Caveat },
+        strength: 1.0,
+        evidence: counted,
+        text,
+        remedy: "Look at the course of the trial; measure each state by itself for its own figure."
+            .to_owned(),
     })
+}
+
+/// The kernel's name of a volume's device.
+fn node_name(volume: &VolumeFacts) -> Option<&str> {
+    volume.device.as_ref()?.file_name()?.to_str()
+}
+
+fn is_device(volume: &VolumeFacts, device: &str) -> bool {
+    node_name(volume) == Some(local(device))
+}
+
+/// A device's name on the machine that has it: `server:vdb` is what a client calls that of its server. Of a cell's devices only those of
+/// one machine are in a guest with such disks.
+fn local(device: &str) -> &str {
+    device.rsplit(':').next().unwrap_or(device)
 }
 
 const MEAN: &str = "The figure is a mean of both.";

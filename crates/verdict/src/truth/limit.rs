@@ -5,11 +5,12 @@ use crate::attribute::attribute;
 use crate::facts::Facts;
 use crate::limit;
 use crate::testing::{GIB, MIB, Truth, filesystem, whole};
-use record::counter::{CgroupIo, CpuQuota, NetCounters, OtherProcess, Sample};
-use record::finding::Claim;
+use record::counter::{CgroupIo, CpuQuota, HostChange, NetCounters, OtherProcess, Sample};
+use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use record::stack::FsKind;
-use record::volume::{Limits, VerifiedLimit, VolumeFacts};
+use record::target::LimitChange;
+use record::volume::{Limits, VerifiedLimit, VolumeFacts, VolumeKind};
 use record::workload::{EngineKind, RateProcess, Rw};
 use std::collections::BTreeMap;
 
@@ -167,7 +168,7 @@ fn limits_that_the_host_changed() {
     let total = |iops| Limits { total_iops: Some(iops), ..Limits::default() };
     let (id, limits) = ("d1".to_owned(), total(200));
     t.cell.stack.volumes[0].kind =
-        record::volume::VolumeKind::Guest { id, size_bytes: 1 << 30, limits, burst: None };
+        VolumeKind::Guest { id, size_bytes: 1 << 30, limits, burst: None, changes: Vec::new() };
     let look = |iops: Option<u64>| Sample {
         throttles: iops.map(|iops| BTreeMap::from([("loop0".to_owned(), total(iops))])),
         ..Sample::default()
@@ -192,6 +193,59 @@ fn limits_that_the_host_changed() {
         assert_eq!(found.is_some(), says.is_some(), "{begin:?} {end:?}: {all:?}");
         assert!(found.is_none_or(|d| d.text.contains(says.unwrap())), "{found:?}");
     }
+    // As the experiment asks; nothing else is the matter with it.
+    let change = |after_ms, iops| LimitChange { after_ms, limits: total(iops) };
+    let made = |after_ms, iops| HostChange { device: "loop0".to_owned(), after_ms, limits: total(iops) };
+    let asked = vec![change(5000, 100), change(8000, 200)];
+    let (id, limits) = ("d1".to_owned(), total(200));
+    t.cell.stack.volumes[0].kind =
+        VolumeKind::Guest { id, size_bytes: 1 << 30, limits, burst: None, changes: asked };
+    for (made, end, severity, says) in [
+        (
+            vec![made(5003, 100), made(8001, 200)],
+            200,
+            Severity::Note,
+            "as the experiment asks: 5.00 s after the load began total_iops from 200 to 100; 8.00 s after the load began total_iops from 100 to 200.",
+        ),
+        (vec![made(5003, 100)], 100, Severity::Caveat, "The load ended before 1 of 2 changes."),
+        (
+            vec![],
+            200,
+            Severity::Caveat,
+            "were to change as the experiment asks. The load ended before 2 of 2 changes.",
+        ),
+        (vec![made(5003, 100)], 50, Severity::Caveat, "while it was measured: total_iops from 100 to 50."),
+        // by somebody else, to what it had been at first
+        (vec![made(5003, 100)], 200, Severity::Caveat, "while it was measured: total_iops from 100 to 200."),
+    ] {
+        t.trial.evidence.host = vec![look(Some(200)), look(Some(end))];
+        t.trial.evidence.host_changes = made;
+        let (_, all) = super::judged(&t);
+        let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
+        assert_eq!(found.severity, severity, "{found:?}");
+        assert!(found.text.contains(says), "{}", found.text);
+    }
+    // Told also where the host could not be looked at.
+    t.trial.evidence.host = Vec::new();
+    t.trial.evidence.host_changes = vec![made(5003, 100), made(8001, 200)];
+    let (_, all) = super::judged(&t);
+    let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
+    assert_eq!(found.severity, Severity::Note, "{found:?}");
+    // Those of the server that another guest mounts from have its name before theirs.
+    t.trial.evidence.host_changes.iter_mut().for_each(|change| change.device = "server:loop0".to_owned());
+    let (_, all) = super::judged(&t);
+    let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
+    assert_eq!(found.severity, Severity::Note, "{found:?}");
+    // Of two disks both are told, and the worse one decides.
+    let (mut volume, mut facts) = (t.cell.stack.volumes[0].clone(), t.volumes[0].clone());
+    (volume.name, facts.name, facts.device) =
+        ("vol[1]".to_owned(), "vol[1]".to_owned(), Some("/dev/loop1".into()));
+    t.cell.stack.volumes.push(volume);
+    t.volumes.push(facts);
+    let (_, all) = super::judged(&t);
+    let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
+    assert_eq!(found.severity, Severity::Caveat, "{found:?}");
+    assert!(found.text.contains("of loop0 changed") && found.text.contains("of loop1 were to"), "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! Limits of a guest's disks that change in the course of a trial, as the experiment says, and are put back at its end.
+
+use crate::hosted::HostedDisk;
+use record::counter::HostChange;
+use record::target::LimitChange;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Changes that are under way. Dropped, it puts back what was changed.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    disks: Vec<HostedDisk>,
+    changing: Option<(Sender<()>, JoinHandle<Made>)>,
+}
+
+/// What was changed, and what could not be.
+type Made = (Vec<HostChange>, Option<String>);
+
+impl Schedule {
+    /// Begins with the load. `disks`: by their names in the guest. `None`: nothing is to change.
+    pub(crate) fn begin(disks: &[(String, HostedDisk)]) -> Option<Self> {
+        let begun = Instant::now();
+        let changing: Vec<(String, HostedDisk)> =
+            disks.iter().filter(|(_, disk)| !disk.changes.is_empty()).cloned().collect();
+        changing.first()?;
+        let mut due: Vec<(LimitChange, String, HostedDisk)> = Vec::new();
+        for (name, disk) in &changing {
+            due.extend(disk.changes.iter().map(|change| (*change, name.clone(), disk.clone())));
+        }
+        due.sort_by_key(|(change, ..)| change.after_ms);
+        let (stop, stopped) = channel();
+        let thread = std::thread::spawn(move || change_all(begun, due, &stopped));
+        let disks = changing.into_iter().map(|(_, disk)| disk).collect();
+        Some(Self { disks, changing: Some((stop, thread)) })
+    }
+
+    /// The load has ended: nothing changes any more. What was changed stays until this is dropped or put back.
+    ///
+    /// # Errors
+    /// What could not be changed, and why.
+    pub(crate) fn end(&mut self) -> Result<Vec<HostChange>, String> {
+        let Some((stop, thread)) = self.changing.take() else { return Ok(Vec::new()) };
+        drop(stop);
+        let (made, failed) = thread.join().map_err(|_| "the changes of limits have panicked".to_owned())?;
+        failed.map_or(Ok(made), Err)
+    }
+
+    /// The next trial begins with the limits that it should.
+    ///
+    /// # Errors
+    /// What could not be put back, and why.
+    pub(crate) fn put_back(&mut self) -> Result<(), String> {
+        let _ = self.end();
+        let failed: Vec<String> = std::mem::take(&mut self.disks)
+            .iter()
+            .filter_map(|disk| disk.throttle.set(&disk.limits).err())
+            .map(|why| format!("limits could not be put back: {why}"))
+            .collect();
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    }
+}
+
+impl Drop for Schedule {
+    fn drop(&mut self) {
+        // whoever wants to know has put them back before
+        let _ = self.put_back();
+    }
+}
+
+fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopped: &Receiver<()>) -> Made {
+    let mut made = Vec::new();
+    for (change, device, disk) in due {
+        let left = Duration::from_millis(change.after_ms).saturating_sub(begun.elapsed());
+        if !matches!(stopped.recv_timeout(left), Err(RecvTimeoutError::Timeout)) {
+            break;
+        }
+        if let Err(why) = disk.throttle.set(&change.limits) {
+            return (made, Some(format!("the limits of {device} could not be changed: {why}")));
+        }
+        let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        made.push(HostChange { device, after_ms, limits: change.limits });
+    }
+    (made, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Schedule;
+    use crate::hosted::{HostedDisk, Throttle};
+    use record::target::LimitChange;
+    use record::volume::Limits;
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    /// Keeps what it was set to; refuses what is asked for as 13.
+    #[derive(Debug, Default)]
+    struct Kept(Mutex<Vec<u64>>);
+
+    impl Throttle for Kept {
+        fn now(&self) -> Option<Limits> {
+            self.0.lock().unwrap().last().copied().map(total)
+        }
+
+        fn set(&self, limits: &Limits) -> Result<(), String> {
+            let iops = limits.total_iops.unwrap();
+            if iops == 13 {
+                return Err("no".to_owned());
+            }
+            self.0.lock().unwrap().push(iops);
+            Ok(())
+        }
+    }
+
+    fn total(iops: u64) -> Limits {
+        Limits { total_iops: Some(iops), ..Limits::default() }
+    }
+
+    fn disk(changes: &[(u64, u64)]) -> (Arc<Kept>, Vec<(String, HostedDisk)>) {
+        let kept = Arc::new(Kept::default());
+        let changes =
+            changes.iter().map(|(after_ms, iops)| LimitChange { after_ms: *after_ms, limits: total(*iops) });
+        let disk = HostedDisk {
+            id: "virtio-d1".to_owned(),
+            file: PathBuf::from("/nowhere"),
+            direct_io: true,
+            limits: total(400),
+            changes: changes.collect(),
+            throttle: kept.clone(),
+        };
+        (kept, vec![("vdb".to_owned(), disk)])
+    }
+
+    #[test]
+    fn limits_change_in_time_and_are_put_back() {
+        let (kept, disks) = disk(&[(20, 40), (60, 200), (3_600_000, 10)]);
+        let mut schedule = Schedule::begin(&disks).unwrap();
+        while kept.0.lock().unwrap().len() < 2 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let made = schedule.end().unwrap();
+        let told: Vec<_> = made.iter().map(|c| (c.device.as_str(), c.limits.total_iops.unwrap())).collect();
+        assert_eq!(told, [("vdb", 40), ("vdb", 200)], "the third is an hour away");
+        assert!(made[0].after_ms >= 20 && made[1].after_ms >= 60, "{made:?}");
+        assert_eq!(*kept.0.lock().unwrap(), [40, 200], "nothing is put back before it is looked at");
+        schedule.put_back().unwrap();
+        drop(schedule);
+        assert_eq!(*kept.0.lock().unwrap(), [40, 200, 400], "once");
+    }
+
+    #[test]
+    fn a_trial_that_is_given_up_has_its_limits_put_back_at_once() {
+        let (kept, disks) = disk(&[(3_600_000, 10)]);
+        drop(Schedule::begin(&disks).unwrap());
+        assert_eq!(*kept.0.lock().unwrap(), [400]);
+        assert!(Schedule::begin(&disk(&[]).1).is_none());
+    }
+
+    #[test]
+    fn what_can_not_be_changed_is_said() {
+        let (kept, disks) = disk(&[(1, 13), (2, 40)]);
+        let mut schedule = Schedule::begin(&disks).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(schedule.end().unwrap_err(), "the limits of vdb could not be changed: no");
+        drop(schedule);
+        assert_eq!(*kept.0.lock().unwrap(), [400], "nothing after it was tried");
+    }
+}

@@ -1,0 +1,63 @@
+//! Disks of lab guests.
+
+use super::limits::{BPS, IOPS, READ_BPS, READ_IOPS, TOTAL_BPS, TOTAL_IOPS, WRITE_BPS, WRITE_IOPS};
+use super::{Shape, Table, key, needed};
+
+/// A disk of a lab guest.
+pub(crate) static LAB_DISK: Table = Table {
+    what: "a lab's disk",
+    keys: &[
+        needed("size", Shape::Size, "Size of the disk"),
+        IOPS,
+        READ_IOPS,
+        WRITE_IOPS,
+        TOTAL_IOPS,
+        BPS,
+        READ_BPS,
+        WRITE_BPS,
+        TOTAL_BPS,
+        key("burst", Shape::Map(&BURST), "More than `iops`, until its credit is used up"),
+        key("changes", Shape::ListOf(&Shape::Map(&LIMIT_CHANGE)), "Other limits in the course of each trial"),
+        key("bus", Shape::Choice(BUSES), "How the guest sees it; virtio-blk if not said"),
+        key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens what backs it; none if not said"),
+    ],
+    instead: &[
+        ("bw", "write `bps`"),
+        ("bandwidth", "write `bps`"),
+        ("throughput", "write `bps`"),
+        ("driver", "write `bus`"),
+        ("emulate", "a lab's disk is emulated: write `size`, `iops`... directly"),
+    ],
+};
+
+/// Other limits of a lab's disk from some time on.
+pub(crate) static LIMIT_CHANGE: Table = Table {
+    what: "a change of limits",
+    keys: &[
+        needed("after", Shape::Duration, "When, from the beginning of the load, its ramp included"),
+        IOPS,
+        READ_IOPS,
+        WRITE_IOPS,
+        TOTAL_IOPS,
+        BPS,
+        READ_BPS,
+        WRITE_BPS,
+        TOTAL_BPS,
+    ],
+    instead: &[("at", "write `after`"), ("time", "write `after`")],
+};
+
+/// A burst.
+pub(crate) static BURST: Table = Table {
+    what: "a burst",
+    keys: &[
+        needed("iops", Shape::Integer, "I/Os per second while the credit lasts"),
+        needed("seconds", Shape::Integer, "How long a full credit lasts at that rate"),
+    ],
+    instead: &[],
+};
+
+/// How a guest sees a disk.
+pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi"];
+/// How QEMU opens what backs a disk.
+pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync"];
