@@ -5,7 +5,9 @@
 mod support;
 
 use device::Place;
-use diskproof_stack::{Built, Cache, Journal, Machine, NoHooks, Volumes, build, undo_run};
+use diskproof_stack::{
+    Built, Cache, Fill, Hooks, Injected, Journal, Machine, NoHooks, Point, Volumes, build, undo_run,
+};
 use record::lvm::{CacheForm, CacheKind, CacheMode, Lvm, LvmLayout};
 use record::lvm_cache::{CacheState, DmCache, DmWritecache};
 use record::stack::{Layer, Rebuild, Stack};
@@ -13,7 +15,7 @@ use record::volume::Limits;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Bench, Hook, Scenario, cached, chain, emulated, keeping, lvm, on_ssd, ssd};
 use testkit::{exclusive, is_root};
 
@@ -124,14 +126,62 @@ fn writecache() -> Lvm {
     Lvm { cache: Some(on_ssd(CacheForm::Writecache, None)), ..lvm(LvmLayout::Linear) }
 }
 
+/// Tells that an act begins.
+#[derive(Default)]
+struct Begun(AtomicBool);
+
+impl Hooks for Begun {
+    fn at(&self, _: &Point) -> Result<(), Injected> {
+        self.0.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn fill(&self) -> Fill {
+        Fill::Reserved
+    }
+}
+
+/// Small writes until the cache has one that the origin lacks: it takes in what it likes.
+fn write_until_it_owes(device: &Path, cache: &Cache, machine: &Machine<'_>) {
+    let owes = || match cache.state(machine) {
+        Some(CacheState::Cache(state)) => state.dirty_blocks > 0,
+        Some(CacheState::Writecache(state)) => state.free_blocks < state.blocks,
+        None => false,
+    };
+    for _ in 0..PASSES {
+        small(device, Direction::Write, LAST);
+        if owes() {
+            return;
+        }
+    }
+    panic!("it takes nothing in: {:?}", cache.state(machine));
+}
+
+/// Asks the cache, and then acts on it or not, while small writes go on until the act begins: a cache that is idle for a second
+/// writes back what it owes, which would leave nothing to show.
+fn while_written<T>(device: &Path, begun: &Begun, act: impl FnOnce() -> T) -> T {
+    small(device, Direction::Write, LAST);
+    begun.0.store(false, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !begun.0.load(Ordering::Relaxed) {
+                small(device, Direction::Write, LAST);
+            }
+        });
+        let done = act();
+        begun.0.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
 /// What a test does with a cached volume.
 type Work<'w> = &'w dyn Fn(&Machine<'_>, &mut Journal, &Path, &Cache);
 
 /// Builds a cached volume, does something with it, and takes all down: then the machine is what it was.
-fn with_cached(name: &str, layer: Lvm, work: Work<'_>) {
+fn with_cached(name: &str, layer: Lvm, hooks: &dyn Hooks, work: Work<'_>) {
     let bench = Bench::new(&format!("caches-{name}"));
-    let (before, state_dir, hooks) = (bench.state(), bench.state_dir(), Hook::count());
-    let machine = bench.machine(&state_dir, &hooks);
+    let (before, state_dir) = (bench.state(), bench.state_dir());
+    let machine = bench.machine(&state_dir, hooks);
     let mut journal = Journal::open(&machine, &bench.run).unwrap();
     let stack = stack(layer);
     let all: Vec<_> = stack.all_volumes().cloned().collect();
@@ -187,17 +237,17 @@ fn lab_a_cache_is_detached_the_volume_grown_and_cached_again_with_its_data() {
         ("cachevol", cached(CacheKind::Cachevol, CacheMode::Writeback)),
         ("writecache", writecache()),
     ] {
-        with_cached(name, layer, &|machine, journal, device, cache| {
+        let begun = Begun::default();
+        with_cached(name, layer, &begun, &|machine, journal, device, cache| {
             fill(device);
             assert!(cache.grow(machine, journal, GROWN).is_err() || size(device) == GROWN, "{name}");
             let mut written = contents(device);
             for at in (0..SPOTS).map(|spot| usize::try_from(spot * SPOT_BYTES + LAST).unwrap()) {
                 written[at..at + 4096].fill(SMALL);
             }
-            // the last thing before it goes: a cache that is left alone writes back by itself
-            small(device, Direction::Write, LAST);
-            let flushed =
-                cache.detach(machine, journal, &NEVER).unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
+            write_until_it_owes(device, cache, machine);
+            let flushed = while_written(device, &begun, || cache.detach(machine, journal, &NEVER));
+            let flushed = flushed.unwrap_or_else(|e| panic!("{name}: {}", chain(&e)));
             assert_eq!(cache.state(machine), None, "{name}: a plain volume");
             assert!(contents(device) == written, "{name}: detached");
             let owed = flushed.owed_bytes.unwrap_or_default();
@@ -224,7 +274,7 @@ fn lab_a_cachevol_counts_hits_misses_promotions_and_what_is_dirty() {
     let _alone = exclusive();
     for mode in [CacheMode::Writethrough, CacheMode::Writeback] {
         let name = mode.name();
-        with_cached(name, cached(CacheKind::Cachevol, mode), &|machine, _, device, cache| {
+        with_cached(name, cached(CacheKind::Cachevol, mode), &Hook::count(), &|machine, _, device, cache| {
             let first = dm_cache(cache, machine);
             assert_eq!((first.mode.as_deref(), first.block_bytes), (Some(name), 64 << 10));
             small(device, Direction::Read, 0);
@@ -245,8 +295,8 @@ fn lab_a_cachevol_counts_hits_misses_promotions_and_what_is_dirty() {
                 now = dm_cache(cache, machine);
             }
             assert!(taken(&now) && now.used_blocks >= now.promotions - now.demotions, "{name}: {now:?}");
-            small(device, Direction::Write, 0);
-            let written = dm_cache(cache, machine);
+            let written = while_written(device, &Begun::default(), || cache.state(machine));
+            let Some(CacheState::Cache(written)) = written else { panic!("{name}: {written:?}") };
             assert!(counted(&written).1 >= counted(&now).1 + SPOTS, "{name}: {now:?}, then {written:?}");
             assert!(written.write_hits > now.write_hits, "{name}: {now:?}, then {written:?}");
             assert_eq!(written.dirty_blocks > 0, mode == CacheMode::Writeback, "{name}: {written:?}");
@@ -263,7 +313,7 @@ fn lab_a_writecache_counts_what_it_takes_and_what_it_has() {
         return;
     }
     let _alone = exclusive();
-    with_cached("writecache", writecache(), &|machine, _, device, cache| {
+    with_cached("writecache", writecache(), &Hook::count(), &|machine, _, device, cache| {
         let first = dm_writecache(cache, machine);
         let of = |count: Option<u64>| count.expect("the lab's kernel counts");
         small(device, Direction::Write, 0);
