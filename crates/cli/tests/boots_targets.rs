@@ -49,7 +49,7 @@ measure: { trial: 9s, ramp: 1s, rounds: 2 }
 const PULLED: &str = "
 experiment: pulled
 parameters: { trial: { default: 100s, type: duration } }
-targets: { lab: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 100 } } } }
+targets: { lab: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 50 } } } }
 volumes: { vol: { disks: [d1] } }
 stacks: { ext4: { layers: [ { ext4: { on: \"vol[0]\" } } ] } }
 workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m } }
