@@ -8,7 +8,7 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{contrast, derive, expect, matrix, measure, price, provision, value};
+use crate::{changes, contrast, derive, expect, matrix, measure, price, provision, value};
 use record::plan::Plan;
 use record::version::FormatVersion;
 use std::collections::BTreeMap;
@@ -59,6 +59,9 @@ pub(crate) fn read(
     let prices = price::of_plan(currency, &matrix);
     if let Some(cells) = &matrix.cells {
         price::check(&fields, &prices, problems);
+        if let Some(node) = fields.get("targets") {
+            changes::check(node, &matrix.targets, cells, &measure, problems);
+        }
         if let Some(node) = fields.get("measure") {
             measure::check(node, &measure, &Rest { cells, derived: &derived, prices: &prices }, problems);
         }

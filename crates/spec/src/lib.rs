@@ -12,6 +12,7 @@ mod bonnie;
 mod btrfs;
 mod capacity;
 mod cell;
+mod changes;
 mod command;
 mod contrast;
 mod copy;

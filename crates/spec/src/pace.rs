@@ -70,17 +70,22 @@ pub(crate) fn options(ask: &Ask) -> Vec<&Options> {
     }
 }
 
-fn load_seconds(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
+/// Seconds after which a load is ended, its ramp included, in trials of `trial_seconds`.
+pub(crate) fn ends_after(options: &Options, measure: &Measure, trial_seconds: f64) -> f64 {
     let ramp = options.ramp_time_ms.map_or(measure.ramp_seconds, milliseconds);
-    let runtime = options.runtime_ms.map_or(measure.trial_seconds, milliseconds);
+    ramp + options.runtime_ms.map_or(trial_seconds, milliseconds)
+}
+
+fn load_seconds(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
+    let end = ends_after(options, measure, measure.trial_seconds);
     if options.time_based {
-        return ramp + runtime;
+        return end;
     }
     // Once over the data, unless the time is up before.
     let reads = if options.rw.reads() { rate(options, stack, read_limits) } else { f64::INFINITY };
     let writes = if options.rw.writes() { rate(options, stack, write_limits) } else { f64::INFINITY };
     let slowest = reads.min(writes).min(UNLIMITED_RATE * 4.0);
-    (ramp + runtime).min(load_bytes(options) / slowest)
+    end.min(load_bytes(options) / slowest)
 }
 
 fn written_by(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
