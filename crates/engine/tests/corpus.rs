@@ -112,6 +112,28 @@ fn several_writers_divide_one_copy() {
     }
 }
 
+/// Files of a group and directories that are kept open are descriptors, times the writers.
+#[test]
+fn writers_share_the_files_that_may_be_open() {
+    let bench = Bench::lent();
+    let source = bench.dir.path().join("source");
+    for number in 0..600 {
+        let directory = source.join(number.to_string());
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("file"), number.to_string()).unwrap();
+    }
+    let corpus = Corpus::Directory { path: source };
+    let workload = copy_of(CopyAsk { corpus, writers: 4, ..ask(0) });
+    let job = bench.job(&workload, 7, 1.0);
+    let few = "ulimit -Sn 100 && ulimit -Hn 600 && exec \"$0\" \"$@\"";
+    let worker = env!("CARGO_BIN_EXE_diskproof-native-worker");
+    let worker = ["/bin/sh", "-c", few, worker, CorpusEngine::VERB].map(Into::into).to_vec();
+    let engine = CorpusEngine::with_worker(bench.dir.path().join("corpora"), worker);
+    engine.prepare(&job).unwrap();
+    let copied = engine.run(&job).unwrap_or_else(|error| panic!("{error}")).copied.unwrap();
+    assert_eq!((copied.files, copied.writers.len()), (4 * 600, 4));
+}
+
 #[test]
 fn a_directory_is_copied_with_links_modes_and_attributes() {
     let bench = Bench::lent();

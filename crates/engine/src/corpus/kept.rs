@@ -4,7 +4,7 @@ use super::generate::{Generator, VERSION};
 use super::pack;
 use super::task::Failure;
 use super::tree::Tree;
-use super::writer::{Layout, Manner, Writer};
+use super::writer::{Layout, Manner, Room, Writer};
 use record::copy::{CopySync, CorpusKind, Preserve};
 use std::fs;
 use std::io;
@@ -124,7 +124,8 @@ pub(crate) fn write_tree(tree: &Tree, root: &Path) -> Result<(), Failure> {
     let layout = Layout::of(tree);
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let preserve = Preserve { xattrs: true, ..Preserve::default() };
-    let manner = Manner { preserve, sync: CopySync::None, stop: &stop, written: &written, shared: false };
+    let (sync, room) = (CopySync::None, Room::default());
+    let manner = Manner { preserve, sync, stop: &stop, written: &written, shared: false, room };
     let mut writer = Writer::new(root.to_owned(), &layout, &manner)?;
     let places = super::order::places(tree, record::copy::CopyOrder::Ascending, (0, 1), 0);
     writer.copy(&places, true)?;

@@ -3,12 +3,13 @@
 use super::order;
 use super::task::{Failure, Report, Source, Task, WriterTask};
 use super::tree::Tree;
-use super::writer::{Layout, Manner, Writer, failure};
+use super::writer::{Layout, Manner, Room, Writer, failure};
 use super::{load, pack, programs};
 use crate::native::clock::monotonic_ns;
 use crate::native::usage::Usage;
 use record::copy::{CopiedBy, Copier, CopySync};
 use rustix::fs::{Mode, syncfs};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -155,12 +156,22 @@ pub(crate) fn of_io(action: &str, path: &Path, error: &std::io::Error) -> Failur
     Failure { errno, place: format!("{action} {}", path.display()) }
 }
 
+/// Files that may be open, as many as the system lets us.
+fn descriptors() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let asked = Rlimit { current: limit.maximum, ..limit };
+    let most = if setrlimit(Resource::Nofile, asked).is_ok() { limit.maximum } else { limit.current };
+    most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
+}
+
 /// All writers at once, each in a thread of its own, and the helper that flushes meanwhile.
 fn native(task: &Task, tree: &Tree, target: &File, report: &mut Report) -> Result<(), Failure> {
     let layout = Layout::of(tree);
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let shared = task.writers.iter().any(|writer| writer.part.1 > 1);
-    let manner = Manner { preserve: task.preserve, sync: task.sync, stop: &stop, written: &written, shared };
+    let room = Room::of(descriptors(), task.writers.len(), task.sync);
+    let manner =
+        Manner { preserve: task.preserve, sync: task.sync, stop: &stop, written: &written, shared, room };
     let orders: Vec<Vec<usize>> =
         task.writers.iter().map(|w| order::places(tree, w.order, w.part, task.seed)).collect();
     let start = Barrier::new(task.writers.len() + 1);
