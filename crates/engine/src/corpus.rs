@@ -1,6 +1,7 @@
 //! Copies of a tree of files: many small files, as archives of mail are.
 
 mod engine;
+mod flush;
 mod generate;
 mod kept;
 mod load;

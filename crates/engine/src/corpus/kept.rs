@@ -125,7 +125,8 @@ pub(crate) fn write_tree(tree: &Tree, root: &Path) -> Result<(), Failure> {
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let preserve = Preserve { xattrs: true, ..Preserve::default() };
     let (sync, room) = (CopySync::None, Room::default());
-    let manner = Manner { preserve, sync, stop: &stop, written: &written, shared: false, room };
+    let manner =
+        Manner { preserve, sync, stop: &stop, written: &written, shared: false, room, begin_up_to: 0 };
     let mut writer = Writer::new(root.to_owned(), &layout, &manner)?;
     let places = super::order::places(tree, record::copy::CopyOrder::Ascending, (0, 1), 0);
     writer.copy(&places, true)?;

@@ -1,5 +1,6 @@
 //! The worker process: makes one copy and tells how long it took.
 
+use super::flush::{self, Flusher};
 use super::order;
 use super::task::{Failure, Report, Source, Task, WriterTask};
 use super::tree::Tree;
@@ -13,12 +14,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Condvar, Mutex, PoisonError};
 use thiserror::Error;
-
-/// What is written is flushed by a helper each time that it is so much more: then the device works while files are still being made.
-const FLUSH_EVERY_BYTES: u64 = 16 << 20;
 
 /// The worker could not do its task.
 #[derive(Debug, Error)]
@@ -170,8 +168,11 @@ fn native(task: &Task, tree: &Tree, target: &File, report: &mut Report) -> Resul
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let shared = task.writers.iter().any(|writer| writer.part.1 > 1);
     let room = Room::of(descriptors(), task.writers.len(), task.sync);
-    let manner =
-        Manner { preserve: task.preserve, sync: task.sync, stop: &stop, written: &written, shared, room };
+    room.reserve(target, task.writers.len());
+    // Without a flush at the end nobody asked for any before.
+    let begin_up_to = if task.sync == CopySync::End { flush::by_writer_bytes(target) } else { 0 };
+    let (preserve, sync) = (task.preserve, task.sync);
+    let manner = Manner { preserve, sync, stop: &stop, written: &written, shared, room, begin_up_to };
     let orders: Vec<Vec<usize>> =
         task.writers.iter().map(|w| order::places(tree, w.order, w.part, task.seed)).collect();
     let start = Barrier::new(task.writers.len() + 1);
@@ -239,37 +240,4 @@ fn one(
         manner.stop.store(true, Ordering::Relaxed);
     }
     (copied, (Usage::of_thread() - before).cpu_seconds())
-}
-
-/// Flushes the file system again and again while it is written to, so that little is left for the end.
-#[derive(Default)]
-struct Flusher {
-    over: Mutex<bool>,
-    told: Condvar,
-}
-
-impl Flusher {
-    fn run(&self, target: &File, written: &AtomicU64) {
-        let mut flushed = 0;
-        loop {
-            let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-            let wait = self.told.wait_timeout(over, std::time::Duration::from_millis(5));
-            let (over, _) = wait.unwrap_or_else(PoisonError::into_inner);
-            if *over {
-                return;
-            }
-            drop(over);
-            let now = written.load(Ordering::Relaxed);
-            if now - flushed >= FLUSH_EVERY_BYTES {
-                flushed = now;
-                // What fails here fails again in the flush at the end, and is told there.
-                let _ = syncfs(target);
-            }
-        }
-    }
-
-    fn end(&self) {
-        *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.told.notify_all();
-    }
 }

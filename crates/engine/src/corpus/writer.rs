@@ -4,6 +4,7 @@
 //! made in groups, all of a group created, then written, then closed, which costs the file system less than one file after the other.
 //! bench/corpus measures that against programs and against the bare calls.
 
+use super::flush;
 use super::task::Failure;
 use super::tree::{Entry, Kind, Meta, Tree};
 use crate::errno;
@@ -55,6 +56,8 @@ pub(crate) struct Manner<'a> {
     /// Whether other writers make the same directories.
     pub(crate) shared: bool,
     pub(crate) room: Room,
+    /// Files of up to so many bytes are written back by the writer itself.
+    pub(crate) begin_up_to: u64,
 }
 
 /// How much a writer may have open.
@@ -78,6 +81,14 @@ impl Room {
         // A file that is flushed by itself is there before the next one begins.
         let group = if sync == CopySync::File { 1 } else { GROUP };
         Self { files: (each / 4).clamp(1, group), directories: (each / 2).clamp(1, MOST_OPEN) }
+    }
+
+    /// Lets the table of descriptors grow now to what these writers need: while several threads use it, each growth waits for all
+    /// processors to have seen it.
+    pub(crate) fn reserve(self, any: impl AsFd, writers: usize) {
+        let needed = (self.files + self.directories).saturating_mul(writers);
+        // Without room it grows later.
+        let _ = i32::try_from(needed).map(|lowest| rustix::io::fcntl_dupfd_cloexec(any, lowest));
     }
 }
 
@@ -185,6 +196,7 @@ impl<'a, 't> Writer<'a, 't> {
     fn fill(&mut self) -> Done {
         let created = std::mem::take(&mut self.created);
         created.iter().try_for_each(|(file, entry)| self.write(file, entry))?;
+        created.iter().try_for_each(|(file, entry)| self.begin(file, entry))?;
         created.into_iter().try_for_each(|(file, entry)| self.keep(&file, entry))
     }
 
@@ -202,6 +214,15 @@ impl<'a, 't> Writer<'a, 't> {
         }
         self.manner.written.fetch_add(content.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    fn begin(&self, file: &OwnedFd, entry: &Entry) -> Done {
+        match entry.kind {
+            Kind::File { bytes, .. } if (1..=self.manner.begin_up_to).contains(&bytes) => {
+                flush::begin(file).map_err(self.failed("write back", entry, None))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What is to be kept of the source, once the file has its content.
