@@ -32,21 +32,23 @@ impl Builder<'_> {
         let devices = top.devices.iter().chain(&log).chain(&cache).cloned().collect();
         self.hand_over();
         let create = CreatePool { name: name.clone(), devices, args, target: target.clone() };
-        self.each_claimed("share", |claimed, roots| claimed.share(roots))?;
+        self.each_disk("share", |claimed, roots| claimed.share(roots))?;
         let created = self.perform(&Act::CreatePool(create));
-        let locked = self.each_claimed("lock", |claimed, roots| claimed.unshare(roots));
+        let locked = self.each_disk("lock", |claimed, roots| claimed.unshare(roots));
         created.and(locked)?;
         let all = [main, logs, caches].concat();
         self.pool = Some(Pool::of(self.machine, name, target.clone(), all, served));
         Ok(Top { mount: Some(target), ..top })
     }
 
-    fn each_claimed(
+    /// For each real disk. ZFS makes no partitions on loop devices (libefi counts them among those that it can't label), so nothing waits
+    /// for udev there, which would first make up for all that it left undone while they were locked.
+    fn each_disk(
         &self,
         doing: &str,
         act: impl Fn(&Claimed, &Roots) -> Result<(), Refusal>,
     ) -> Result<(), Stop> {
-        for claimed in self.claimed() {
+        for claimed in self.claimed().iter().filter(|claimed| claimed.backing().is_none()) {
             let done = act(claimed, self.machine.roots);
             done.map_err(guard).map_err(Failed::at(format!("{doing} {}", claimed.path().display())))?;
         }
