@@ -6,7 +6,7 @@ use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::side_by_side::side_by_side;
-use host::{Invocation, Tool};
+use host::{Invocation, Output, Tool};
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -57,23 +57,21 @@ fn wipe_within<'a>(
     undoing: &Undoing<'_>,
     devices: impl IntoIterator<Item = (&'a DeviceRef, Written<'a>)>,
 ) -> Result<Undone, ActError> {
-    let (mut outcomes, mut paths, mut titles) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut outcomes, mut ours, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (device, written) in devices {
         match device.standing(undoing) {
-            Standing::Ours(path) => {
-                paths.push(path);
-                titles.push((&device.title, written));
-            }
+            // On a file of ours there is nothing of anybody else's.
+            Standing::Ours(path) if matches!(device.title, Title::Backing(_)) => ours.push(path),
+            Standing::Ours(path) => others.push((path, written)),
             Standing::Gone => {}
             Standing::Foreign(saw) => outcomes.push(Ok(Undone::Left(saw))),
         }
     }
-    let found = signatures(undoing.machine, &paths);
-    let mut ours = Vec::new();
-    for ((path, (title, written)), found) in paths.into_iter().zip(titles).zip(found) {
+    let found = side_by_side(&others, |(path, _)| signature(undoing.machine, path));
+    for ((path, written), found) in others.into_iter().zip(found) {
         match found {
             Ok(None) => {}
-            Ok(Some(found)) if matches!(title, Title::Backing(_)) || written.is(&found) => ours.push(path),
+            Ok(Some(found)) if written.is(&found) => ours.push(path),
             Ok(Some(found)) => outcomes.push(Ok(Undone::Left(format!(
                 "{} carries a signature that is not the one we wrote (UUID {})",
                 path.display(),
@@ -86,21 +84,23 @@ fn wipe_within<'a>(
     join(outcomes)
 }
 
-/// Removes all signatures, and says for each device whether they went.
+/// Removes all signatures, and says for each device whether there were any.
 fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Result<Undone, ActError>> {
     if paths.is_empty() {
         return Vec::new();
     }
     let erased = side_by_side(paths, |path| {
-        let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(path);
-        until_ok(patience, || machine.runner.run(&erase).map(|_| ()))
+        let erase = Invocation::new(Tool::Wipefs).arg("--all").arg(path);
+        until_ok(patience, || machine.runner.run(&erase))
             .map_err(ActError::tool(format!("remove the signature on {}", path.display())))
     });
     let all_went = are_blank(machine, paths);
-    let outcome = |(path, erased): (&PathBuf, Result<(), ActError>)| {
-        erased?;
+    let outcome = |(path, erased): (&PathBuf, Result<Output, ActError>)| {
+        // it tells what it removes, and nothing where there is none
+        let had_any = !erased?.stdout.trim().is_empty();
         match if all_went { None } else { signature(machine, path)? } {
-            None => Ok(Undone::Done),
+            None if had_any => Ok(Undone::Done),
+            None => Ok(Undone::Nothing),
             Some(left) => Err(ActError::Unverified {
                 what: format!("signatures on {}", path.display()),
                 expected: "none".to_owned(),
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(uuids(&machine, &all), [uuid(0x11), None, uuid(0x33), None]);
         let erased = erase(&machine, &all, Duration::ZERO);
         assert!(
-            matches!(erased.as_slice(), [Ok(Undone::Done), Err(_), Ok(Undone::Done), Ok(_)]),
+            matches!(erased.as_slice(), [Ok(Undone::Done), Err(_), Ok(Undone::Done), Ok(Undone::Nothing)]),
             "{erased:?}"
         );
         assert_eq!(uuids(&machine, &all), [None, None, None, None]);
