@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use support::{Bench, Hook, Scenario, chain, scenarios};
 use testkit::{LoopDevice, exclusive, is_root};
 
@@ -152,37 +153,61 @@ fn loop_reboot_leaves_files_only() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// As udev does at times: a probe finds the node before the device is removed, and opens it after that.
+/// As udev does at times: a probe finds the node before the device is removed, and opens it as soon as the driver has let the old one go.
 #[test]
 fn loop_a_probe_that_comes_late_leaves_no_device() {
+    opened_again_after(Duration::ZERO, |number| {
+        let path_only = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+        let found = rustix::fs::open(format!("/dev/loop{number}"), path_only, rustix::fs::Mode::empty());
+        let found = found.unwrap();
+        move || std::fs::File::open(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&found)))
+    });
+}
+
+/// As mdadm does when udev asks it: it makes a node of its own by the device's number, and opens that, long after the device is gone.
+#[test]
+fn loop_a_node_by_number_that_is_opened_later_leaves_no_device() {
+    opened_again_after(Duration::from_millis(700), |number| {
+        let node = std::env::temp_dir().join(format!("diskproof-test-late-node-{number}"));
+        let _ = std::fs::remove_file(&node);
+        run("mknod", &[&node, Path::new("b"), Path::new("7"), Path::new(number)]);
+        move || std::fs::File::open(&node).inspect(|_| std::fs::remove_file(&node).unwrap())
+    });
+}
+
+/// Undoes a volume whose device somebody opens again so long after it has gone, while udev is at work.
+fn opened_again_after<Open>(pause: Duration, prepare: impl FnOnce(&str) -> Open)
+where
+    Open: Fn() -> std::io::Result<std::fs::File> + Sync,
+{
     need_root!();
     let bench = Bench::new("late-probe");
     let before = bench.state();
     abandon(&bench, &scenario(&bench, "ext4"));
     let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
     let number = text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap();
-    let path_only = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
-    let found = rustix::fs::open(format!("/dev/loop{number}"), path_only, rustix::fs::Mode::empty()).unwrap();
-    let run = bench.dir.join("run");
-    std::fs::create_dir_all(run.join("udev")).unwrap();
-    std::fs::write(run.join("udev/queue"), "").unwrap();
-    let roots = device::Roots { run, ..device::Roots::default() };
+    let open = prepare(number);
+    let udev = bench.dir.join("run/udev");
+    std::fs::create_dir_all(&udev).unwrap();
+    std::fs::write(udev.join("queue"), "").unwrap();
+    let roots = device::Roots { run: bench.dir.join("run"), ..device::Roots::default() };
     let state_dir = bench.state_dir();
     let machine = Machine { roots: &roots, ..bench.machine(&state_dir, &NoHooks) };
     let device = PathBuf::from(format!("/sys/block/loop{number}"));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let pause = || std::thread::sleep(std::time::Duration::from_millis(1));
+        let late = scope.spawn(|| {
+            let moment = || std::thread::sleep(Duration::from_millis(1));
             while device.exists() {
-                pause();
+                moment();
             }
-            let node = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&found));
-            // as soon as the driver has let the old one go, it makes it anew
-            while std::fs::File::open(&node).is_err() {
-                pause();
+            std::thread::sleep(pause);
+            while open().is_err() {
+                moment();
             }
+            std::fs::remove_file(udev.join("queue")).unwrap();
         });
         undo_run(&machine, &bench.run).unwrap();
+        assert!(late.is_finished(), "the device was made anew while its undo was still looking");
     });
     std::fs::remove_dir_all(&roots.run).unwrap();
     assert_eq!(before.diff(&bench.state()), "");

@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 
 /// First number we take: far above those that the machine makes by itself.
 pub(crate) const FIRST_NUMBER: u32 = 1000;
-/// How long udev, while it has anything to do, may be about to open the node of a device that has gone.
-const LATE_PROBE: Duration = Duration::from_millis(200);
+/// How long udev, while it has anything to do, may be about to open a device that has gone.
+const LATE_PROBE: Duration = Duration::from_secs(5);
+/// After which time a device over nothing is not one that somebody is about to attach.
+const FORSAKEN: Duration = Duration::from_secs(1);
 /// Sector size to try when the backing file's device can't do direct I/O in 512-byte pieces.
 const LARGE_SECTOR: &str = "4096";
 
@@ -87,29 +89,18 @@ impl Reversible for AttachLoop {
 }
 
 impl AttachLoop {
-    /// Removes the device, also when somebody looked its node up before and opens it only now, as a probe of udev's may: then the driver
-    /// makes it anew, over nothing.
     fn remove(&self, machine: &Machine<'_>) -> Result<(), ActError> {
-        let (node, dir) = (self.node(machine), self.sys_dir(machine));
-        let probed = machine.roots.run.join("udev/queue");
-        let is_there = || dir.exists() && backing_in(&dir).is_none();
-        let begun = Instant::now();
-        loop {
-            until_closed(&node, || match loop_control::remove(&machine.roots.dev, self.number) {
-                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
-                result => result.map_err(|error| busy_or(machine, &node, error, "remove")),
-            })?;
-            while probed.exists() && !is_there() && begun.elapsed() < LATE_PROBE {
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            if !is_there() {
-                return Ok(());
-            }
-            if begun.elapsed() > PATIENCE {
-                let holders = holders::of(&machine.roots.proc, &node);
-                return Err(ActError::Busy { what: node.display().to_string(), holders });
-            }
-        }
+        let node = self.node(machine);
+        until_closed(&node, || match loop_control::remove(&machine.roots.dev, self.number) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+            result => result.map_err(|error| busy_or(machine, &node, error, "remove")),
+        })
+    }
+
+    /// Whether the device is there, over nothing.
+    fn is_over_nothing(&self, machine: &Machine<'_>) -> bool {
+        let dir = self.sys_dir(machine);
+        dir.exists() && backing_in(&dir).is_none()
     }
 
     pub(crate) fn node(&self, machine: &Machine<'_>) -> PathBuf {
@@ -162,6 +153,34 @@ impl AttachLoop {
             }
         }
         result
+    }
+}
+
+/// Removes again those of these devices that come back: who looked their node up before they went, or makes nodes of his own by their number as mdadm
+/// does, may open it only now, as udev's programs do, and then the driver makes the device anew, over nothing. Says for each whether it is gone.
+pub(crate) fn stay_gone(machine: &Machine<'_>, removed: &[&AttachLoop]) -> Vec<Result<(), ActError>> {
+    let udev = machine.roots.run.join("udev/queue");
+    let at_work = || !removed.is_empty() && udev.exists();
+    let begun = Instant::now();
+    let mut seen: Vec<Option<Instant>> = vec![None; removed.len()];
+    loop {
+        for (device, since) in removed.iter().zip(&mut seen) {
+            *since = device.is_over_nothing(machine).then(|| since.unwrap_or_else(Instant::now));
+        }
+        if seen.iter().all(Option::is_none) && (!at_work() || begun.elapsed() >= LATE_PROBE) {
+            return removed.iter().map(|_| Ok(())).collect();
+        }
+        let forsaken = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() >= FORSAKEN);
+        if seen.iter().any(forsaken) {
+            let again = removed.iter().zip(&seen);
+            let again =
+                again.map(|(device, since)| if forsaken(since) { device.remove(machine) } else { Ok(()) });
+            let again: Vec<_> = again.collect();
+            if again.iter().any(Result::is_err) {
+                return again;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::file::Journal;
 use super::line::Entry;
-use crate::act::{Undoing, Undone};
+use crate::act::loop_device::{AttachLoop, stay_gone};
+use crate::act::{Act, Undoing, Undone};
 use crate::error::{ActError, UndoError, UndoFailure};
 use crate::machine::{Machine, Phase, Point};
 use record::id::RunId;
@@ -63,28 +64,69 @@ pub(super) fn undo_entries(
     entries: &[Entry],
 ) -> Result<UndoReport, UndoError> {
     let mut report = UndoReport::nothing(journal.run());
-    let mut failures = Vec::new();
+    let (mut failures, mut gone) = (Vec::new(), Vec::new());
     for entry in entries.iter().rev() {
         let act = entry.act.to_string();
         match undo_entry(machine, journal, entry) {
-            Ok(Undone::Done) => report.undone.push(act),
-            Ok(Undone::Nothing) => {}
-            Ok(Undone::Left(why)) => report.skipped.push(Skipped { act, why }),
+            Ok(undone) => {
+                gone.extend(may_come_back(journal, entry, &undone).map(|device| (entry, device)));
+                match undone {
+                    Undone::Done => report.undone.push(act),
+                    Undone::Nothing => {}
+                    Undone::Left(why) => report.skipped.push(Skipped { act, why }),
+                }
+            }
             Err(error) => failures.push(UndoFailure { step: entry.step, act, error }),
         }
     }
+    failures.extend(confirm_gone(machine, journal, &gone));
     if failures.is_empty() {
         return Ok(report);
     }
     Err(UndoError::Steps { run: journal.run().clone(), of: entries.len(), failures })
 }
 
+/// A loop device of this boot that is gone, for the moment.
+fn may_come_back<'e>(journal: &Journal, entry: &'e Entry, undone: &Undone) -> Option<&'e AttachLoop> {
+    match (&entry.act, undone) {
+        (Act::AttachLoop(device), Undone::Done | Undone::Nothing) if !is_rebooted(journal, entry) => {
+            Some(device)
+        }
+        _ => None,
+    }
+}
+
+fn is_rebooted(journal: &Journal, entry: &Entry) -> bool {
+    entry.boot_id != journal.boot_id()
+}
+
+/// Marks loop devices as undone when they stay gone.
+fn confirm_gone(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    gone: &[(&Entry, &AttachLoop)],
+) -> Vec<UndoFailure> {
+    let devices: Vec<&AttachLoop> = gone.iter().map(|(_, device)| *device).collect();
+    let stayed = stay_gone(machine, &devices);
+    let undone = |((entry, _), stayed): (&(&Entry, _), Result<(), ActError>)| {
+        let error = stayed.and_then(|()| mark_undone(journal, entry)).err()?;
+        Some(UndoFailure { step: entry.step, act: entry.act.to_string(), error })
+    };
+    gone.iter().zip(stayed).filter_map(undone).collect()
+}
+
 fn undo_entry(machine: &Machine<'_>, journal: &mut Journal, entry: &Entry) -> Result<Undone, ActError> {
     let point = |phase| Point { step: entry.step, phase, act: entry.act.name() };
     machine.hooks.at(&point(Phase::BeforeUndo))?;
-    let undoing = Undoing { machine, rebooted: entry.boot_id != journal.boot_id() };
+    let undoing = Undoing { machine, rebooted: is_rebooted(journal, entry) };
     let undone = entry.act.undo(&undoing)?;
     machine.hooks.at(&point(Phase::AfterUndo))?;
-    journal.undone(entry.step).map_err(|error| ActError::Journal { source: Box::new(error) })?;
+    if may_come_back(journal, entry, &undone).is_none() {
+        mark_undone(journal, entry)?;
+    }
     Ok(undone)
+}
+
+fn mark_undone(journal: &mut Journal, entry: &Entry) -> Result<(), ActError> {
+    journal.undone(entry.step).map_err(|error| ActError::Journal { source: Box::new(error) })
 }
