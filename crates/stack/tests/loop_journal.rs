@@ -213,6 +213,40 @@ where
     assert_eq!(before.diff(&bench.state()), "");
 }
 
+#[test]
+fn loop_a_device_that_is_opened_again_and_again_is_named_and_undone_later() {
+    need_root!();
+    let bench = Bench::new("restless");
+    let before = bench.state();
+    abandon(&bench, &scenario(&bench, "ext4"));
+    let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
+    let number = text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap();
+    let path_only = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+    let node = format!("/dev/loop{number}");
+    let found = rustix::fs::open(&node, path_only, rustix::fs::Mode::empty()).unwrap();
+    let device = PathBuf::from(format!("/sys/block/loop{number}"));
+    let over = AtomicBool::new(false);
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let again = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&found));
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                if !device.exists() {
+                    drop(std::fs::File::open(&again));
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let undone = undo(&bench);
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        undone.unwrap_err()
+    });
+    let UndoError::Steps { failures, .. } = &error else { panic!("{error}") };
+    assert!(matches!(&failures[..], [only] if matches!(only.error, ActError::Busy { .. })), "{error}");
+    assert!(error.to_string().contains(&node), "{error}");
+    undo(&bench).unwrap();
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
 /// The process is killed while its mount runs: that goes on without it, and is done when an undo may have looked already.
 #[test]
 fn loop_what_outlives_the_killed_process_is_waited_for() {

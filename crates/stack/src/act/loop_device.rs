@@ -21,6 +21,8 @@ pub(crate) const FIRST_NUMBER: u32 = 1000;
 const LATE_PROBE: Duration = Duration::from_secs(5);
 /// After which time a device over nothing is not one that somebody is about to attach.
 const FORSAKEN: Duration = Duration::from_secs(1);
+/// After which time a device that comes back again and again is an error.
+const RESTLESS: Duration = Duration::from_secs(15);
 /// Sector size to try when the backing file's device can't do direct I/O in 512-byte pieces.
 const LARGE_SECTOR: &str = "4096";
 
@@ -170,15 +172,14 @@ pub(crate) fn stay_gone(machine: &Machine<'_>, removed: &[&AttachLoop]) -> Vec<R
         if seen.iter().all(Option::is_none) && (!at_work() || begun.elapsed() >= LATE_PROBE) {
             return removed.iter().map(|_| Ok(())).collect();
         }
-        let forsaken = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() >= FORSAKEN);
-        if seen.iter().any(forsaken) {
-            let again = removed.iter().zip(&seen);
-            let again =
-                again.map(|(device, since)| if forsaken(since) { device.remove(machine) } else { Ok(()) });
-            let again: Vec<_> = again.collect();
-            if again.iter().any(Result::is_err) {
-                return again;
-            }
+        let again = removed.iter().zip(&seen).map(|(device, since)| match since {
+            Some(_) if begun.elapsed() >= RESTLESS => Err(busy(machine, &device.node(machine))),
+            Some(since) if since.elapsed() >= FORSAKEN => device.remove(machine),
+            _ => Ok(()),
+        });
+        let again: Vec<_> = again.collect();
+        if again.iter().any(Result::is_err) {
+            return again;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -216,10 +217,7 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     }
     until_closed(&node, || {
         if is_over() {
-            return Err(ActError::Busy {
-                what: node.display().to_string(),
-                holders: holders::of(&machine.roots.proc, &node),
-            });
+            return Err(busy(machine, &node));
         }
         Ok(())
     })
@@ -234,10 +232,14 @@ fn is_free(machine: &Machine<'_>, node: &Path) -> Result<(), ActError> {
     }
 }
 
+fn busy(machine: &Machine<'_>, node: &Path) -> ActError {
+    let holders = holders::of(&machine.roots.proc, node);
+    ActError::Busy { what: node.display().to_string(), holders }
+}
+
 fn busy_or(machine: &Machine<'_>, node: &Path, error: io::Error, doing: &'static str) -> ActError {
     if error.kind() == io::ErrorKind::ResourceBusy {
-        let holders = holders::of(&machine.roots.proc, node);
-        return ActError::Busy { what: node.display().to_string(), holders };
+        return busy(machine, node);
     }
     ActError::Io { doing, path: node.to_owned(), source: error }
 }
