@@ -8,6 +8,7 @@ use crate::arc::{self, Arc};
 use crate::facts::{Facts, Files, is_memory_fs};
 use crate::host_cache::{HostCache, Kept};
 use crate::nfs;
+use crate::page_cache::{self, may_be_cached, most_cached, read_ahead};
 use crate::strangers;
 use record::finding::Served;
 use record::plan::Cell;
@@ -127,14 +128,16 @@ fn reads(facts: &Facts<'_>) -> Served {
             nobody_knows()
         };
     };
-    let mut missing = 1.0 - device;
+    let kept = facts.before.map_or(0.0, |files| page_cache::least_cached(facts, &files));
+    let device = device.min(1.0 - kept);
+    let mut missing = 1.0 - device - kept;
     if missing <= slack {
-        return Served { device: 1.0, ..Served::default() };
+        return settle(Served { device, page_cache: kept, ..Served::default() }, missing, slack);
     }
+    let mut served = Served { device, page_cache: kept, ..Served::default() };
     let Some(files) = facts.before else {
-        return Served { device, unknown: missing, ..Served::default() };
+        return Served { unknown: missing, ..served };
     };
-    let mut served = Served { device, ..Served::default() };
     let holes = Reach::of_holes(facts, &files);
     let cacheable = may_be_cached(facts, &files);
     let first = if cacheable || files.encoded > 0.0 { holes.likely } else { holes.most };
@@ -147,7 +150,7 @@ fn reads(facts: &Facts<'_>) -> Served {
             missing -= ahead;
             served.device += ahead / ratio;
             served.other += ahead * (1.0 - 1.0 / ratio);
-            take(&mut missing, most_cached(facts), &mut served.page_cache);
+            take(&mut missing, most_cached(facts) - kept, &mut served.page_cache);
         }
     }
     take(&mut missing, holes.most - served.hole, &mut served.hole);
@@ -288,70 +291,6 @@ impl Reach {
             }
             _ => Self { likely: middle, most: 1.0 },
         }
-    }
-}
-
-/// Whether reads could have come from the page cache at all: buffered ones, and direct ones that the file system turns
-/// into buffered ones (btrfs on compressed extents, ext4 with data=journal).
-fn may_be_cached(facts: &Facts<'_>, files: &Files) -> bool {
-    facts.direct() != Some(true) || turned_buffered(facts, files)
-}
-
-pub(crate) fn turned_buffered(facts: &Facts<'_>, files: &Files) -> bool {
-    let journalled =
-        facts.trial.topology.mount_options.as_deref().is_some_and(|o| o.contains("data=journal"));
-    journalled || (files.encoded > 0.0 && facts.fs() == Some("btrfs"))
-}
-
-/// The largest share of reads that the page cache can have answered, by what it held before and after and by how the
-/// workload goes over the files; 0 when nobody looked and the engine's own accounting doesn't tell either.
-fn most_cached(facts: &Facts<'_>) -> f64 {
-    let size = facts.data_bytes();
-    let share =
-        |cached: Option<f64>| cached.map(|c| if size > 0.0 { (c / size).clamp(0.0, 1.0) } else { 0.0 });
-    let (before, after) = (share(facts.cached_before), share(facts.cached_after));
-    if before.is_none() && after.is_none() {
-        return not_fetched(facts);
-    }
-    let (before, held) = (before.unwrap_or(0.0), before.unwrap_or(0.0).max(after.unwrap_or(0.0)));
-    match facts.options() {
-        Some(o) if o.rw.is_random() && o.random_distribution == "random" => {
-            (held + facts.slack(&facts.read)).min(1.0)
-        }
-        Some(o) if !o.rw.is_random() && held > 0.0 => {
-            let passes = facts.read.asked / size;
-            let at_start = (before + fetched_earlier(facts) / size).min(held);
-            ((at_start.min(passes) + (passes - 1.0).max(0.0)) / passes).min(1.0)
-        }
-        _ if held > 0.0 => 1.0,
-        _ => 0.0,
-    }
-}
-
-/// Share of reads that the stream may itself have read ahead while the engine ramped up. Where it goes over each byte once at most, and
-/// nothing was cached before, the page cache had nothing else to answer with: those bytes came from where they were read.
-fn read_ahead(facts: &Facts<'_>) -> f64 {
-    let earlier = fetched_earlier(facts);
-    let cold = facts.cached_before.is_some_and(|bytes| bytes <= 0.0);
-    let once = earlier + facts.read.asked <= facts.data_bytes() && facts.write.asked <= 0.0;
-    let sequential = facts.options().is_some_and(|o| !o.rw.is_random() && o.numjobs == 1);
-    if cold && once && sequential { earlier / facts.read.asked } else { 0.0 }
-}
-
-/// Bytes of data that the devices delivered before the window began, while the engine ramped up: these may be cached since.
-fn fetched_earlier(facts: &Facts<'_>) -> f64 {
-    let ratio = facts.before.and_then(|f| f.expansion()).unwrap_or(1.0);
-    facts.read_earlier.unwrap_or(0.0) * ratio
-}
-
-/// Share of reads that went through read-like calls but for which the engine's processes fetched nothing.
-fn not_fetched(facts: &Facts<'_>) -> f64 {
-    let asked = facts.read.asked;
-    let passed = facts.span.grown(|s| s.engine?.read_chars);
-    let fetched = facts.span.grown(|s| s.engine?.read_bytes);
-    match (passed, fetched) {
-        (Some(passed), Some(fetched)) if passed >= 0.9 * asked => (1.0 - fetched / asked).clamp(0.0, 1.0),
-        _ => 0.0,
     }
 }
 

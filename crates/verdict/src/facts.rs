@@ -65,6 +65,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) copies: f64,
     /// I/Os that trimmed: they move no bytes.
     pub(crate) trim_ios: f64,
+    /// Reads that the direct devices completed; `None` when a counter is missing.
+    pub(crate) device_reads: Option<f64>,
     /// Bytes read from the direct devices between the first sample and the window: during the ramp.
     pub(crate) read_earlier: Option<f64>,
     /// `None`: nobody could look into the files.
@@ -86,12 +88,12 @@ impl<'a> Facts<'a> {
         let topology = &trial.topology;
         let load = Load { span, ends: ends_with_the_window(cell) };
         let read = Flow {
-            device: load.device_bytes(topology, |b| b.read_bytes),
+            device: load.on_devices(topology, |b| b.read_bytes),
             own: load.own_bytes(topology, true),
             ..asked(engine.read.as_ref())
         };
         let write = Flow {
-            device: load.device_bytes(topology, |b| b.write_bytes).map(|b| b / copies),
+            device: load.on_devices(topology, |b| b.write_bytes).map(|b| b / copies),
             own: load.own_bytes(topology, false),
             ..asked(engine.write.as_ref())
         };
@@ -108,6 +110,7 @@ impl<'a> Facts<'a> {
             write,
             copies,
             trim_ios: engine.trim.as_ref().map_or(0.0, |t| float(t.ios)),
+            device_reads: load.on_devices(topology, |b| b.reads),
             read_earlier: read_earlier(&span, topology),
             before: files(&trial.files_before, topology),
             after: files(&trial.files_after, topology).or_else(|| copied(engine)),
@@ -210,9 +213,9 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Bytes on all direct devices; `None` when there are none or one of them wasn't counted.
-    fn device_bytes(&self, topology: &Topology, bytes: fn(&BlockCounters) -> u64) -> Option<f64> {
-        sum(topology, |node| self.span.moved(self.ends, |s| s.block.get(&node.name).map(bytes)))
+    /// What all direct devices counted; `None` when there are none or one of them didn't.
+    fn on_devices(&self, topology: &Topology, counter: fn(&BlockCounters) -> u64) -> Option<f64> {
+        sum(topology, |node| self.span.moved(self.ends, |s| s.block.get(&node.name).map(counter)))
     }
 
     /// Bytes the kernel charged to the engine: its cgroup's on the direct devices, or its processes' on any, whichever is

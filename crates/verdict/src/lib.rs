@@ -33,6 +33,7 @@ mod limit;
 mod metrics;
 mod model;
 mod nfs;
+mod page_cache;
 mod pairing;
 mod provision;
 #[cfg(test)]

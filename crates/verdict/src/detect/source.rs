@@ -2,11 +2,12 @@
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
-use crate::attribute::{expansion, turned_buffered};
+use crate::attribute::expansion;
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
 use crate::nfs;
+use crate::page_cache::turned_buffered;
 use record::finding::{Claim, Served, Severity};
 use record::workload::{CacheStart, Layout};
 

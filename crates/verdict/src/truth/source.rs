@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, whole};
 use record::finding::{Claim, Served, Severity};
 use record::stack::FsKind;
-use record::workload::{CacheStart, Layout, Rw};
+use record::workload::{CacheStart, Layout, Rw, SizeRange};
 
 fn unwritten(layout: Layout) -> Truth {
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
@@ -212,6 +212,31 @@ fn direct_reads_of_compressed_extents_may_come_from_memory_all_the_same() {
     assert!(shares.both.page_cache > 0.9, "{shares:?}");
     let cache = found.iter().find(|f| f.claim == Claim::ServedFromPageCache).unwrap();
     assert!(cache.remedy.starts_with("direct: 1 is set, but"), "{}", cache.remedy);
+}
+
+#[test]
+fn extents_that_are_read_for_a_part_of_them_do_not_hide_the_cache() {
+    // Random reads of 16 KiB; of each that isn't in memory the device reads the extent's 36 KiB, which are 128 KiB.
+    let reads = 640.0 * 1024.0;
+    let mut t = Truth::new(Rw::Randread, 16_384, false, btrfs(SINGLE), 1);
+    t.file(256 * MIB, |f| (f.written_bytes, f.encoded_bytes, f.disk_bytes) = (0, 256 * MIB, Some(72 * MIB)));
+    t.cached(256 * MIB, 256 * MIB);
+    t.asked(10 * GIB, 0);
+    let mut missed = |share: f64| {
+        t.device_read = whole(share * reads * 36.0 * 1024.0);
+        t.device_iops = share * reads / 20.0;
+        judged(&t)
+    };
+    let (shares, found) = missed(0.2);
+    assert!(shares.both.page_cache > 0.77, "{shares:?}");
+    assert_eq!((found[0].claim, found[0].severity), (Claim::ServedFromPageCache, Severity::Void));
+    // More than was asked for is read, and half of it was in memory all the same.
+    let shares = missed(0.5).0.both;
+    assert!(shares.page_cache > 0.47 && shares.device <= 0.53, "{shares:?}");
+    assert_served(missed(1.0).0.both, only(|s| s.device = 1.0));
+    // Larger reads may be of several extents.
+    t.options().bsrange = Some(SizeRange { low_bytes: 4096, high_bytes: MIB });
+    assert_eq!(judged(&t).0.both.page_cache, 0.0);
 }
 
 #[test]

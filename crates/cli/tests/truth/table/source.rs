@@ -140,6 +140,12 @@ fn compression() -> Vec<Scenario> {
             .claim(Claim::SmallerThanMemory, Severity::Caveat)
             .served(Source::PageCache, 1.0, 0.1)
             .in_memory(),
+        truth("compressed, page cache", "compressed-filling", "free-zstd", "rw: randread, bs: 4k, size: 64m, direct: 0, cache: cold, rate_iops: 500, buffer_compress_percentage: 75")
+            .made("a cold cache that comes to hold a whole extent for each 4 KiB that are missed")
+            .claim(Claim::Compressed, Severity::Caveat)
+            .claim(Claim::ServedFromPageCache, Severity::Caveat)
+            .claim(Claim::SmallerThanMemory, Severity::Caveat)
+            .served(Source::PageCache, 0.35, 0.25),
     ]
 }
 
