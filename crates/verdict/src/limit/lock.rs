@@ -15,7 +15,7 @@ const HARDLY: f64 = 0.1;
 /// From this share of all I/Os on, the load had them all in flight.
 const FULL: f64 = 0.8;
 /// Of the looks at the devices, the share that may see more than two I/Os (of two or three asked for, more than one): a journal writes
-/// now and then.
+/// now and then. Rounded up, since one of twenty looks doesn't tell how often.
 const RARELY: f64 = 0.05;
 /// From this share of a limit on, I/Os may wait for the kernel's grant: above the devices, as those that wait for a lock. Where all of them
 /// wait for one of several devices at a time, each comes to its part of this only.
@@ -30,7 +30,8 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let depth = figures.depth.filter(|d| *d >= 2.0)?;
     let held = figures.queue.filter(|q| (HARDLY..=ONE).contains(q))?;
     let at_most = if depth < 4.0 { 1 } else { 2 };
-    let one_by_one = queue::seen_above(facts, at_most).is_some_and(|share| share <= RARELY);
+    let one_by_one =
+        queue::seen_above(facts, at_most).is_some_and(|(above, looks)| above <= (RARELY * looks).ceil());
     let waits = figures.in_engine().is_none_or(|share| share >= FULL);
     let idle = figures.thread.is_some_and(|t| t < COMPUTING);
     let devices = facts.trial.topology.direct().fold(0.0, |n: f64, _| n + 1.0);

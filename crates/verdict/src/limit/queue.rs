@@ -56,8 +56,8 @@ pub(crate) fn device_busy(facts: &Facts<'_>) -> Option<f64> {
     facts.trial.topology.direct().filter_map(|n| share(&n.name)).reduce(f64::max)
 }
 
-/// Of the looks at the devices within the window, the share that saw more than `most` I/Os in flight on them.
-pub(super) fn seen_above(facts: &Facts<'_>, most: u64) -> Option<f64> {
+/// Of the looks at the devices within the window, how many saw more than `most` I/Os in flight on them, and how many there were.
+pub(super) fn seen_above(facts: &Facts<'_>, most: u64) -> Option<(f64, f64)> {
     let mut looks = 0.0;
     let mut above = 0.0;
     for sample in facts.span.within() {
@@ -70,5 +70,5 @@ pub(super) fn seen_above(facts: &Facts<'_>, most: u64) -> Option<f64> {
         looks += 1.0;
         above += f64::from(u8::from(held? > most));
     }
-    (looks > 0.0).then(|| above / looks)
+    (looks > 0.0).then_some((above, looks))
 }

@@ -356,6 +356,17 @@ fn a_lock_above_the_device() {
     assert_ne!(by(&unseen).0, LimitKind::Lock);
     // A device that takes them eight at a time, now and then.
     let mut bursts = t.clone();
+    // Eleven of 201 looks are a twentieth, rounded up; twelve are more.
+    bursts.each = |sample, done| {
+        sample.throttles = Some(BTreeMap::new());
+        block(sample, |b| b.in_flight = if done < 0.0525 { 8 } else { 1 });
+    };
+    assert_eq!(by(&bursts), (LimitKind::Lock, true));
+    bursts.each = |sample, done| {
+        sample.throttles = Some(BTreeMap::new());
+        block(sample, |b| b.in_flight = if done < 0.0575 { 8 } else { 1 });
+    };
+    assert_ne!(by(&bursts).0, LimitKind::Lock);
     bursts.each = |sample, done| {
         sample.throttles = Some(BTreeMap::new());
         block(sample, |b| b.in_flight = if whole(done * 200.0).is_multiple_of(8) { 8 } else { 0 });
