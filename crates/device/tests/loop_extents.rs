@@ -84,9 +84,14 @@ fn plain_files(dir: &Path) {
 }
 
 fn cached(path: &Path) {
-    std::fs::read(path).unwrap();
-    let warm = residency(path).unwrap();
-    assert_eq!((warm.size_bytes, warm.cached_bytes), (8 * MIB, 8 * MIB));
+    // A kernel that takes cold pages out (DAMON) may do so between the reading and the look.
+    let read = |_| {
+        std::fs::read(path).unwrap();
+        residency(path).unwrap()
+    };
+    let warm: Vec<_> = (0..10).map(read).collect();
+    assert!(warm.iter().all(|seen| seen.size_bytes == 8 * MIB && seen.cached_bytes > 4 * MIB), "{warm:?}");
+    assert!(warm.iter().any(|seen| seen.cached_bytes == 8 * MIB), "{warm:?}");
     File::options().write(true).open(path).unwrap().write_all_at(&[1; 4096], 0).unwrap();
     if let Some(dirty) = residency(path).unwrap().dirty_bytes {
         assert!((4096..8 * MIB).contains(&dirty), "{dirty} bytes dirty after writing 4096");

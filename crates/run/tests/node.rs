@@ -187,7 +187,10 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     assert!((400.0..=600.0).contains(&read.iops), "asked for 500 per second, got {}", read.iops);
     assert!(record.evidence.samples.len() >= 10, "{} samples", record.evidence.samples.len());
     let cached: u64 = record.cache_before.iter().map(|r| r.cached_bytes).sum();
-    assert_eq!(cached, 8 << 20, "warm means all of it");
+    // A kernel that takes cold pages out (DAMON) may have done so before the look.
+    let trimmed = record.evidence.samples.iter().any(|s| s.vm.is_some_and(|vm| vm.takes_cold_pages));
+    let least = if trimmed { 7 << 20 } else { 8 << 20 };
+    assert!((least..=8 << 20).contains(&cached), "warm means all of it, not {cached} bytes");
     let steps: Vec<&str> = record.steps.iter().map(|s| s.step.as_str()).collect();
     assert_eq!(steps, ["build", "prepare", "settle", "measure", "undo"]);
     assert_eq!(files_below(lent.path()), ["mine.txt"]);

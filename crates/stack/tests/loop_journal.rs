@@ -62,6 +62,12 @@ macro_rules! need_root {
     };
 }
 
+/// Of the loop device that the journal tells of.
+fn loop_number(bench: &Bench) -> String {
+    let text = std::fs::read_to_string(journal_file(bench)).unwrap();
+    text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap().to_owned()
+}
+
 #[test]
 fn loop_torn_last_line_is_no_intent() {
     need_root!();
@@ -131,7 +137,7 @@ fn loop_reboot_leaves_files_only() {
     let device = LoopDevice::new(1 << 20, "newcomer");
     run("umount", &[&mount]);
     let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
-    let number = text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap();
+    let number = &loop_number(&bench);
     run("losetup", &[Path::new("-d"), &PathBuf::from(format!("/dev/loop{number}"))]);
     device::loop_control::remove(Path::new("/dev"), number.parse().unwrap()).unwrap();
     for group in ["/sys/fs/cgroup/blkio", "/sys/fs/cgroup"] {
@@ -184,8 +190,7 @@ where
     let bench = Bench::new("late-probe");
     let before = bench.state();
     abandon(&bench, &scenario(&bench, "ext4"));
-    let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
-    let number = text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap();
+    let number = &loop_number(&bench);
     let open = prepare(number);
     let udev = bench.dir.join("run/udev");
     std::fs::create_dir_all(&udev).unwrap();
@@ -219,8 +224,7 @@ fn loop_a_device_that_is_opened_again_and_again_is_named_and_undone_later() {
     let bench = Bench::new("restless");
     let before = bench.state();
     abandon(&bench, &scenario(&bench, "ext4"));
-    let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
-    let number = text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap();
+    let number = &loop_number(&bench);
     let path_only = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
     let node = format!("/dev/loop{number}");
     let found = rustix::fs::open(&node, path_only, rustix::fs::Mode::empty()).unwrap();
