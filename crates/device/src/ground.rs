@@ -166,7 +166,7 @@ impl Ground {
     /// A lent directory.
     #[must_use]
     pub fn lent(directory: &LentDir) -> Self {
-        Self { place: Place::Directory(directory.path().to_path_buf()), devices: Vec::new() }
+        Self { place: Place::Directory(directory.access()), devices: Vec::new() }
     }
 
     /// Where load goes.

@@ -24,6 +24,7 @@ mod mountinfo;
 mod pool;
 mod refusal;
 mod roots;
+mod trust;
 mod witness;
 
 pub use candidate::{Candidate, Claimed, Cleared};
@@ -32,7 +33,11 @@ pub use ground::{Ground, GroundError, Place};
 pub use guard::{PREFIX, disk, emulated};
 pub use identity::{Identity, Strength};
 pub use inventory::{DiskReport, inventory};
-pub use lend::{LendError, LentDir, free_bytes, lend, remove_lent};
+pub use lend::{
+    DirId, Emptied, GiveBackError, LendError, LentDir, LentIds, empty_lent, free_bytes, identify, lend,
+    remove_lent, take_back_lent,
+};
 pub use pool::devices_of as pool_devices;
 pub use refusal::{Dissent, Refusal, Witness};
 pub use roots::Roots;
+pub use trust::{TrustError, only_ours_down_to, only_ours_in};

@@ -16,6 +16,8 @@ pub(crate) struct Mount {
     pub(crate) kind: String,
     /// As the kernel prints it; for a block device its path, at the time and in the namespace of mounting.
     pub(crate) source: PathBuf,
+    /// Who serves it, if it is a file system in user space.
+    pub(crate) fuse_user: Option<u32>,
 }
 
 /// The mounts of one namespace.
@@ -47,7 +49,11 @@ fn parse_line(line: &str) -> Option<Mount> {
     let target = unescape(left.nth(1)?);
     let mut right = right.split(' ');
     let kind = right.next()?.to_owned();
-    Some(Mount { devno, target, kind, source: unescape(right.next()?) })
+    let source = unescape(right.next()?);
+    let mut served =
+        || right.next()?.split(',').find_map(|option| option.strip_prefix("user_id="))?.parse().ok();
+    let fuse_user = if kind.starts_with("fuse") { served() } else { None };
+    Some(Mount { devno, target, kind, source, fuse_user })
 }
 
 /// Our own namespace's mounts.

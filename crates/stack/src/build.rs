@@ -20,7 +20,7 @@ use crate::names;
 use crate::pool::Pool;
 use crate::side_by_side::side_by_side;
 use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
-use device::{Claimed, Ground, Place};
+use device::{Claimed, Ground, LentDir, Place};
 pub use nfs::{NfsClient, NfsSource, Remounted, mount};
 use record::knobs::{Knobs, Setting};
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
@@ -121,7 +121,8 @@ fn build_for(
     builder.limited = limited.map(|throttle| throttle.cgroup_procs);
     builder.client = client;
     let ground = match &under {
-        Under::Directory(path) => builder.directory(path, volumes, stack),
+        Under::Directory(lent) => builder.directory(lent, stack),
+        Under::Server => Err(Stop::Unbuildable("what a server exports is mounted, not built".to_owned())),
         Under::Devices { .. } => builder.stack(&stack.layers),
     };
     builder.finish(ground, mark, stack)
@@ -141,7 +142,9 @@ enum Under<'a> {
         /// Those beside, by the volume's name.
         beside: BTreeMap<String, DeviceRef>,
     },
-    Directory(PathBuf),
+    Directory(&'a LentDir),
+    /// What another node exports.
+    Server,
 }
 
 fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
@@ -162,7 +165,7 @@ fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
                 if stack.all_volumes().count() == 1
                     && stack.transforming().all(|layer| matches!(layer, Layer::Nfs(_))) =>
             {
-                return Ok(Under::Directory(lent.path().to_owned()));
+                return Ok(Under::Directory(lent));
             }
             ProvidedPlace::Directory(_) => {
                 return Err(format!(
@@ -263,24 +266,30 @@ impl<'a> Builder<'a> {
     fn claimed(&self) -> &'a [&'a Claimed] {
         match self.under {
             Under::Devices { claimed, .. } => claimed,
-            Under::Directory(_) => &[],
+            Under::Directory(_) | Under::Server => &[],
         }
     }
 
-    fn directory(&mut self, path: &Path, volumes: &Volumes, stack: &Stack) -> Result<Ground, Stop> {
+    fn directory(&mut self, lent: &LentDir, stack: &Stack) -> Result<Ground, Stop> {
         for layer in &stack.layers {
             if let Layer::Knobs(layer) = layer {
                 self.knobs(layer, &[])?;
             }
         }
-        self.perform(&Act::UseLentDir(UseLentDir { path: path.to_owned() }))?;
-        let lent = self.lent(volumes, stack)?;
+        self.perform(&Act::UseLentDir(UseLentDir::of(lent)))?;
         for layer in &stack.layers {
             if let Layer::Nfs(layer) = layer {
-                self.nfs(layer, path, false)?;
+                if lent.is_exposed() {
+                    return Err(Stop::Unbuildable(format!(
+                        "nfs exports {} by its path, and others than root can rename on the way to it; \
+                         lend a directory below ones of root's",
+                        lent.path().display()
+                    )));
+                }
+                self.nfs(layer, lent.path(), false)?;
             }
         }
-        self.served_by_nfs(lent)
+        self.served_by_nfs(Ground::lent(lent))
     }
 
     fn knobs(&mut self, layer: &Knobs, devices: &[DeviceRef]) -> Result<(), Stop> {
@@ -296,14 +305,6 @@ impl<'a> Builder<'a> {
             self.settings.push(set);
         }
         Ok(())
-    }
-
-    fn lent(&self, volumes: &Volumes, stack: &Stack) -> Result<Ground, Stop> {
-        let provided = stack.volumes.first().and_then(|volume| volumes.get(&volume.name));
-        match provided.map(|provided| provided.place()) {
-            Some(ProvidedPlace::Directory(lent)) => Ok(Ground::lent(lent)),
-            _ => Err(Stop::Unbuildable("its directory is not there".to_owned())),
-        }
     }
 
     fn perform(&mut self, act: &Act) -> Result<(), Stop> {
@@ -445,7 +446,7 @@ impl<'a> Builder<'a> {
             Under::Devices { references, .. } => {
                 references.iter().find(|device| device.devno == devno).cloned()
             }
-            Under::Directory(_) => None,
+            Under::Directory(_) | Under::Server => None,
         };
         let made = own.unwrap_or(DeviceRef { path, devno, title: Title::Made });
         Ok(Top { devices: vec![made], mount: None, by_command })

@@ -132,6 +132,12 @@ pub enum JournalError {
         /// Why not.
         source: io::Error,
     },
+    /// Others can exchange what is in the state directory.
+    #[error("the state directory can't be trusted")]
+    Unsafe {
+        /// Which directory, and why.
+        source: device::TrustError,
+    },
     /// Another diskproof is at it.
     #[error("run {run} is being worked on by another diskproof{}", .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
     Locked {

@@ -2,7 +2,7 @@
 
 use crate::act::backing_file::{ALIGN_BYTES, WriteBackingFile, free_bytes};
 use crate::act::device_ref::{DeviceRef, Title};
-use crate::act::directory::LendDir;
+use crate::act::directory::{KeepLentDir, LendDir};
 use crate::act::loop_device::{AttachLoop, free_number};
 use crate::act::{Act, Doing};
 use crate::error::{ActError, StackError};
@@ -269,7 +269,8 @@ impl Maker<'_> {
         rustix::fs::access(&parent, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|errno| ActError::io("use", &parent)(errno.into()))
             .map_err(Failed::at(step.clone()))?;
-        let act = Act::LendDir(LendDir { path: parent.join(&own), parent });
+        let identity = device::identify(&parent).map_err(guard).map_err(Failed::at(step.clone()))?;
+        let act = Act::LendDir(LendDir { path: parent.join(&own), parent, parent_id: Some(identity) });
         let mut silent = |_| {};
         let mut doing = Doing {
             machine: self.machine,
@@ -281,6 +282,8 @@ impl Maker<'_> {
             .journal
             .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(guard))
             .map_err(Failed::at(step))?;
+        // from here on it is known by what it is, wherever somebody may move it
+        self.perform(&Act::KeepLentDir(KeepLentDir::of(&lent)), "borrowing")?;
         let facts = VolumeFacts {
             burst: None,
             name: name.to_owned(),

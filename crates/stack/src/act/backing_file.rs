@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +88,9 @@ impl WriteBackingFile {
     }
 
     fn fill(&self, plain: &File, doing: &mut Doing<'_>) -> Result<(), ActError> {
-        let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(&self.path).ok();
+        // the very file that was made, not what has its name now
+        let itself = format!("/proc/self/fd/{}", plain.as_raw_fd());
+        let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(itself).ok();
         let mut noise = Noise::new(self.seed);
         let mut memory = vec![0_u8; CHUNK_BYTES + ALIGN_BYTES];
         let begin = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);

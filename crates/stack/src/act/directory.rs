@@ -3,8 +3,9 @@
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
-use crate::machine::Machine;
-use crate::{holders, mounts, names};
+use crate::volumes::guard;
+use crate::{holders, names};
+use device::{DirId, Emptied, GiveBackError, LentDir, LentIds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -53,6 +54,9 @@ pub struct LendDir {
     pub parent: PathBuf,
     /// Ours in it; its name carries our prefix.
     pub path: PathBuf,
+    /// What tells the lent directory from every other; `None` in journals before 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<DirId>,
 }
 
 impl fmt::Display for LendDir {
@@ -70,11 +74,48 @@ impl Reversible for LendDir {
         if !names::is_ours_in(undoing.machine, &self.path, &self.parent) {
             return Err(not_ours(&self.path, "it is not in the lent directory, or not named like ours"));
         }
-        if !verify(undoing.machine, &self.path)? {
-            return Ok(Undone::Nothing);
+        // only an empty one that was not identified yet: the rest is undone by `KeepLentDir`
+        match device::remove_lent(&self.path, self.parent_id.as_ref(), undoing.rebooted) {
+            Ok(true) => Ok(Undone::Done),
+            Ok(false) => Ok(Undone::Nothing),
+            Err(error @ GiveBackError::NotOurs { .. }) => Ok(Undone::Left(error.to_string())),
+            Err(error) => Err(guard(error)),
         }
-        std::fs::remove_dir_all(&self.path).map_err(ActError::io("remove", &self.path))?;
-        Ok(Undone::Done)
+    }
+}
+
+/// Knows our sub-directory by what it is from now on; the undo removes it, wherever somebody has moved it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeepLentDir {
+    /// Our sub-directory; its name carries our prefix.
+    pub path: PathBuf,
+    /// What tells it from what somebody puts in its place.
+    pub ids: LentIds,
+}
+
+impl KeepLentDir {
+    pub(crate) fn of(lent: &LentDir) -> Self {
+        Self { path: lent.path().to_owned(), ids: lent.ids().clone() }
+    }
+}
+
+impl fmt::Display for KeepLentDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "keep {} in the lent directory", self.path.display())
+    }
+}
+
+impl Reversible for KeepLentDir {
+    fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
+        Ok(())
+    }
+
+    fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let machine = undoing.machine;
+        if !names::carries_prefix(machine, &self.path) {
+            return Err(not_ours(&self.path, "it is not named like ours"));
+        }
+        given_back(device::take_back_lent(&self.path, &self.ids, undoing.rebooted, machine.roots))
     }
 }
 
@@ -83,6 +124,15 @@ impl Reversible for LendDir {
 pub struct UseLentDir {
     /// Our sub-directory; its name carries our prefix.
     pub path: PathBuf,
+    /// What tells it from what somebody puts in its place; `None` in journals before 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<LentIds>,
+}
+
+impl UseLentDir {
+    pub(crate) fn of(lent: &LentDir) -> Self {
+        Self { path: lent.path().to_owned(), ids: Some(lent.ids().clone()) }
+    }
 }
 
 impl fmt::Display for UseLentDir {
@@ -92,50 +142,29 @@ impl fmt::Display for UseLentDir {
 }
 
 impl Reversible for UseLentDir {
+    /// The guard gives only an empty one, and each use before this one was undone.
     fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
-        let mut inside = std::fs::read_dir(&self.path).map_err(ActError::io("read", &self.path))?;
-        match inside.next() {
-            None => Ok(()),
-            Some(_) => Err(not_ours(&self.path, "it should be empty and isn't")),
-        }
+        Ok(())
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        if !names::carries_prefix(undoing.machine, &self.path) {
+        let machine = undoing.machine;
+        if !names::carries_prefix(machine, &self.path) {
             return Err(not_ours(&self.path, "it is not named like ours"));
         }
-        if !verify(undoing.machine, &self.path)? {
-            return Ok(Undone::Nothing);
-        }
-        let mut undone = Undone::Nothing;
-        for entry in std::fs::read_dir(&self.path).map_err(ActError::io("read", &self.path))? {
-            let entry = entry.map_err(ActError::io("read", &self.path))?;
-            let is_dir = entry.file_type().map_err(ActError::io("look at", entry.path()))?.is_dir();
-            let removed = if is_dir {
-                std::fs::remove_dir_all(entry.path())
-            } else {
-                std::fs::remove_file(entry.path())
-            };
-            removed.map_err(ActError::io("remove", entry.path()))?;
-            undone = Undone::Done;
-        }
-        Ok(undone)
+        given_back(device::empty_lent(&self.path, self.ids.as_ref(), undoing.rebooted, machine.roots))
     }
 }
 
-/// Whether there is a real directory of that name with nothing mounted in it; an error when it is something else.
-fn verify(machine: &Machine<'_>, path: &Path) -> Result<bool, ActError> {
-    match std::fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(ActError::io("look at", path)(error)),
-        Ok(about) if !about.is_dir() => return Err(not_ours(path, "it is no directory")),
-        Ok(_) => {}
-    }
-    let proc = &machine.roots.proc;
-    let mounted = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
-    match mounted.iter().find(|entry| entry.target.starts_with(path)) {
-        Some(entry) => Err(not_ours(path, &format!("something is mounted at {}", entry.target.display()))),
-        None => Ok(true),
+fn given_back(emptied: Result<Emptied, GiveBackError>) -> Result<Undone, ActError> {
+    match emptied {
+        Ok(Emptied::Files | Emptied::Elsewhere(_)) => Ok(Undone::Done),
+        Ok(Emptied::Nothing | Emptied::Gone) => Ok(Undone::Nothing),
+        Ok(Emptied::Unseen) => {
+            let why = "it is not there any more; if somebody moved it, remove it where it is now";
+            Ok(Undone::Left(why.to_owned()))
+        }
+        Err(error) => Err(guard(error)),
     }
 }
 

@@ -4,7 +4,7 @@ use super::arc::SetArcMax;
 use super::backing_file::WriteBackingFile;
 use super::cgroup::{EnableController, MakeCgroup, SetThrottle};
 use super::command::CommandUp;
-use super::directory::{LendDir, MakeDir, UseLentDir};
+use super::directory::{KeepLentDir, LendDir, MakeDir, UseLentDir};
 use super::knob::SetKnob;
 use super::loop_device::AttachLoop;
 use super::lvm::{ChangeGroup, MakeGroup};
@@ -124,6 +124,8 @@ acts! {
     MakeDir = "make_dir",
     /// Makes our sub-directory in a lent directory.
     LendDir = "lend_dir",
+    /// Knows our sub-directory by what it is.
+    KeepLentDir = "keep_lent_dir",
     /// Lets a trial write into our sub-directory.
     UseLentDir = "use_lent_dir",
     /// Makes a file system.

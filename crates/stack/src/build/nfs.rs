@@ -78,7 +78,7 @@ pub fn mount(
     cancel: &AtomicBool,
 ) -> Result<Built, StackError> {
     let mark = journal.mark();
-    let under = Under::Directory(source.directory.clone());
+    let under = Under::Server;
     let mut builder = Builder::new(machine, journal, &under, cancel);
     let ground = builder.mounted(stack, source);
     builder.finish(ground, mark, stack)
