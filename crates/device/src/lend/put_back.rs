@@ -187,6 +187,7 @@ pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Resul
     match unlinkat(&dir, name, AtFlags::REMOVEDIR) {
         Ok(()) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
+        Err(Errno::NOTDIR) => Err(not_ours(path, "it is no directory")),
         Err(Errno::NOTEMPTY | Errno::EXIST) => Err(not_ours(path, "it holds files that no step made")),
         Err(error) => Err(io_error("remove", path)(error.into())),
     }

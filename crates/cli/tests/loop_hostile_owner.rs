@@ -1,0 +1,269 @@
+//! Root measures in a directory that another user owns, who exchanges our sub-directory for what he likes; and keeps its state
+//! where others may write. Nothing of root's is written, read or removed, and nothing of ours stays.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+const NOBODY: u32 = 65534;
+const ENGINES: [(&str, &str); 4] = [
+    ("native", "rw: randrw, bs: 4k, size: 8m, numjobs: 2"),
+    ("fio", "engine: fio, rw: randrw, bs: 4k, size: 8m, numjobs: 2"),
+    ("bonnie", "engine: bonnie, bonnie: { s: 8m, n: 1, r: 0, f: 1 }"),
+    ("corpus", "engine: corpus, corpus: mail, files: 200"),
+];
+
+struct Scene {
+    dir: PathBuf,
+    given: PathBuf,
+    secret: PathBuf,
+    _alone: testkit::Exclusive,
+}
+
+impl Scene {
+    /// A directory of nobody's to lend, and one of root's that nobody else may enter. `None`, said loudly, without root.
+    fn new(name: &str) -> Option<Self> {
+        if !testkit::is_root() {
+            eprintln!("SKIPPED {name}: needs root");
+            return None;
+        }
+        let alone = testkit::exclusive();
+        let dir = testkit::fresh_dir(&format!("hostile-{name}"));
+        let (given, secret) = (dir.join("given"), dir.join("secret"));
+        for path in [&given, &secret] {
+            fs::create_dir(path).unwrap();
+        }
+        chown(&given, Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::set_permissions(&secret, Permissions::from_mode(0o700)).unwrap();
+        for name in ["diskproof-data.0", "diskproof-data.1"] {
+            fs::write(secret.join(name), "precious").unwrap();
+        }
+        Some(Self { dir, given, secret, _alone: alone })
+    }
+
+    fn experiment(&self, workload: &str) {
+        let text = format!(
+            "experiment: hostile\nvolumes: {{ lent: {{ directory: {} }} }}\nstacks: {{ directory: {{ on: lent }} }}\n\
+             workloads: {{ load: {{ {workload} }} }}\nmeasure: {{ trial: 1s, ramp: 0s, rounds: 2 }}\n",
+            self.given.display()
+        );
+        fs::write(self.dir.join("e.yaml"), text).unwrap();
+    }
+
+    /// Runs it, with somebody at work beside it.
+    fn run_beside(&self, args: &[&str], beside: impl Fn(&AtomicBool) + Sync) -> Output {
+        let mut command = testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.dir, args);
+        let end = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let attacker = scope.spawn(|| beside(&end));
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+            let output = child.and_then(std::process::Child::wait_with_output);
+            end.store(true, Ordering::Relaxed);
+            attacker.join().unwrap();
+            output.unwrap()
+        })
+    }
+
+    /// Our sub-directory, once it is there.
+    fn ours(&self) -> Option<PathBuf> {
+        let entries = fs::read_dir(&self.given).ok()?.flatten();
+        let mut dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        dirs.find(|entry| entry.file_name().to_string_lossy().starts_with("diskproof-")).map(|e| e.path())
+    }
+
+    fn await_ours(&self, end: &AtomicBool) -> Option<PathBuf> {
+        let until = Instant::now() + Duration::from_secs(60);
+        while !end.load(Ordering::Relaxed) && Instant::now() < until {
+            if let Some(path) = self.ours() {
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    #[track_caller]
+    fn assert_unharmed(&self, what: &str, output: &Output) {
+        let said = format!(
+            "{what}: {:?}\n{}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let mut names: Vec<_> = fs::read_dir(&self.secret).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["diskproof-data.0", "diskproof-data.1"], "{said}");
+        for name in names {
+            assert_eq!(fs::read(self.secret.join(name)).unwrap(), b"precious", "{said}");
+        }
+    }
+
+    /// Directories that root made below the lent one.
+    fn left(&self) -> Vec<PathBuf> {
+        fn below(dir: &Path, found: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(dir).unwrap().flatten() {
+                let about = fs::symlink_metadata(entry.path()).unwrap();
+                if about.is_dir() {
+                    below(&entry.path(), found);
+                }
+                if std::os::unix::fs::MetadataExt::uid(&about) == 0 && !about.is_symlink() {
+                    found.push(entry.path());
+                }
+            }
+        }
+        let mut found = Vec::new();
+        below(&self.given, &mut found);
+        found
+    }
+}
+
+/// Takes our sub-directory away as soon as it is there, and puts in its place a link to root's own, or a directory full of links.
+fn replace(scene: &Scene, end: &AtomicBool, by_links: bool) -> bool {
+    let Some(ours) = scene.await_ours(end) else { return false };
+    fs::rename(&ours, scene.given.join("stolen")).unwrap();
+    if by_links {
+        fs::create_dir(&ours).unwrap();
+        chown(&ours, Some(NOBODY), Some(NOBODY)).unwrap();
+        for name in ["diskproof-data.0", "diskproof-data.1"] {
+            symlink(scene.secret.join(name), ours.join(name)).unwrap();
+        }
+    } else {
+        symlink(&scene.secret, &ours).unwrap();
+    }
+    true
+}
+
+#[test]
+fn loop_the_owner_of_a_lent_directory_cannot_lead_any_engine_elsewhere() {
+    let Some(scene) = Scene::new("replace") else { return };
+    for (engine, workload) in ENGINES {
+        for by_links in [false, true] {
+            let what = format!("{engine}, by {}", if by_links { "a directory of links" } else { "a link" });
+            scene.experiment(workload);
+            let replaced = AtomicBool::new(false);
+            let output = scene.run_beside(&["run", "e.yaml"], |end| {
+                replaced.store(replace(&scene, end, by_links), Ordering::Relaxed);
+            });
+            assert!(replaced.load(Ordering::Relaxed), "{what}: there was nothing to replace");
+            scene.assert_unharmed(&what, &output);
+            assert_eq!(output.status.code(), Some(0), "{what}: {}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(scene.left(), Vec::<PathBuf>::new(), "{what}: ours is found where it was moved to");
+            for entry in fs::read_dir(&scene.given).unwrap().flatten() {
+                let _ = fs::remove_file(entry.path());
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+#[test]
+fn loop_exchanging_it_during_run_and_undo_harms_nobody() {
+    let Some(scene) = Scene::new("exchange") else { return };
+    let times = AtomicU32::new(0);
+    for (engine, workload) in ENGINES {
+        scene.experiment(workload);
+        let output = scene.run_beside(&["run", "e.yaml"], |end| {
+            let Some(ours) = scene.await_ours(end) else { return };
+            let link = scene.given.join("link");
+            let _ = fs::remove_file(&link);
+            symlink(&scene.secret, &link).unwrap();
+            while !end.load(Ordering::Relaxed) {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                if rustix::fs::renameat_with(rustix::fs::CWD, &ours, rustix::fs::CWD, &link, flags).is_ok() {
+                    times.fetch_add(1, Ordering::Relaxed);
+                }
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        });
+        scene.assert_unharmed(engine, &output);
+        let undo = scene.run_beside(&["undo"], |_| {});
+        scene.assert_unharmed(engine, &undo);
+        assert_eq!(scene.left(), Vec::<PathBuf>::new(), "{engine}");
+    }
+    assert!(times.load(Ordering::Relaxed) > 1000, "{times:?} exchanges show nothing");
+}
+
+#[test]
+fn loop_a_lent_directory_that_is_moved_away_in_mid_run_keeps_nothing_of_ours() {
+    let Some(scene) = Scene::new("moved") else { return };
+    for owner in [NOBODY, 0] {
+        chown(&scene.given, Some(owner), Some(owner)).unwrap();
+        scene.experiment(ENGINES[0].1);
+        let moved = scene.dir.join("moved");
+        let output = scene.run_beside(&["run", "e.yaml"], |end| {
+            if scene.await_ours(end).is_some() {
+                std::thread::sleep(Duration::from_millis(300));
+                fs::rename(&scene.given, &moved).unwrap();
+            }
+        });
+        assert!(moved.exists());
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "{}", String::from_utf8_lossy(&output.stderr));
+        fs::rename(&moved, &scene.given).unwrap();
+    }
+}
+
+#[test]
+fn loop_a_state_directory_with_parts_that_others_may_write_is_refused() {
+    let Some(scene) = Scene::new("state") else { return };
+    let volumes = "volumes: { vol: { emulate: { size: 300m } } }\nstacks: { raw: { on: vol } }";
+    let text = format!(
+        "experiment: state\n{volumes}\nworkloads: {{ load: {{ rw: read, bs: 64k, size: 8m }} }}\n\
+         measure: {{ trial: 1s, ramp: 0s, rounds: 1 }}\n"
+    );
+    fs::write(scene.dir.join("e.yaml"), text).unwrap();
+    let state = scene.dir.join("state");
+    let parts = ["", "volumes", "mnt", "journal", "scratch"];
+    for (part, (owner, mode)) in parts.iter().flat_map(|part| [(*part, (NOBODY, 0o755)), (*part, (0, 0o777))])
+    {
+        let _ = fs::remove_dir_all(&state);
+        fs::create_dir(&state).unwrap();
+        fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();
+        let path = if part.is_empty() { state.clone() } else { state.join(part) };
+        let _ = fs::create_dir(&path);
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        chown(&path, Some(owner), Some(owner)).unwrap();
+        for verb in [&["run", "e.yaml"][..], &["undo"]] {
+            let output = scene.run_beside(verb, |_| {});
+            let said = String::from_utf8_lossy(&output.stderr).into_owned()
+                + &String::from_utf8_lossy(&output.stdout);
+            // with no journal there is nothing to undo, and nothing is touched
+            if verb[0] == "run" {
+                assert_ne!(output.status.code(), Some(0), "{part} {owner} {mode:o}: {said}");
+                assert!(said.contains(&path.display().to_string()), "{part}: it is named: {said}");
+            }
+            let inside = fs::read_dir(&path).unwrap().flatten().filter(|e| part != "" || e.path().is_file());
+            let inside: Vec<_> = inside.map(|entry| entry.file_name()).collect();
+            assert!(inside.iter().all(|name| part == "" && name != "claims.json"), "{part}: {inside:?}");
+        }
+    }
+}
+
+#[test]
+fn loop_nothing_is_wide_open_when_the_umask_is() {
+    let Some(scene) = Scene::new("umask") else { return };
+    scene.experiment(ENGINES[0].1);
+    chown(&scene.given, Some(0), Some(0)).unwrap();
+    let inner = testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &scene.dir, &["run", "e.yaml"]);
+    let mut shell = testkit::program("/bin/sh", &scene.dir, &["-c", "umask 000 && exec \"$0\" \"$@\""]);
+    let output = shell.arg(inner.get_program()).args(inner.get_args()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    fn open(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap().flatten() {
+            let about = fs::symlink_metadata(entry.path()).unwrap();
+            if about.is_dir() {
+                open(&entry.path(), found);
+            }
+            if !about.is_symlink() && about.permissions().mode() & 0o022 != 0 {
+                found.push(entry.path());
+            }
+        }
+    }
+    let (mut found, state) = (Vec::new(), scene.dir.join("state"));
+    open(&state, &mut found);
+    assert_eq!(found, Vec::<PathBuf>::new());
+    assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o022, 0);
+}
