@@ -19,7 +19,12 @@ use exit::{Exit, Failure};
 use settings::Settings;
 use std::process::ExitCode;
 
+/// Nobody else may write what we make, whatever our caller's umask is; what he forbids stays forbidden.
+const FORBIDDEN: rustix::fs::Mode = rustix::fs::Mode::from_raw_mode(0o022);
+
 fn main() -> ExitCode {
+    let callers = rustix::process::umask(FORBIDDEN);
+    rustix::process::umask(callers | FORBIDDEN);
     let args = Args::parse();
     let outcome = std::panic::catch_unwind(|| dispatch(args));
     let exit = match outcome {

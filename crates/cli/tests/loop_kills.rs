@@ -1,0 +1,200 @@
+//! kill -9 at any instant, of the controller, of its node, of both, and of the undo that follows: in the end nothing is left on the
+//! machine, and nobody lost anything.
+//!
+//! `DISKPROOF_TEST_KILLS=500` kills that often; a usual run of the tests has time for a few.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const KILLS: u32 = 16;
+const NOBODY: u32 = 65534;
+const EMULATED: &str = "
+experiment: emulated
+volumes: { vol: { count: 2, emulate: { size: 16m } } }
+stacks: { ext4: { on: \"vol[0]\", layers: [ ext4 ] }, raw: { on: \"vol[1]\" } }
+workloads: { load: { rw: randwrite, bs: 4k, size: 2m, rate_iops: 500 } }
+measure: { trial: 1s, ramp: 0s, rounds: 1 }
+";
+const DIRECTORY: &str = "
+experiment: directory
+parameters: { dir: { help: a directory } }
+volumes: { lent: { directory: \"{dir}\" } }
+stacks: { directory: { on: lent } }
+workloads: { load: { rw: randwrite, bs: 4k, size: 2m, rate_iops: 500 } }
+measure: { trial: 1s, ramp: 0s, rounds: 2 }
+";
+
+#[derive(Debug, Clone, Copy)]
+enum Victim {
+    Controller,
+    Node,
+    Both,
+    Undo,
+}
+
+struct Scene {
+    dir: PathBuf,
+    given: PathBuf,
+    _alone: testkit::Exclusive,
+}
+
+impl Scene {
+    fn new() -> Option<Self> {
+        if !testkit::is_root() {
+            eprintln!("SKIPPED kills: needs root");
+            return None;
+        }
+        let alone = testkit::exclusive();
+        let dir = testkit::fresh_dir("kills");
+        let given = dir.join("given");
+        fs::create_dir_all(given.join("diskproof-theirs")).unwrap();
+        fs::write(given.join("diskproof-theirs/file"), "precious").unwrap();
+        chown(&given, Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::set_permissions(&given, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(dir.join("emulated.yaml"), EMULATED).unwrap();
+        fs::write(dir.join("directory.yaml"), DIRECTORY).unwrap();
+        Some(Self { dir, given, _alone: alone })
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        let mut command = testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.dir, args);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn begin(&self, emulated: bool) -> Child {
+        if emulated {
+            return self.start(&["run", "emulated.yaml"]);
+        }
+        self.start(&["run", "directory.yaml", "--set", &format!("dir={}", self.given.display())])
+    }
+
+    fn undo(&self) -> Output {
+        testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.dir, &["undo"]).output().unwrap()
+    }
+
+    /// Undoes until there is nothing to undo: a node whose controller is gone undoes by itself, in its own time.
+    fn await_undone(&self, what: &str) {
+        let until = Instant::now() + Duration::from_secs(120);
+        loop {
+            let output = self.undo();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if output.status.success() && said == "nothing\n" {
+                return;
+            }
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            assert!(Instant::now() < until, "{what}: {said}{complaint}");
+        }
+    }
+
+    fn left(&self) -> Vec<String> {
+        let mine = self.dir.display().to_string();
+        let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let mounts = text(Path::new("/proc/self/mountinfo"));
+        let mut left: Vec<String> =
+            mounts.lines().filter(|line| line.contains(&mine)).map(str::to_owned).collect();
+        for device in fs::read_dir("/sys/block").unwrap().flatten() {
+            let backing = text(&device.path().join("loop/backing_file"));
+            left.extend(backing.contains(&mine).then_some(backing));
+        }
+        for part in ["volumes", "mnt", "journal"] {
+            let entries = fs::read_dir(self.dir.join("state").join(part)).into_iter().flatten().flatten();
+            left.extend(entries.map(|entry| entry.path().display().to_string()));
+        }
+        let given = fs::read_dir(&self.given).unwrap().flatten().map(|entry| entry.path());
+        left.extend(
+            given.filter(|path| !path.ends_with("diskproof-theirs")).map(|path| path.display().to_string()),
+        );
+        left
+    }
+}
+
+/// The process that does the work for a controller, once there is one.
+fn node_of(controller: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{controller}/task/{controller}/children")).ok()?;
+    children.split_whitespace().find_map(|child| {
+        let command = fs::read(format!("/proc/{child}/cmdline")).ok()?;
+        command.split(|byte| *byte == 0).any(|word| word == b"node").then(|| child.parse().ok())?
+    })
+}
+
+fn kill(pid: u32) {
+    // it may have ended by itself, and is not reaped before we wait for it
+    let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL);
+}
+
+/// splitmix64 (Steele, Lea and Flood, 2014).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut word = *state;
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+fn below(most: Duration, state: &mut u64) -> Duration {
+    let micros = u64::try_from(most.as_micros()).unwrap().max(1);
+    Duration::from_micros(random(state) % micros)
+}
+
+/// `true`: somebody was killed; `false`: he had ended before.
+fn kill_once(scene: &Scene, victim: Victim, emulated: bool, whole: Duration, state: &mut u64) -> bool {
+    let mut run = scene.begin(emulated);
+    std::thread::sleep(below(whole, state));
+    let node = node_of(run.id());
+    let alive = run.try_wait().unwrap().is_none();
+    match victim {
+        Victim::Controller => kill(run.id()),
+        Victim::Node | Victim::Undo => node.into_iter().for_each(kill),
+        Victim::Both => {
+            kill(run.id());
+            node.into_iter().for_each(kill);
+        }
+    }
+    run.wait().unwrap();
+    if !matches!(victim, Victim::Undo) {
+        return alive && (node.is_some() || matches!(victim, Victim::Controller | Victim::Both));
+    }
+    let mut undo = scene.start(&["undo"]);
+    std::thread::sleep(below(Duration::from_millis(400), state));
+    let undo_alive = undo.try_wait().unwrap().is_none();
+    node_of(undo.id()).into_iter().for_each(kill);
+    kill(undo.id());
+    undo.wait().unwrap();
+    undo_alive
+}
+
+#[test]
+fn loop_killed_at_any_instant_nothing_is_left_and_nothing_lost() {
+    let Some(scene) = Scene::new() else { return };
+    let wanted =
+        std::env::var("DISKPROOF_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let lasts = |emulated| {
+        let begin = Instant::now();
+        let status = scene.begin(emulated).wait().unwrap();
+        assert!(status.success(), "undisturbed it must succeed");
+        begin.elapsed()
+    };
+    let whole = [lasts(false), lasts(true)];
+    let victims = [Victim::Controller, Victim::Node, Victim::Both, Victim::Undo];
+    let (mut killed, mut state) = (0, 1);
+    for turn in 0_usize.. {
+        let (victim, emulated) = (victims[turn / 2 % victims.len()], turn % 2 == 1);
+        let what = format!("turn {turn}: {victim:?}, {}", if emulated { "emulated" } else { "directory" });
+        killed += u32::from(kill_once(&scene, victim, emulated, whole[turn % 2], &mut state));
+        scene.await_undone(&what);
+        assert_eq!(scene.left(), Vec::<String>::new(), "{what}");
+        let theirs = fs::read_to_string(scene.given.join("diskproof-theirs/file"));
+        assert_eq!(theirs.unwrap(), "precious", "{what}");
+        if killed >= wanted {
+            println!("{killed} kills in {} turns: 0 leaks, 0 lost", turn + 1);
+            return;
+        }
+        assert!(turn < 4 * wanted as usize, "only {killed} kills in {turn} turns: nothing was shown");
+    }
+}
