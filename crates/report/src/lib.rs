@@ -23,7 +23,7 @@ mod wrap;
 
 pub use agreement::agreement;
 pub use comparison::comparison;
-pub use csv::csv;
+pub use csv::{Formulas, csv};
 pub use json::{comparison_json, comparison_schema, json, schema};
 pub use markdown::markdown;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};

@@ -1,4 +1,4 @@
-//! `diskproof export RUN --json|--csv|--markdown`.
+//! `diskproof export RUN --json|--csv|--csv-raw|--markdown`.
 
 use super::judged;
 use super::show::{find, open_existing};
@@ -6,6 +6,7 @@ use crate::args::Export;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use report::Formulas;
 
 pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
@@ -13,8 +14,10 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
     let view = judged::view(&store, &run)?;
     let text = if args.json {
         report::json(&view)
+    } else if args.csv_raw {
+        report::csv(&view, Formulas::Raw)
     } else if args.csv {
-        report::csv(&view)
+        report::csv(&view, Formulas::AsText)
     } else {
         report::markdown(&view)
     };
