@@ -375,8 +375,9 @@ impl<'a> Builder<'a> {
         let uuid = self.new_uuid()?;
         let label = names::label(self.machine);
         let args = filesystem::mkfs_args(fs, &uuid, &label).map_err(Stop::Unbuildable)?;
+        let options = filesystem::mount_options(fs).map_err(Stop::Unbuildable)?;
         self.mkfs(filesystem::made(fs.kind), &top, Some(uuid), args)?;
-        self.mount(fs.kind.name(), filesystem::mount_options(fs), top)
+        self.mount(fs.kind.name(), options, top)
     }
 
     fn btrfs(&mut self, fs: &Btrfs, top: Top) -> Result<Top, Stop> {
@@ -384,9 +385,9 @@ impl<'a> Builder<'a> {
         let uuid = if all_on_files { None } else { Some(self.new_uuid()?) };
         let label = names::label(self.machine);
         let args = btrfs::mkfs_args(fs, top.devices.len(), uuid.as_deref(), &label);
-        self.mkfs(MadeFs::Btrfs, &top, uuid, args.map_err(Stop::Unbuildable)?)?;
         let others: Vec<&Path> = top.devices.iter().skip(1).map(|device| device.path.as_path()).collect();
-        let options = btrfs::mount_options(fs, &others);
+        let options = btrfs::mount_options(fs, &others).map_err(Stop::Unbuildable)?;
+        self.mkfs(MadeFs::Btrfs, &top, uuid, args.map_err(Stop::Unbuildable)?)?;
         self.mount("btrfs", options, top)
     }
 

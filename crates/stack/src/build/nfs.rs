@@ -161,6 +161,7 @@ impl Builder<'_> {
         let fsid = self.new_uuid()?;
         let any_port = self.client.is_some_and(|client| client.any_port);
         let mark = self.journal.mark();
+        let (options, in_force) = nfs::mount_options(layer).map_err(Stop::Unbuildable)?;
         let mut acts = vec![Act::ExportNfs(ExportNfs {
             path: directory.to_owned(),
             options: nfs::export_options(layer, &fsid, is_mount, any_port),
@@ -169,7 +170,6 @@ impl Builder<'_> {
             client: self.client.map_or(LOOPBACK.to_owned(), |client| client.address.to_string()),
         })];
         acts.extend(target.clone().map(|target| {
-            let (options, in_force) = nfs::mount_options(layer);
             let (export, server) = (directory.to_owned(), LOOPBACK.to_owned());
             Act::MountNfs(MountNfs {
                 export,
@@ -192,7 +192,7 @@ impl Builder<'_> {
         self.needs("nfs", "client")?;
         let target = self.mount_point()?;
         let mark = self.journal.mark();
-        let (options, in_force) = nfs::mount_options(layer);
+        let (options, in_force) = nfs::mount_options(layer).map_err(Stop::Unbuildable)?;
         let (export, server) = (source.directory.clone(), source.server.to_string());
         let named = format!("{server}:{}", export.display());
         let port = source.port;
