@@ -5,6 +5,7 @@ use crate::guard::PREFIX;
 use crate::mountinfo;
 use crate::roots::Roots;
 use crate::witness::exclusive::locked_by;
+use record::printable::Shown as _;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -45,13 +46,13 @@ pub struct LentDir {
 #[derive(Debug, Error)]
 pub enum LendError {
     /// Not absolute.
-    #[error("{} is not an absolute path", .path.display())]
+    #[error("{} is not an absolute path", .path.shown())]
     Relative {
         /// Which path.
         path: PathBuf,
     },
     /// It can't be used.
-    #[error("cannot use {}", .path.display())]
+    #[error("cannot use {}", .path.shown())]
     Access {
         /// Which path.
         path: PathBuf,
@@ -59,13 +60,13 @@ pub enum LendError {
         source: io::Error,
     },
     /// It isn't one.
-    #[error("{} is not a directory; name one that exists", .path.display())]
+    #[error("{} is not a directory; name one that exists", .path.shown())]
     NotADirectory {
         /// Which path.
         path: PathBuf,
     },
     /// Files there are no files.
-    #[error("{} is on {kind}; name a directory on a real file system", .path.display())]
+    #[error("{} is on {kind}; name a directory on a real file system", .path.shown())]
     Pseudo {
         /// Which path.
         path: PathBuf,
@@ -73,7 +74,7 @@ pub enum LendError {
         kind: String,
     },
     /// There isn't enough space.
-    #[error("{} has {free_bytes} bytes free; {need_bytes} are needed; free some space or ask for less", .path.display())]
+    #[error("{} has {free_bytes} bytes free; {need_bytes} are needed; free some space or ask for less", .path.shown())]
     Space {
         /// Which path.
         path: PathBuf,
@@ -83,7 +84,7 @@ pub enum LendError {
         need_bytes: u64,
     },
     /// Another diskproof works there.
-    #[error("{} is in use: {saw}; {remedy}", .path.display())]
+    #[error("{} is in use: {saw}; {remedy}", .path.shown())]
     Locked {
         /// Which path.
         path: PathBuf,
@@ -203,7 +204,7 @@ fn lock(path: &Path) -> Result<File, LendError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let (saw, remedy) = locked_by(&Roots::default(), &file, &path.display().to_string());
+            let (saw, remedy) = locked_by(&Roots::default(), &file, &path.shown().to_string());
             Err(LendError::Locked { path: path.to_path_buf(), saw, remedy })
         }
         Err(TryLockError::Error(error)) if cannot_lock(&error) => Ok(file),

@@ -1,5 +1,6 @@
 //! How running a program fails.
 
+use record::printable::Shown as _;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,7 +69,7 @@ pub enum CommandFailure {
 }
 
 fn not_found(program: &str, package: &Option<&'static str>, looked_in: &[PathBuf]) -> String {
-    let places: Vec<_> = looked_in.iter().map(|p| p.display().to_string()).collect();
+    let places: Vec<_> = looked_in.iter().map(|p| p.shown().to_string()).collect();
     let mut text = format!("{program} was not found in {}", places.join(", "));
     if let Some(package) = package {
         let _ = write!(text, "; on Debian: apt-get install {package}");

@@ -9,7 +9,7 @@ fn the_schema_is_current() {
     for (name, schema) in shipped {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schema/{name}.schema.json"));
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(kept == schema, "{} is out of date: run `make generate`", path.display());
+        assert!(kept == schema, "{} is out of date: run `make generate`", path.to_string_lossy());
     }
 }
 

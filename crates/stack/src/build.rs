@@ -23,6 +23,7 @@ use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, Place};
 pub use nfs::{NfsClient, NfsSource, Remounted, mount};
 use record::knobs::{Knobs, Setting};
+use record::printable::Shown as _;
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
 use std::collections::BTreeMap;
@@ -358,7 +359,7 @@ impl<'a> Builder<'a> {
         let machine = self.machine;
         let checked = side_by_side(self.claimed(), |claimed| claimed.recheck(machine.roots, machine.runner));
         for (claimed, checked) in self.claimed().iter().zip(checked) {
-            checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().display())))?;
+            checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().shown())))?;
         }
         Ok(())
     }
@@ -432,13 +433,13 @@ impl<'a> Builder<'a> {
 
     /// What a layer made is taken only if it rests on the stack's own volumes.
     fn made_device(&self, path: PathBuf, by_command: bool) -> Result<Top, Stop> {
-        let at = || Failed::at(format!("take {}", path.display()));
+        let at = || Failed::at(format!("take {}", path.shown()));
         Ground::resting_on(self.claimed(), Place::Block(path.clone()), self.machine.roots)
             .map_err(guard)
             .map_err(at())?;
         let devno = devno_of(&path).ok_or_else(|| {
             at()(ActError::NotOurs {
-                what: path.display().to_string(),
+                what: path.shown().to_string(),
                 saw: "it is no block device".to_owned(),
             })
         })?;

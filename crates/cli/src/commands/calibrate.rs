@@ -13,6 +13,7 @@ use crate::settings::keys::Progress;
 use record::agreement::{Agreement, Margins, Standing};
 use record::id::RunId;
 use record::plan::Plan;
+use record::printable::Shown as _;
 use record::quantity::{Bytes, Seconds};
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
     let sitting = Sitting { run: run.clone(), plan: &plan, earlier: None, provision_anew: false, settings };
     let ended = measure(&sitting)?;
     let exit = answer(&ended.store, &run, args, settings);
-    output::aside(&format!("\nkept in {}", settings.store.value.display()));
+    output::aside(&format!("\nkept in {}", settings.store.value.shown()));
     match ended.by_signal(&run) {
         Some(signalled) => Ok(signalled),
         None => exit,

@@ -7,6 +7,7 @@ use crate::privilege;
 use crate::settings::Settings;
 use device::{ClaimBook, DiskReport, Roots, Strength, Witness};
 use host::LocalRunner;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
 
@@ -38,8 +39,7 @@ fn describe(disk: &DiskReport) -> String {
         (false, true) => "NOT free",
         (false, false) => "can't be told",
     };
-    let mut text =
-        format!("{}  {}  {model}  {free}, {claimed}\n", disk.path.display(), Bytes(disk.size_bytes));
+    let mut text = format!("{}  {}  {model}  {free}, {claimed}\n", disk.path.shown(), Bytes(disk.size_bytes));
     for id in &disk.ids {
         let _ = writeln!(text, "  id {id}");
     }

@@ -93,7 +93,7 @@ fn look(args: &Doctor, settings: &Settings, wish: &Wish) -> Findings {
         config_files: settings
             .files
             .iter()
-            .map(|(path, there)| (path.display().to_string(), *there))
+            .map(|(path, there)| (path.to_string_lossy().into_owned(), *there))
             .collect(),
     }
 }

@@ -6,6 +6,7 @@ use crate::args::Export;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use record::printable::Shown as _;
 use report::Formulas;
 
 pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure> {
@@ -24,7 +25,7 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
     match &args.output {
         None => output::answer(&text)?,
         Some(path) => std::fs::write(path, text)
-            .map_err(|e| Failure::machine(format!("can't write {}: {e}", path.display())))?,
+            .map_err(|e| Failure::machine(format!("can't write {}: {e}", path.shown())))?,
     }
     Ok(Exit::Fine)
 }

@@ -8,6 +8,7 @@ use crate::output;
 use crate::settings::Settings;
 use jiff::Timestamp;
 use record::event::Stopped;
+use record::printable::Shown as _;
 use store::RunSummary;
 
 pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
@@ -22,7 +23,7 @@ pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&list).map_err(Failure::ours)?;
         output::answer(&text)?;
     } else if runs.is_empty() {
-        output::aside(&format!("no run is kept yet in {}", settings.store.value.display()));
+        output::aside(&format!("no run is kept yet in {}", settings.store.value.shown()));
     } else {
         let mut rows = vec![["run", "experiment", "started (UTC)", "trials", "ended"].map(str::to_owned)];
         rows.extend(runs.iter().map(row));

@@ -12,6 +12,7 @@ use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
+use record::printable::Shown as _;
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
@@ -171,7 +172,7 @@ fn describe(kind: &VolumeKind) -> String {
             format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
-        VolumeKind::Directory { path } => format!("lent directory {}", path.display()),
+        VolumeKind::Directory { path } => format!("lent directory {}", path.shown()),
     }
 }
 
@@ -217,7 +218,7 @@ fn copy_in_words(copy: &CopyAsk) -> Vec<String> {
         Corpus::Generated { kind, files, size_bytes, .. } => {
             format!("copy of {files} files of {}, about {}", kind.name(), Bytes(*size_bytes))
         }
-        Corpus::Directory { path } => format!("copy of {}", path.display()),
+        Corpus::Directory { path } => format!("copy of {}", path.shown()),
     };
     let mut words = vec![corpus, format!("by {}", copy.copier.name())];
     if copy.writers > 1 {

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::id::RunId;
+use record::printable::Shown as _;
 use store::Store;
 
 pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
@@ -23,7 +24,7 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
 pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
     let path = &settings.store.value;
     if !path.exists() {
-        return Err(Failure::input(format!("no run is kept yet: {} is not there", path.display())));
+        return Err(Failure::input(format!("no run is kept yet: {} is not there", path.shown())));
     }
     Store::open(path).map_err(judged::unreadable)
 }

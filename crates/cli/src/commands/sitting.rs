@@ -12,6 +12,7 @@ use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::RunId;
 use record::plan::Plan;
+use record::printable::Shown as _;
 use run::Earlier;
 use run::controller::{How, RunError, SinkError, execute};
 use store::Store;
@@ -184,7 +185,7 @@ fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
         }
         output::aside(&format!(
             "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
-            sitting.settings.store.value.display()
+            sitting.settings.store.value.shown()
         ));
     }
     if let Some(exit) = ended.by_signal(run) {

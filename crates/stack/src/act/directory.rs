@@ -5,6 +5,7 @@ use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::{holders, mounts, names};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -20,7 +21,7 @@ pub struct MakeDir {
 
 impl fmt::Display for MakeDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "make {}", self.path.display())
+        write!(f, "make {}", self.path.shown())
     }
 }
 
@@ -39,7 +40,7 @@ impl Reversible for MakeDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Undone::Nothing),
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                 let holders = holders::of(&machine.roots.proc, &self.path);
-                Err(ActError::Busy { what: self.path.display().to_string(), holders })
+                Err(ActError::Busy { what: self.path.shown().to_string(), holders })
             }
             Err(error) => Err(ActError::io("remove", &self.path)(error)),
         })
@@ -57,7 +58,7 @@ pub struct LendDir {
 
 impl fmt::Display for LendDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "make {} in the lent directory", self.path.display())
+        write!(f, "make {} in the lent directory", self.path.shown())
     }
 }
 
@@ -87,7 +88,7 @@ pub struct UseLentDir {
 
 impl fmt::Display for UseLentDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write files in {}", self.path.display())
+        write!(f, "write files in {}", self.path.shown())
     }
 }
 
@@ -134,11 +135,11 @@ fn verify(machine: &Machine<'_>, path: &Path) -> Result<bool, ActError> {
     let proc = &machine.roots.proc;
     let mounted = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
     match mounted.iter().find(|entry| entry.target.starts_with(path)) {
-        Some(entry) => Err(not_ours(path, &format!("something is mounted at {}", entry.target.display()))),
+        Some(entry) => Err(not_ours(path, &format!("something is mounted at {}", entry.target.shown()))),
         None => Ok(true),
     }
 }
 
 fn not_ours(path: &Path, saw: &str) -> ActError {
-    ActError::NotOurs { what: path.display().to_string(), saw: saw.to_owned() }
+    ActError::NotOurs { what: path.shown().to_string(), saw: saw.to_owned() }
 }

@@ -45,7 +45,7 @@ pub(crate) fn mount_options(btrfs: &Btrfs, others: &[&Path]) -> Result<Vec<Strin
         options.push("nodiscard".to_owned());
     }
     options.extend(btrfs.compress.as_ref().map(compress_option));
-    options.extend(others.iter().map(|device| format!("device={}", device.display())));
+    options.extend(others.iter().map(|device| format!("device={}", device.to_string_lossy())));
     options.extend(btrfs.mount_options.iter().cloned());
     Ok(options)
 }

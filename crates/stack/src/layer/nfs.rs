@@ -2,6 +2,7 @@
 
 use record::allowed::{self, Mounted};
 use record::nfs::{Nfs, NfsVersion};
+use record::printable::Shown as _;
 use std::path::Path;
 
 /// Options of the export. `is_mount`: a file system is mounted there, and nothing is exported should it not be; `any_port`: its client
@@ -57,7 +58,7 @@ pub(crate) fn plain_path(path: &Path) -> Result<(), String> {
         Some(text) if text.bytes().all(plain) => Ok(()),
         _ => Err(format!(
             "{} can't be exported: its name must hold nothing but letters, digits and / - _ . + @",
-            path.display()
+            path.shown()
         )),
     }
 }
