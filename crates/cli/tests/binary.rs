@@ -48,9 +48,7 @@ struct Answer {
 
 impl Answer {
     fn of(output: &std::process::Output, home: &Path) -> Self {
-        let text = |bytes: &[u8]| {
-            String::from_utf8_lossy(bytes).replace(&home.to_string_lossy().into_owned(), "HOME")
-        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*home.to_string_lossy(), "HOME");
         Self {
             code: output.status.code().expect("ended by itself"),
             out: text(&output.stdout),
@@ -324,8 +322,7 @@ fn a_file_that_is_no_store_is_refused_and_kept() {
     let answer = home.diskproof(&["list", "--store", "notes.txt"]);
     assert_eq!(answer.code, 2, "{}", answer.err);
     assert!(answer.err.contains("not a diskproof results file"), "{}", answer.err);
-    let text =
-        std::fs::read_to_string(file.replace("HOME", &home.path().to_string_lossy())).unwrap();
+    let text = std::fs::read_to_string(file.replace("HOME", &home.path().to_string_lossy())).unwrap();
     assert!(text.starts_with("these are no results"));
 }
 

@@ -5,7 +5,7 @@ use crate::guard::PREFIX;
 use crate::mountinfo;
 use crate::roots::Roots;
 use crate::witness::exclusive::locked_by;
-use record::printable::Shown as _;
+use record::printable::{Shown as _, printable};
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -191,7 +191,7 @@ fn refuse_pseudo(path: &Path) -> Result<(), LendError> {
     let mounts = mountinfo::own(&Roots::default()).unwrap_or_default();
     match mount_of(&mounts, path) {
         Some(mount) if PSEUDO.contains(&mount.kind.as_str()) => {
-            Err(LendError::Pseudo { path: path.to_path_buf(), kind: mount.kind.clone() })
+            Err(LendError::Pseudo { path: path.to_path_buf(), kind: printable(&mount.kind).into_owned() })
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! What can go wrong when a kernel file is read.
 
-use record::printable::Shown as _;
+use record::printable::{Printable, Shown as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub enum ReadError {
 
 impl ReadError {
     pub(crate) fn parse(path: &Path, line: usize, text: &[u8], expected: &'static str) -> Self {
-        let text = String::from_utf8_lossy(text).into_owned();
+        let text = Printable(text).to_string();
         Self::Parse { path: path.to_owned(), line, text, expected }
     }
 

@@ -128,11 +128,40 @@ impl Shown for PathBuf {
     }
 }
 
-/// Makes every text in a JSON value printable, names of fields too.
+/// A text of several lines below a line of ours: each is safe to show, and what follows the first is indented, so that none of them
+/// passes for a line of ours.
+#[must_use]
+pub fn indented(text: &str) -> Cow<'_, str> {
+    let text = printable_lines(text);
+    let begins = |line: &str| line.is_empty() || line.starts_with("  ");
+    match text.split('\n').skip(1).all(begins) {
+        true => text,
+        false => {
+            let lines = text.split('\n').enumerate().map(|(at, line)| match at > 0 && !begins(line) {
+                true => Cow::Owned(format!("    {line}")),
+                false => Cow::Borrowed(line),
+            });
+            Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// In one line that is safe to show: lines that are indented go on behind the one before.
+fn in_one_line(text: &str) -> String {
+    let mut lines = text.split('\n');
+    let mut out = printable(lines.next().unwrap_or_default()).into_owned();
+    for line in lines {
+        out.push_str(if line.starts_with("  ") { " " } else { "\\n" });
+        out.push_str(&printable(line.trim_start_matches(' ')));
+    }
+    out
+}
+
+/// Makes every text in a JSON value printable and one line, names of fields too.
 pub fn make_printable(value: &mut serde_json::Value) {
     use serde_json::Value;
     match value {
-        Value::String(text) if text.contains(is_hidden) => *text = printable(text).into_owned(),
+        Value::String(text) if text.contains(is_hidden) => *text = in_one_line(text),
         Value::Array(items) => items.iter_mut().for_each(make_printable),
         Value::Object(fields) => {
             fields.values_mut().for_each(make_printable);
@@ -182,7 +211,8 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Printable, Shown as _, is_hidden, printable, printable_json, printable_lines, printable_noun,
+        Printable, Shown as _, indented, is_hidden, printable, printable_json, printable_lines,
+        printable_noun,
     };
     use proptest::prelude::{ProptestConfig, any, proptest};
     use std::ffi::OsStr;
@@ -224,6 +254,12 @@ mod tests {
     }
 
     #[test]
+    fn lines_below_ours_are_indented() {
+        assert_eq!(indented("a\nb\n  c\n\nd\u{7}"), "a\n    b\n  c\n\n    d\\x07");
+        assert_eq!(indented("a\n    | b"), "a\n    | b");
+    }
+
+    #[test]
     fn json_means_the_same_without_hidden_characters() {
         let texts = vec!["\u{9b}31m\u{202e}\u{e0041}".to_owned(), "\n\u{1b}".to_owned()];
         let json = serde_json::to_string_pretty(&texts).unwrap();
@@ -237,6 +273,8 @@ mod tests {
         let noun = std::collections::BTreeMap::from([("a\n".to_owned(), vec!["\u{1b}[2J".to_owned()])]);
         let safe = printable_noun(&noun).unwrap();
         assert_eq!(safe["a\\n"], ["\\x1b[2J"]);
+        let sentence = vec!["it failed; stderr:\n    | one\n    | two\nthree".to_owned()];
+        assert_eq!(printable_noun(&sentence).unwrap(), ["it failed; stderr: | one | two\\nthree"]);
     }
 
     proptest! {

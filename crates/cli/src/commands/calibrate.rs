@@ -66,10 +66,10 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
         } else {
             serde_json::to_string_pretty(&agreement)
         };
-        output::answer(&document.map_err(Failure::ours)?)?;
+        output::json(&document.map_err(Failure::ours)?)?;
     } else if settings.progress.value != Progress::Json {
         let colored = settings.colored(std::io::stdout().is_terminal());
-        output::answer(&report::agreement(&agreement, output::width(), colored))?;
+        output::painted(&report::agreement(&agreement, output::width(), colored))?;
     }
     // A workload that could not be measured at all is told as after any run.
     judged::exit_of(&view)?;

@@ -64,7 +64,7 @@ pub(crate) fn doctor(args: &Doctor, settings: &Settings) -> Result<Exit, Failure
     }
     if args.json {
         let text = serde_json::to_string_pretty(&findings).map_err(Failure::ours)?;
-        output::answer(&text)?;
+        output::json(&text)?;
     } else {
         output::answer(&text(&findings))?;
     }

@@ -23,6 +23,7 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
         report::markdown(&view)
     };
     match &args.output {
+        None if args.json => output::json(&text)?,
         None => output::answer(&text)?,
         Some(path) => std::fs::write(path, text)
             .map_err(|e| Failure::machine(format!("can't write {}: {e}", path.shown())))?,

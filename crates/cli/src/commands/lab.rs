@@ -97,7 +97,7 @@ fn status(name: Option<&str>, json: bool, settings: &Settings) -> Result<Exit, F
         None => lab::all(&settings.state.value).map_err(failure)?,
     };
     if json {
-        output::answer(&serde_json::to_string_pretty(&found).map_err(Failure::ours)?)?;
+        output::json(&serde_json::to_string_pretty(&found).map_err(Failure::ours)?)?;
         return Ok(Exit::Fine);
     }
     for status in &found {

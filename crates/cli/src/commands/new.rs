@@ -15,7 +15,7 @@ const DISKS: &str = include_str!("../../templates/disks.yaml");
 pub(crate) fn new(args: &New) -> Result<Exit, Failure> {
     let text = template(args.kind);
     match &args.file {
-        None => output::answer(text)?,
+        None => output::own(text)?,
         Some(path) => {
             write_new(path, text)?;
             output::aside(&format!("{}: written. Next: diskproof plan {}", path.shown(), path.shown()));

@@ -12,7 +12,7 @@ use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
-use record::printable::Shown as _;
+use record::printable::{Shown as _, printable_noun};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
@@ -31,10 +31,11 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
     let plan = experiment::load(&args.experiment)?;
     if args.json {
         let text = serde_json::to_string_pretty(&document(&plan)).map_err(Failure::ours)?;
-        output::answer(&text)?;
+        output::json(&text)?;
     } else {
         let colored = settings.colored(std::io::stdout().is_terminal());
-        output::answer(&report::plan(&view(&plan), output::width(), colored))?;
+        let plan = printable_noun(&plan).map_err(Failure::ours)?;
+        output::painted(&report::plan(&view(&plan), output::width(), colored))?;
     }
     Ok(Exit::Fine)
 }

@@ -13,7 +13,10 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
     let view = judged::view(&store, &run)?;
-    output::answer(&if args.json { report::json(&view) } else { judged::terminal(&view, settings) })?;
+    match args.json {
+        true => output::json(&report::json(&view))?,
+        false => output::painted(&judged::terminal(&view, settings))?,
+    }
     Ok(Exit::Fine)
 }
 

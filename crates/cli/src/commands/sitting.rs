@@ -181,7 +181,7 @@ fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
     let view = judged::view(&ended.store, run)?;
     if sitting.settings.progress.value != Progress::Json {
         if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
-            output::answer(&judged::terminal(&view, sitting.settings))?;
+            output::painted(&judged::terminal(&view, sitting.settings))?;
         }
         output::aside(&format!(
             "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",

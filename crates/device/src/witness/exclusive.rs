@@ -5,7 +5,7 @@ use crate::devno::DevNo;
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
 use crate::witness::openers::openers;
-use record::printable::Shown as _;
+use record::printable::{Printable, Shown as _};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -150,8 +150,9 @@ fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
 }
 
 pub(super) fn comm(roots: &Roots, pid: &str) -> String {
-    let text = fs::read_to_string(roots.proc.join(pid).join("comm")).unwrap_or_default();
-    text.trim().to_owned()
+    // a process names itself
+    let name = fs::read(roots.proc.join(pid).join("comm")).unwrap_or_default();
+    Printable(name.trim_ascii()).to_string()
 }
 
 /// Processes that have a device open, in words.
