@@ -866,7 +866,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__export)
-            opts="-o -q -h --json --csv --markdown --output --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-o -q -h --json --csv --csv-raw --markdown --output --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

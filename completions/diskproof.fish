@@ -174,7 +174,8 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.3 (docs/formats.md)'
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric; texts that a spreadsheet would compute get an apostrophe'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv-raw -d 'The same without apostrophes: for programs, not for spreadsheets'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'The whole answer as Markdown, for an issue or a wiki'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'

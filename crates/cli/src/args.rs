@@ -367,11 +367,18 @@ pub(crate) struct Export {
     /// The run: its name, how it begins, or `latest`
     pub(crate) run: String,
     /// One JSON document, format diskproof.run/1.3 (docs/formats.md)
-    #[arg(long, conflicts_with_all = ["csv", "markdown"], required_unless_present_any = ["csv", "markdown"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["csv", "csv_raw", "markdown"],
+        required_unless_present_any = ["csv", "csv_raw", "markdown"]
+    )]
     pub(crate) json: bool,
-    /// One row per cell and metric
+    /// One row per cell and metric; texts that a spreadsheet would compute get an apostrophe
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) csv: bool,
+    /// The same without apostrophes: for programs, not for spreadsheets
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) csv_raw: bool,
     /// The whole answer as Markdown, for an issue or a wiki
     #[arg(long)]
     pub(crate) markdown: bool,

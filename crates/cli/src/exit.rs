@@ -1,5 +1,6 @@
 //! Exit codes, and the one place where an error is printed. See docs/exit-codes.md.
 
+use record::printable::{indented, printable_lines};
 use run::blame::Blame;
 use std::error::Error;
 use std::fmt;
@@ -85,12 +86,14 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The error and its causes, each once, outermost first.
+    /// The error and its causes, each once, outermost first. A line that one of them goes on with is indented, so that it can't pass for
+    /// ours; diagnostics of a file are laid out line by line, and their texts are printable.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.error)?;
+        let first = self.error.to_string();
+        f.write_str(&if self.placed { printable_lines(&first) } else { indented(&first) })?;
         let mut cause = self.error.source();
         while let Some(error) = cause {
-            write!(f, "\n  because: {error}")?;
+            write!(f, "\n  because: {}", indented(&error.to_string()))?;
             cause = error.source();
         }
         Ok(())
@@ -132,6 +135,14 @@ mod tests {
     fn blame_decides_the_code() {
         let codes = [Blame::User, Blame::Machine, Blame::Ours].map(|b| Exit::from(b).code());
         assert_eq!(codes, [2, 3, 4]);
+    }
+
+    #[test]
+    fn no_line_of_an_error_passes_for_ours() {
+        let error =
+            Outer { path: "/x".to_owned(), source: io::Error::other("a\ndiskproof: all is well\u{1b}[2J") };
+        let said = Failure::machine(error).to_string();
+        assert_eq!(said, "can't read /x\n  because: a\n    diskproof: all is well\\x1b[2J");
     }
 
     #[test]

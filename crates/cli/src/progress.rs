@@ -10,6 +10,7 @@ use crate::settings::keys::Progress;
 use lines::Lines;
 use record::event::Event;
 use record::plan::Plan;
+use record::printable::indented;
 use std::io::IsTerminal as _;
 use terminal::Bar;
 use tracker::Tracker;
@@ -50,11 +51,11 @@ impl Teller {
             Self::Lines(lines) => lines.tell(event),
             Self::Json => {
                 let line = serde_json::to_string(event).map_err(Failure::ours)?;
-                output::answer(&line)?;
+                output::json(&line)?;
             }
             Self::Quiet => {
                 if let Event::Warning { text } = event {
-                    output::aside(&format!("warning: {text}"));
+                    output::aside(&indented(&format!("warning: {text}")));
                 }
             }
         }

@@ -7,6 +7,7 @@ mod tests;
 
 use crate::args::Global;
 use keys::{COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo};
+use record::printable::Shown as _;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::File { path, line } => write!(f, "{}:{line}", path.shown()),
             Self::Environment(variable) => write!(f, "environment {variable}"),
             Self::CommandLine(flag) => write!(f, "command line {flag}"),
         }
@@ -78,13 +79,13 @@ pub(crate) struct Settings {
 #[derive(Debug, Error)]
 pub(crate) enum SettingsError {
     /// A file is there and can't be read.
-    #[error("can't read the configuration file {}", path.display())]
+    #[error("can't read the configuration file {}", path.shown())]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// A file is no YAML mapping of text to text.
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {message}", path.shown())]
     Malformed { path: PathBuf, message: String },
     /// A file has a key that nobody knows.
-    #[error("{}:{line}: unknown setting `{name}`{}", path.display(), hint(*did_you_mean))]
+    #[error("{}:{line}: unknown setting `{name}`{}", path.shown(), hint(*did_you_mean))]
     UnknownKey { path: PathBuf, line: u64, name: String, did_you_mean: Option<&'static str> },
     /// A value has the wrong form.
     #[error("{origin}: `{text}` is no value for `{key}`; expected {expected}")]

@@ -22,7 +22,7 @@ impl Home {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
-        path.display().to_string()
+        path.to_string_lossy().into_owned()
     }
 
     fn diskproof(&self, args: &[&str]) -> Answer {
@@ -48,7 +48,7 @@ struct Answer {
 
 impl Answer {
     fn of(output: &std::process::Output, home: &Path) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home.display().to_string(), "HOME");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*home.to_string_lossy(), "HOME");
         Self {
             code: output.status.code().expect("ended by itself"),
             out: text(&output.stdout),
@@ -199,7 +199,7 @@ fn on_a_terminal(home: &Home, line: &str, typed: &str) -> Option<(i32, String)> 
 fn a_person_is_asked_for_what_is_missing() {
     let home = Home::new();
     home.write("new.yaml", &home.diskproof(&["new", "--kind", "directory"]).out);
-    let line = format!("'{}' plan new.yaml", assert_cmd::cargo::cargo_bin("diskproof").display());
+    let line = format!("'{}' plan new.yaml", assert_cmd::cargo::cargo_bin("diskproof").to_string_lossy());
     let Some((code, said)) = on_a_terminal(&home, &line, "/srv\n") else { return };
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("dir (a directory on the storage in question): "), "{said}");
@@ -322,7 +322,7 @@ fn a_file_that_is_no_store_is_refused_and_kept() {
     let answer = home.diskproof(&["list", "--store", "notes.txt"]);
     assert_eq!(answer.code, 2, "{}", answer.err);
     assert!(answer.err.contains("not a diskproof results file"), "{}", answer.err);
-    let text = std::fs::read_to_string(file.replace("HOME", &home.path().display().to_string())).unwrap();
+    let text = std::fs::read_to_string(file.replace("HOME", &home.path().to_string_lossy())).unwrap();
     assert!(text.starts_with("these are no results"));
 }
 
@@ -504,7 +504,10 @@ fn a_closed_pipe_is_no_error() {
     let home = Home::new();
     let status = std::process::Command::new("sh")
         .arg("-c")
-        .arg(format!("'{}' completions bash | true", assert_cmd::cargo::cargo_bin("diskproof").display()))
+        .arg(format!(
+            "'{}' completions bash | true",
+            assert_cmd::cargo::cargo_bin("diskproof").to_string_lossy()
+        ))
         .env("HOME", home.path())
         .output()
         .unwrap();

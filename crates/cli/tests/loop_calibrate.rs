@@ -17,7 +17,7 @@ fn json(output: &Output) -> Value {
 
 /// Loop devices whose backing file lies in the test's folder.
 fn loops_left(dir: &Path) -> usize {
-    let mine = dir.display().to_string();
+    let mine = dir.to_string_lossy().into_owned();
     let backing = |device: std::fs::DirEntry| {
         std::fs::read_to_string(device.path().join("loop/backing_file")).unwrap_or_default()
     };

@@ -71,7 +71,7 @@ impl Scene {
         if emulated {
             return self.start(&["run", "emulated.yaml"]);
         }
-        self.start(&["run", "directory.yaml", "--set", &format!("dir={}", self.given.display())])
+        self.start(&["run", "directory.yaml", "--set", &format!("dir={}", self.given.to_str().unwrap())])
     }
 
     fn undo(&self) -> Output {
@@ -93,7 +93,7 @@ impl Scene {
     }
 
     fn left(&self) -> Vec<String> {
-        let mine = self.dir.display().to_string();
+        let mine = self.dir.to_str().unwrap().to_owned();
         let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
         let mounts = text(Path::new("/proc/self/mountinfo"));
         let mut left: Vec<String> =
@@ -104,11 +104,13 @@ impl Scene {
         }
         for part in ["volumes", "mnt", "journal"] {
             let entries = fs::read_dir(self.dir.join("state").join(part)).into_iter().flatten().flatten();
-            left.extend(entries.map(|entry| entry.path().display().to_string()));
+            left.extend(entries.map(|entry| entry.path().to_string_lossy().into_owned()));
         }
         let given = fs::read_dir(&self.given).unwrap().flatten().map(|entry| entry.path());
         left.extend(
-            given.filter(|path| !path.ends_with("diskproof-theirs")).map(|path| path.display().to_string()),
+            given
+                .filter(|path| !path.ends_with("diskproof-theirs"))
+                .map(|path| path.to_string_lossy().into_owned()),
         );
         left
     }

@@ -82,7 +82,7 @@ impl Lab {
 
     /// Everything on this machine that belongs to this lab: mounts, loop devices, cgroups, files of the state.
     fn left(&self) -> Vec<String> {
-        let mine = self.dir.display().to_string();
+        let mine = self.dir.to_string_lossy().into_owned();
         let runs: Vec<String> = self.list().iter().map(|r| r["run"].as_str().unwrap().to_owned()).collect();
         let is_mine = |text: &str| text.contains(&mine) || runs.iter().any(|run| text.contains(run.as_str()));
         let mut left: Vec<String> = Vec::new();
@@ -97,13 +97,13 @@ impl Lab {
         }
         let mut found = Vec::new();
         below(Path::new("/sys/fs/cgroup"), 4, &mut found);
-        left.extend(found.iter().map(|p| p.display().to_string()).filter(|p| is_mine(p)));
+        left.extend(found.iter().map(|p| p.to_string_lossy().into_owned()).filter(|p| is_mine(p)));
         let mut files = Vec::new();
         below(&self.dir.join("state"), 6, &mut files);
         let kept = |p: &&PathBuf| p.extension().is_none_or(|e| e != "lock") && !p.is_dir();
-        left.extend(files.iter().filter(kept).map(|p| format!("file {}", p.display())));
+        left.extend(files.iter().filter(kept).map(|p| format!("file {}", p.to_string_lossy())));
         let lent = std::fs::read_dir(self.dir.join("lent")).unwrap();
-        left.extend(lent.flatten().map(|e| format!("lent {}", e.path().display())));
+        left.extend(lent.flatten().map(|e| format!("lent {}", e.path().to_string_lossy())));
         left
     }
 
@@ -373,7 +373,7 @@ fn loop_ctrl_c_keeps_what_was_measured_and_a_second_one_does_not_stop_the_undo()
 #[test]
 fn loop_a_second_run_in_the_same_directory_is_refused() {
     let Some(lab) = Lab::new("second") else { return };
-    let dir = format!("dir={}", lab.dir.join("lent").display());
+    let dir = format!("dir={}", lab.dir.join("lent").to_string_lossy());
     let mut first = lab.start(&["run", "lent.yaml", "--set", &dir, "--set", "rounds=50"]);
     first.until_measuring();
     let second = lab.diskproof(&["run", "lent.yaml", "--set", &dir]);
@@ -426,7 +426,7 @@ fn loop_without_root_only_lent_directories_are_measured() {
     let refused = run(&["run", "e.yaml"]);
     assert_eq!(refused.code, 3, "{}", refused.err);
     assert!(refused.err.contains("needs root") && refused.err.contains("sudo diskproof"), "{}", refused.err);
-    let dir = format!("dir={}", lab.dir.join("lent").display());
+    let dir = format!("dir={}", lab.dir.join("lent").to_string_lossy());
     let lent = run(&["run", "lent.yaml", "--set", &dir]);
     assert_eq!(lent.code, 0, "{}\n{}", lent.out, lent.err);
     assert_eq!(std::fs::read_dir(lab.dir.join("lent")).unwrap().count(), 0);
@@ -483,7 +483,7 @@ fn loop_a_run_stops_when_it_is_sure_enough_also_when_it_was_interrupted() {
 fn loop_a_spent_budget_of_rounds_says_what_is_missing_and_can_be_raised() {
     let Some(lab) = Lab::new("budget") else { return };
     std::fs::write(lab.dir.join("unsure.yaml"), UNSURE).unwrap();
-    let dir = format!("dir={}", lab.dir.join("lent").display());
+    let dir = format!("dir={}", lab.dir.join("lent").to_string_lossy());
     let said = lab.diskproof(&["run", "unsure.yaml", "--set", &dir]);
     assert_eq!(said.code, 0, "{}\n{}", said.out, said.err);
     let reached = lab.export()["reached"].clone();

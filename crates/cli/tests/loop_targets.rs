@@ -67,7 +67,7 @@ impl Site {
         // What is copied to the far side is large enough without its debug information.
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let at = dir.display();
+        let at = dir.to_string_lossy();
         let server = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\nStrictModes no\nUsePAM no\n\
              PermitRootLogin yes\nPubkeyAuthentication yes\nAuthorizedKeysFile {at}/user.pub\n\
@@ -167,7 +167,7 @@ fn loop_one_experiment_runs_on_two_machines() {
 #[test]
 fn loop_a_far_machine_is_provisioned_and_its_failure_names_it() {
     let Some(site) = Site::new("provisioned") else { return };
-    let dir = site.dir.display().to_string();
+    let dir = site.dir.to_string_lossy().into_owned();
     fs::create_dir(site.dir.join("near")).unwrap();
     fs::create_dir(site.dir.join("away")).unwrap();
     fs::write(site.dir.join("e.yaml"), PROVISIONED.replace("DIR", &dir)).unwrap();

@@ -35,7 +35,7 @@ impl Home {
         let home = Self(tempfile::tempdir().unwrap());
         std::fs::create_dir(home.path().join("data")).unwrap();
         home.write("tune.sh", TUNE);
-        home.write("e.yaml", &EXPERIMENT.replace("HOME", &home.path().display().to_string()));
+        home.write("e.yaml", &EXPERIMENT.replace("HOME", &home.path().to_string_lossy()));
         home
     }
 
@@ -188,7 +188,7 @@ fn killed_in_between_it_begins_anew() {
 fn wait_for(path: &Path) {
     let end = Instant::now() + Duration::from_secs(60);
     while !path.exists() {
-        assert!(Instant::now() < end, "{} never came", path.display());
+        assert!(Instant::now() < end, "{} never came", path.to_string_lossy());
         std::thread::sleep(Duration::from_millis(20));
     }
 }

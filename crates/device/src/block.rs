@@ -2,6 +2,7 @@
 
 use crate::devno::DevNo;
 use crate::roots::Roots;
+use record::printable::Printable;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,13 +50,14 @@ impl Block {
         Ok(all)
     }
 
-    /// The text of one attribute, trimmed; `None` if it isn't there or empty.
+    /// The text of one attribute, trimmed and fit to be shown; `None` if it isn't there or empty.
     pub(crate) fn text(&self, attribute: &str) -> Option<String> {
         let bytes = fs::read(self.dir.join(attribute)).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
-        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let text = text.trim();
-        (!text.is_empty()).then(|| text.to_owned())
+        let is_padding = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+        let begin = bytes.iter().position(|byte| !is_padding(byte))?;
+        let end = bytes.iter().rposition(|byte| !is_padding(byte))?;
+        // disks and USB gadgets name themselves
+        Some(Printable(&bytes[begin..=end]).to_string())
     }
 
     pub(crate) fn size_bytes(&self) -> Option<u64> {

@@ -11,6 +11,7 @@ use crate::roots::Roots;
 use crate::witness::users::Sight;
 use crate::witness::{claim, exclusive, openers, plain, root, signature, swap, users};
 use host::Runner;
+use record::printable::Shown as _;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -96,9 +97,9 @@ impl Candidate {
     }
 
     fn at(roots: &Roots, link: PathBuf, by_id: Option<String>) -> Result<Self, Refusal> {
-        let shown = by_id.clone().unwrap_or_else(|| link.display().to_string());
+        let shown = by_id.clone().unwrap_or_else(|| link.shown().to_string());
         let refuse = |error: std::io::Error| {
-            let saw = format!("{}: {error}", link.display());
+            let saw = format!("{}: {error}", link.shown());
             let remedy = "see that the disk is plugged in; diskproof devices lists what is there";
             Refusal::of(shown.clone(), vec![Dissent::new(Witness::Identity, saw, remedy)])
         };
@@ -107,7 +108,7 @@ impl Candidate {
         // From here on only the kernel's own node counts, whatever alias was given.
         let node = block.node(roots);
         if roots.block_at(&node).map_err(refuse)? != devno {
-            let saw = format!("{} is not {}", node.display(), block.label());
+            let saw = format!("{} is not {}", node.shown(), block.label());
             let dissent = Dissent::new(Witness::Identity, saw, "see who changed the device nodes");
             return Err(Refusal::of(shown, vec![dissent]));
         }
@@ -163,7 +164,7 @@ impl Candidate {
     /// A name to type.
     pub(crate) fn short(&self) -> String {
         let name = self.by_id.as_ref().or_else(|| self.ids.first());
-        name.cloned().unwrap_or_else(|| self.node.display().to_string())
+        name.cloned().unwrap_or_else(|| self.node.shown().to_string())
     }
 
     /// Asks every witness but the owner. All are asked, even when the first objects.
@@ -241,12 +242,12 @@ impl Candidate {
             return Ok(());
         }
         if same_disk {
-            let saw = format!("the kernel met another disk under the same name, {}", self.node.display());
+            let saw = format!("the kernel met another disk under the same name, {}", self.node.shown());
             return Err(Dissent::new(Witness::Identity, saw, EXCHANGED));
         }
         let saw = format!(
             "{} was {} ({}) and is now {} ({})",
-            self.link.display(),
+            self.link.shown(),
             self.block.label(),
             self.identity,
             now.block.label(),
@@ -267,9 +268,9 @@ pub(crate) struct Scope {
 impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.by_id {
-            Some(id) => write!(f, "{id} ({})", self.node.display()),
-            None if self.link == self.node => write!(f, "{}", self.node.display()),
-            None => write!(f, "{} ({})", self.link.display(), self.node.display()),
+            Some(id) => write!(f, "{id} ({})", self.node.shown()),
+            None if self.link == self.node => write!(f, "{}", self.node.shown()),
+            None => write!(f, "{} ({})", self.link.shown(), self.node.shown()),
         }
     }
 }

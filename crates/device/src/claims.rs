@@ -2,6 +2,7 @@
 
 use crate::candidate::Candidate;
 use crate::identity::{Identity, Strength};
+use record::printable::Shown as _;
 use record::version::FormatVersion;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -50,7 +51,7 @@ pub struct ClaimBook {
 #[derive(Debug, Error)]
 pub enum BookError {
     /// It can't be read.
-    #[error("cannot read the claims in {}", .path.display())]
+    #[error("cannot read the claims in {}", .path.shown())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -58,7 +59,7 @@ pub enum BookError {
         source: io::Error,
     },
     /// It can't be written.
-    #[error("cannot write the claims to {}", .path.display())]
+    #[error("cannot write the claims to {}", .path.shown())]
     Write {
         /// Which file.
         path: PathBuf,
@@ -66,7 +67,7 @@ pub enum BookError {
         source: io::Error,
     },
     /// It isn't what we wrote.
-    #[error("{} is damaged; move it away and claim the disks again", .path.display())]
+    #[error("{} is damaged; move it away and claim the disks again", .path.shown())]
     Damaged {
         /// Which file.
         path: PathBuf,
@@ -74,7 +75,7 @@ pub enum BookError {
         source: serde_json::Error,
     },
     /// Another format.
-    #[error("{} has format {found}, this diskproof writes {FORMAT}; use the newer diskproof", .path.display())]
+    #[error("{} has format {found}, this diskproof writes {FORMAT}; use the newer diskproof", .path.shown())]
     Version {
         /// Which file.
         path: PathBuf,
@@ -82,7 +83,7 @@ pub enum BookError {
         found: FormatVersion,
     },
     /// Others than its owner could have written it.
-    #[error("{} belongs to user {uid} or may be written by others; chown root and chmod go-w it, then check every claim", .path.display())]
+    #[error("{} belongs to user {uid} or may be written by others; chown root and chmod go-w it, then check every claim", .path.shown())]
     Untrusted {
         /// Which file.
         path: PathBuf,
@@ -172,7 +173,7 @@ impl ClaimBook {
         }
         let mut names = disk.ids().to_vec();
         if names.is_empty() {
-            names.push(disk.path().display().to_string());
+            names.push(disk.path().to_string_lossy().into_owned());
         }
         let claim = Claim { identity, strength, names, claimed_unix_ms: now_ms() };
         self.change(|claims| {

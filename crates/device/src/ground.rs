@@ -10,6 +10,7 @@ use crate::loops;
 use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
 use host::Runner;
+use record::printable::Shown as _;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct Ground {
 #[derive(Debug, Error)]
 pub enum GroundError {
     /// It can't be looked at.
-    #[error("cannot tell what {} rests on", .path.display())]
+    #[error("cannot tell what {} rests on", .path.shown())]
     Look {
         /// Which place.
         path: PathBuf,
@@ -43,13 +44,13 @@ pub enum GroundError {
         source: io::Error,
     },
     /// Nothing is mounted there.
-    #[error("nothing is mounted at {}; a load there would hit the file system around it", .path.display())]
+    #[error("nothing is mounted at {}; a load there would hit the file system around it", .path.shown())]
     NotMounted {
         /// Which place.
         path: PathBuf,
     },
     /// It rests on devices that were not given over.
-    #[error("{} rests on something that is none of this stack's volumes: {on}", .path.display())]
+    #[error("{} rests on something that is none of this stack's volumes: {on}", .path.shown())]
     Elsewhere {
         /// Which place.
         path: PathBuf,
@@ -74,7 +75,7 @@ impl Ground {
         let (entry, mounts) = mounted_at(roots, mount)?;
         let under = sources(roots, &entry);
         if under.is_empty() {
-            let on = format!("{} {}", entry.kind, entry.source.display());
+            let on = format!("{} {}", entry.kind, entry.source.shown());
             return Err(GroundError::Elsewhere { path: mount.to_path_buf(), on });
         }
         only_on(devices, mount, roots, &under, &mounts)?;
@@ -122,7 +123,7 @@ impl Ground {
         let elsewhere = |on| GroundError::Elsewhere { path: mount.to_path_buf(), on };
         let (entry, mounts) = mounted_at(roots, mount)?;
         if !matches!(entry.kind.as_str(), "zfs" | "fuse.zfs") || entry.source != Path::new(pool) {
-            return Err(elsewhere(format!("{} {}", entry.kind, entry.source.display())));
+            return Err(elsewhere(format!("{} {}", entry.kind, entry.source.shown())));
         }
         let members = crate::pool::devices_of(runner, pool).map_err(|e| look(io::Error::other(e)))?;
         let mut tops = Vec::new();
@@ -136,7 +137,7 @@ impl Ground {
         let beneath = below(roots, &tops, &mounts, &BTreeSet::new()).map_err(look)?;
         match devices.iter().find(|device| !beneath.contains(&device.number())) {
             Some(unused) => {
-                Err(elsewhere(format!("pool {pool}, which leaves {} out", unused.path().display())))
+                Err(elsewhere(format!("pool {pool}, which leaves {} out", unused.path().shown())))
             }
             None => Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: paths(devices) }),
         }
@@ -157,7 +158,7 @@ impl Ground {
     pub fn served_by(source: &str, mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
         let (entry, _) = mounted_at(roots, mount)?;
         if !matches!(entry.kind.as_str(), "nfs" | "nfs4") || entry.source != Path::new(source) {
-            let on = format!("{} {}", entry.kind, entry.source.display());
+            let on = format!("{} {}", entry.kind, entry.source.shown());
             return Err(GroundError::Elsewhere { path: mount.to_path_buf(), on });
         }
         Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: Vec::new() })

@@ -8,6 +8,7 @@ use crate::refusal::{Dissent, Refusal, Witness};
 use crate::roots::Roots;
 use crate::witness::claim;
 use host::Runner;
+use record::printable::Shown as _;
 use std::path::{Path, PathBuf};
 
 /// What the name of every file and directory that we make begins with.
@@ -72,7 +73,7 @@ pub(crate) fn backing_is(roots: &Roots, block: &Block, backing: &Path) -> Result
     if !name.starts_with(PREFIX) {
         return object(format!(
             "{} isn't a file of ours: its name doesn't begin with {PREFIX}",
-            backing.display()
+            backing.shown()
         ));
     }
     let Some(found) = loops::of(roots, block.clone()) else {
@@ -83,24 +84,24 @@ pub(crate) fn backing_is(roots: &Roots, block: &Block, backing: &Path) -> Result
         return object(format!(
             "{} rests on {}, not on {}",
             block.label(),
-            found.backing.display(),
-            canonical.display()
+            found.backing.shown(),
+            canonical.shown()
         ));
     }
     let file = match loops::file_at(&canonical) {
         Ok(file) => file,
-        Err(error) => return object(format!("{}: {error}", canonical.display())),
+        Err(error) => return object(format!("{}: {error}", canonical.shown())),
     };
     if found.device.is_some() || found.file != Some(file) {
         return object(format!(
             "{} rests on another file that was called {}",
             block.label(),
-            canonical.display()
+            canonical.shown()
         ));
     }
     match found.span {
         Some((0, 0)) => Ok(()),
-        Some(_) => object(format!("{} shows only a part of {}", block.label(), canonical.display())),
+        Some(_) => object(format!("{} shows only a part of {}", block.label(), canonical.shown())),
         None => Err(Dissent::unheard(
             Witness::Backing,
             format!("{} can't be asked what it rests on", block.label()),

@@ -2,6 +2,7 @@
 
 use crate::block::{Block, names_in};
 use crate::roots::Roots;
+use record::printable::is_hidden;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
@@ -107,7 +108,7 @@ fn scsi_serial(block: &Block) -> Option<String> {
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     let text = String::from_utf8_lossy(page.get(4..4 + length)?).into_owned();
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-    (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
+    (!text.is_empty() && !text.contains(is_hidden)).then(|| text.to_owned())
 }
 
 /// The names in `/dev/disk/by-id` that lead to a device, sorted.

@@ -1,5 +1,6 @@
 //! What a witness says against touching a disk.
 
+use record::printable::printable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -72,13 +73,20 @@ pub struct Dissent {
     pub remedy: String,
 }
 
+/// Mount points, names of processes and labels are text of strangers, and a line of a refusal is ours.
+fn one_line(text: impl Into<String>) -> String {
+    printable(&text.into()).into_owned()
+}
+
 impl Dissent {
     pub(crate) fn new(witness: Witness, saw: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { witness, heard: true, saw: saw.into(), remedy: remedy.into() }
+        let (saw, remedy) = (one_line(saw), one_line(remedy));
+        Self { witness, heard: true, saw, remedy }
     }
 
     pub(crate) fn unheard(witness: Witness, why: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { witness, heard: false, saw: why.into(), remedy: remedy.into() }
+        let (saw, remedy) = (one_line(why), one_line(remedy));
+        Self { witness, heard: false, saw, remedy }
     }
 }
 
@@ -100,7 +108,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub(crate) fn of(disk: impl Into<String>, dissent: Vec<Dissent>) -> Self {
-        Self { disk: disk.into(), dissent }
+        Self { disk: one_line(disk), dissent }
     }
 
     /// Whether a witness is among the dissenters.

@@ -4,6 +4,7 @@
 //! path is trusted only if each directory from `/` down belongs to us or to root, and nobody else may write to it. In one with
 //! the sticky bit (`/tmp`) others may make files, but not rename ours.
 
+use record::printable::Shown as _;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,7 +18,7 @@ const STICKY: u32 = 0o1000;
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// It can't be looked at.
-    #[error("cannot look at {}", .path.display())]
+    #[error("cannot look at {}", .path.shown())]
     Look {
         /// Which directory.
         path: PathBuf,
@@ -25,7 +26,7 @@ pub enum TrustError {
         source: io::Error,
     },
     /// Its owner can rename what is in it.
-    #[error("{} belongs to user {owner}, who can exchange what is in it; {}", .path.display(), remedy(*.us))]
+    #[error("{} belongs to user {owner}, who can exchange what is in it; {}", .path.shown(), remedy(*.us))]
     Owner {
         /// Which directory.
         path: PathBuf,
@@ -35,7 +36,7 @@ pub enum TrustError {
         us: u32,
     },
     /// Others may write to it.
-    #[error("{} may be written by others (mode {mode:o}), who can exchange what is in it; chmod go-w it, or name another directory", .path.display())]
+    #[error("{} may be written by others (mode {mode:o}), who can exchange what is in it; chmod go-w it, or name another directory", .path.shown())]
     Mode {
         /// Which directory.
         path: PathBuf,

@@ -95,7 +95,7 @@ fn exchanging_it_for_a_link_in_a_race_harms_nobody() {
             let ours = entry.file_type().unwrap().is_dir();
             let empty = ours && fs::read_dir(entry.path()).unwrap().next().is_none();
             // without root it can't be found where it was moved to; one that was never identified is empty
-            assert!(!ours || empty || !root, "try {round}: {} stays", entry.path().display());
+            assert!(!ours || empty || !root, "try {round}: {:?} stays", entry.path());
             if ours {
                 fs::remove_dir_all(entry.path()).unwrap()
             } else {

@@ -186,7 +186,10 @@ fn loop_swap_file_on_the_disk_is_refused() {
     let Some(bench) = start(64) else { return };
     let mount = mounted_ext4(&bench);
     let file = mount.path().join("swapfile");
-    run("dd", &["if=/dev/zero", &format!("of={}", file.display()), "bs=1M", "count=8", "status=none"]);
+    run(
+        "dd",
+        &["if=/dev/zero", &format!("of={}", file.to_string_lossy()), "bs=1M", "count=8", "status=none"],
+    );
     run("chmod", &["600", file.to_str().unwrap()]);
     let _swap = Swap::on(&file);
     bench.refused(Witness::Swap, &["active swap", "swapfile"]);

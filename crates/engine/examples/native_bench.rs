@@ -46,7 +46,7 @@ fn main() {
     let engine = NativeEngine::with_worker(asked.worker);
     engine.prepare(&job).unwrap();
     let output = engine.run(&job);
-    lent.remove().unwrap();
+    device::take_back_lent(lent.path(), lent.ids(), false, &device::Roots::default()).unwrap();
     let output = output.unwrap();
     assert!(output.errors.is_empty(), "{:?}", output.errors);
     println!("{}", output.raw);

@@ -11,6 +11,7 @@ use crate::regions::DATA_PREFIX;
 use device::Place;
 use host::Tool;
 use record::bonnie::{Bonnie, BonnieAsk};
+use record::printable::Shown as _;
 use record::trial::{EngineOutput, Window};
 use record::workload::Ask;
 use std::ffi::OsString;
@@ -79,7 +80,7 @@ fn asked<'a>(job: &Job<'a>) -> Result<(&'a BonnieAsk, &'a Path), EngineError> {
         Place::Directory(path) => Ok((ask, path)),
         Place::Block(path) => Err(refused(format!(
             "{} is a bare block device: Bonnie++ makes files; put a file system on it",
-            path.display()
+            path.shown()
         ))),
     }
 }

@@ -1,6 +1,7 @@
 //! How engines fail: one error for all engines, one variant per operation.
 
 use host::CommandFailure;
+use record::printable::Shown as _;
 use record::trial::{EngineOutput, ErrorCount};
 use std::io;
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ pub enum EngineError {
         reason: String,
     },
     /// One of the engine's own files could not be written or read.
-    #[error("cannot {action} {}", .path.display())]
+    #[error("cannot {action} {}", .path.shown())]
     Io {
         /// E.g. `write`.
         action: &'static str,
@@ -106,7 +107,7 @@ pub enum EngineError {
     #[error("cancelled")]
     Cancelled,
     /// The data isn't what was to be laid out.
-    #[error("{}: laid out {found_bytes} bytes instead of {wanted_bytes}", .path.display())]
+    #[error("{}: laid out {found_bytes} bytes instead of {wanted_bytes}", .path.shown())]
     LaidOutShort {
         /// Which file.
         path: PathBuf,
@@ -116,7 +117,7 @@ pub enum EngineError {
         wanted_bytes: u64,
     },
     /// The block device is too small for the data.
-    #[error("{}: the data needs {needed_bytes} bytes, the device has {found_bytes}; use a smaller size or fewer jobs", .path.display())]
+    #[error("{}: the data needs {needed_bytes} bytes, the device has {found_bytes}; use a smaller size or fewer jobs", .path.shown())]
     TooSmall {
         /// Which device.
         path: PathBuf,

@@ -2,6 +2,7 @@
 
 use crate::fio::unsafe_text;
 use device::Place;
+use record::printable::Shown as _;
 use record::workload::Options;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -145,7 +146,7 @@ pub(crate) fn writable(path: &Path) -> Result<(), String> {
     let Some(text) = path.to_str() else {
         return Err(format!(
             "fio can't be given the path {}: it isn't UTF-8; use another directory",
-            path.display()
+            path.shown()
         ));
     };
     if let Some(c) = unsafe_text(text) {

@@ -75,7 +75,7 @@ fn verified(bench: &Bench, ask: CopyAsk) {
 /// Another program's word on a copy: what it would change.
 fn changes(tree: &Path, copy: &Path) -> Vec<String> {
     let mut words = vec!["rsync", "-a", "--checksum", "--delete", "--dry-run", "--itemize-changes"];
-    let (from, to) = (format!("{}/", tree.display()), format!("{}/", copy.display()));
+    let (from, to) = (format!("{}/", tree.to_string_lossy()), format!("{}/", copy.to_string_lossy()));
     words.extend([from.as_str(), &to]);
     let out = std::process::Command::new(words[0]).args(&words[1..]).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

@@ -220,7 +220,7 @@ fn a_worker_that_fails_says_why() {
     engine().run(&job).unwrap();
     let path = bench.scratch.join("native.json");
     let task = fs::read_to_string(&path).unwrap();
-    let pointed = task.replace(&data(&bench, 0).display().to_string(), &elsewhere.display().to_string());
+    let pointed = task.replace(&*data(&bench, 0).to_string_lossy(), &elsewhere.to_string_lossy());
     assert_ne!(task, pointed);
     fs::write(&path, pointed.replace("randread", "randwrite")).unwrap();
     let worker = env!("CARGO_BIN_EXE_diskproof-native-worker");

@@ -115,7 +115,7 @@ fn node() {
     let mut job = bench.job(&workload, 3, 600.0);
     let told = Path::new(&dir).join("told");
     let started = |pid: u32| {
-        fs::write(&told, format!("{pid} {}", bench.dir.path().display())).unwrap();
+        fs::write(&told, format!("{pid} {}", bench.dir.path().to_string_lossy())).unwrap();
         fs::rename(&told, told.with_file_name("worker")).unwrap();
     };
     job.started = &started;

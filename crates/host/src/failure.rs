@@ -1,5 +1,6 @@
 //! How running a program fails.
 
+use record::printable::{Shown as _, printable, printable_lines};
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,7 +69,7 @@ pub enum CommandFailure {
 }
 
 fn not_found(program: &str, package: &Option<&'static str>, looked_in: &[PathBuf]) -> String {
-    let places: Vec<_> = looked_in.iter().map(|p| p.display().to_string()).collect();
+    let places: Vec<_> = looked_in.iter().map(|p| p.shown().to_string()).collect();
     let mut text = format!("{program} was not found in {}", places.join(", "));
     if let Some(package) = package {
         let _ = write!(text, "; on Debian: apt-get install {package}");
@@ -95,10 +96,13 @@ fn said(name: &str, text: &str) -> String {
         end -= 1;
     }
     let cut = if end < text.len() { "..." } else { "" };
-    format!("; {name}: {}{cut}", &text[..end])
+    let text = printable_lines(&text[..end]);
+    // what a program says must not pass for a line of ours
+    let begin = if text.contains('\n') { "\n    | " } else { " " };
+    format!("; {name}:{begin}{}{cut}", text.replace('\n', "\n    | "))
 }
 
-/// An argument vector that a person can read and a shell would split the same way.
+/// An argument vector that a person can read and a shell would split the same way, but for control characters, which are shown.
 pub(crate) fn quote(argv: &[String]) -> Quoted<'_> {
     Quoted(argv)
 }
@@ -115,7 +119,7 @@ impl fmt::Display for Quoted<'_> {
             if !arg.is_empty() && arg.chars().all(plain) {
                 f.write_str(arg)?;
             } else {
-                write!(f, "'{}'", arg.replace('\'', r"'\''"))?;
+                write!(f, "'{}'", printable(arg).replace('\'', r"'\''"))?;
             }
         }
         Ok(())
@@ -137,6 +141,20 @@ mod tests {
         assert_eq!(
             failure.to_string(),
             r"mkfs.xfs -L 'two words' 'it'\''s' ended with status 1; stderr: mkfs.xfs: no such disk"
+        );
+    }
+
+    #[test]
+    fn what_a_program_says_forges_no_line() {
+        let failure = CommandFailure::Failed {
+            argv: vec!["x".into(), "a\n\u{1b}]0;x\u{7}".into()],
+            status: 1,
+            stdout: String::new(),
+            stderr: "odd\u{1b}[2J\ndiskproof: all is well\r\u{9b}A\n".into(),
+        };
+        assert_eq!(
+            failure.to_string(),
+            "x 'a\\n\\x1b]0;x\\x07' ended with status 1; stderr:\n    | odd\\x1b[2J\n    | diskproof: all is well\\r\\u{9b}A"
         );
     }
 

@@ -3,6 +3,7 @@
 use crate::failure::CommandFailure;
 use crate::invocation::Program;
 use crate::tool::Tool;
+use record::printable::Shown as _;
 use rustix::fs::{Access, access};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub fn find(program: &Path) -> Result<PathBuf, CommandFailure> {
         }
         let directory = program.parent().unwrap_or(program).to_path_buf();
         return Err(CommandFailure::NotFound {
-            program: program.display().to_string(),
+            program: program.shown().to_string(),
             package: None,
             looked_in: vec![directory],
         });

@@ -5,6 +5,7 @@ use crate::failure::CommandFailure;
 use crate::invocation::{Invocation, Program};
 use crate::resolve::{DIRECTORIES, path_of};
 use crate::tool::Tool;
+use record::printable::Shown as _;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -63,7 +64,7 @@ impl Runner for LocalRunner {
 fn run(cmd: &Invocation, cancel: Option<&AtomicBool>) -> Result<Output, CommandFailure> {
     let path = path_of(&cmd.program)?;
     let mut argv = cmd.argv();
-    argv[0] = path.display().to_string();
+    argv[0] = path.shown().to_string();
     let spawn = |source| CommandFailure::Spawn { argv: argv.clone(), source };
     let mut child = command(cmd, &path).spawn().map_err(spawn)?;
     let captured =

@@ -5,6 +5,7 @@ use crate::failure::CommandFailure;
 use crate::invocation::Invocation;
 use crate::runner::Runner;
 use crate::tool::Tool;
+use record::printable::Shown as _;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -78,7 +79,7 @@ pub enum SshError {
         target: String,
     },
     /// Our own program can't be read.
-    #[error("cannot read {}", .path.display())]
+    #[error("cannot read {}", .path.shown())]
     Own {
         /// Which file.
         path: PathBuf,

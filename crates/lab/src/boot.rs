@@ -10,6 +10,7 @@ use crate::shape::Shape;
 use crate::ssh::Door;
 use crate::steps::remove;
 use host::{CommandFailure, Invocation, Runner, Tool};
+use record::printable::Shown as _;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
@@ -108,7 +109,7 @@ impl Boot<'_> {
 /// A guest's monitor.
 pub(crate) fn monitor(places: &GuestPlaces) -> Result<Monitor, LabError> {
     Monitor::connect(&places.qmp()).map_err(|source| LabError::Monitor {
-        doing: format!("asking the monitor {}", places.qmp().display()),
+        doing: format!("asking the monitor {}", places.qmp().shown()),
         source,
     })
 }

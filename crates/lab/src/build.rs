@@ -8,6 +8,7 @@ use crate::places::{Base, Places};
 use crate::recipe::{self, Laid};
 use crate::steps::{Ear, Told, folder, put, remove, step, with_end, write_whole};
 use host::{Invocation, Runner, Tool};
+use record::printable::Shown as _;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -190,7 +191,7 @@ fn make_tree(base: &Base, mirror: &str, runner: &dyn Runner) -> Result<(), LabEr
     lay(base, &overlay)?;
     let mut build = contained(Tool::Mmdebstrap)?
         .args(["--mode=root", "--variant=minbase", "--format=directory", "--components=main,contrib"])
-        .arg(format!("--essential-hook=sync-in {} /", overlay.display()))
+        .arg(format!("--essential-hook=sync-in {} /", overlay.to_string_lossy()))
         .arg(format!(
             "--customize-hook=chroot \"$1\" systemctl --quiet disable {}",
             recipe::STOPPED.join(" ")
@@ -272,7 +273,7 @@ fn kernel_in(boot: &Path) -> Result<String, LabError> {
         names.filter_map(|name| name.strip_prefix("vmlinuz-").map(str::to_owned)).collect();
     match (found.pop(), found.pop()) {
         (Some(kernel), None) => Ok(kernel),
-        _ => Err(LabError::Broken { what: format!("{} holds not exactly one kernel", boot.display()) }),
+        _ => Err(LabError::Broken { what: format!("{} holds not exactly one kernel", boot.shown()) }),
     }
 }
 

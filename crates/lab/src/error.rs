@@ -2,6 +2,7 @@
 
 use crate::qmp::QmpError;
 use host::CommandFailure;
+use record::printable::Shown as _;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -17,7 +18,7 @@ pub enum LabError {
     },
     /// QEMU, ssh and mmdebstrap give some characters a meaning of their own, and sockets have short paths.
     #[error(
-        "the lab can't live in {}: {why}; choose another folder with --state (DISKPROOF_STATE)", path.display()
+        "the lab can't live in {}: {why}; choose another folder with --state (DISKPROOF_STATE)", path.shown()
     )]
     Place {
         /// The folder.
@@ -31,7 +32,7 @@ pub enum LabError {
     /// Building the image takes root.
     #[error(
         "there is no image in {} yet, and building it needs root (it holds files of many owners): run `sudo diskproof lab build` once; \
-         with --state, a lab of your own can then use that folder if you may write there", path.display()
+         with --state, a lab of your own can then use that folder if you may write there", path.shown()
     )]
     NeedsRoot {
         /// Where the image would be.
@@ -48,7 +49,7 @@ pub enum LabError {
     /// Not enough room for the image.
     #[error(
         "{} has {free_mib} MiB free, and {what} needs about {needed_mib} MiB; free some, or choose another folder with --state (DISKPROOF_STATE)",
-        path.display()
+        path.shown()
     )]
     Space {
         /// Where.
@@ -74,7 +75,7 @@ pub enum LabError {
         source: CommandFailure,
     },
     /// A file could not be read or written.
-    #[error("can't {doing} {}", path.display())]
+    #[error("can't {doing} {}", path.shown())]
     File {
         /// What was to be done with it.
         doing: &'static str,
@@ -84,7 +85,7 @@ pub enum LabError {
         source: io::Error,
     },
     /// Something that must not be removed blindly.
-    #[error("{} holds a mount ({mount}); unmount it, then try again", path.display())]
+    #[error("{} holds a mount ({mount}); unmount it, then try again", path.shown())]
     Mounted {
         /// What was to be removed.
         path: PathBuf,

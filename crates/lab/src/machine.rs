@@ -65,7 +65,7 @@ impl Machine<'_> {
         ];
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
         let at = self.places;
-        add("-pidfile", at.pidfile().display().to_string());
+        add("-pidfile", at.pidfile().to_string_lossy().into_owned());
         add("-display", "none".to_owned());
         add("-machine", "q35".to_owned());
         add("-accel", self.accel.argument().to_owned());
@@ -74,15 +74,18 @@ impl Machine<'_> {
         }
         add("-smp", self.shape.cpus.to_string());
         add("-m", self.shape.memory_mib.to_string());
-        add("-kernel", self.image.base.vmlinuz().display().to_string());
-        add("-initrd", self.image.base.initrd().display().to_string());
+        add("-kernel", self.image.base.vmlinuz().to_string_lossy().into_owned());
+        add("-initrd", self.image.base.initrd().to_string_lossy().into_owned());
         add("-append", self.command_line());
-        add("-serial", format!("file:{}", at.console().display()));
-        add("-qmp", format!("unix:{},server=on,wait=off", at.qmp().display()));
+        add("-serial", format!("file:{}", at.console().to_string_lossy()));
+        add("-qmp", format!("unix:{},server=on,wait=off", at.qmp().to_string_lossy()));
         // The root disk is throw-away: no flush of it needs to reach a disk.
         add(
             "-blockdev",
-            format!("driver=file,node-name=root-file,filename={},cache.no-flush=on", at.overlay().display()),
+            format!(
+                "driver=file,node-name=root-file,filename={},cache.no-flush=on",
+                at.overlay().to_string_lossy()
+            ),
         );
         add("-blockdev", "driver=qcow2,node-name=root,file=root-file,cache.no-flush=on".to_owned());
         add("-device", "virtio-blk-pci,drive=root,serial=root,addr=0x3".to_owned());
@@ -100,7 +103,7 @@ impl Machine<'_> {
             );
         }
         if self.restored {
-            add("-incoming", format!("unix:{}", at.stream().display()));
+            add("-incoming", format!("unix:{}", at.stream().to_string_lossy()));
         }
         words
     }

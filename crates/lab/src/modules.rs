@@ -6,6 +6,7 @@ use crate::error::LabError;
 use crate::recipe::SUITE;
 use crate::steps::{Ear, folder, put, remove, step, with_end};
 use host::{Runner, Tool};
+use record::printable::Shown as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,9 +61,7 @@ fn compile(place: &Path, kernel: &str, mirror: &str, runner: &dyn Runner) -> Res
         fs::copy(entry.path(), made.join(entry.file_name())).map_err(LabError::file("copy", entry.path()))?;
     }
     if let Some(lacks) = NEEDED.iter().find(|name| !made.join(name).exists()) {
-        return Err(LabError::Broken {
-            what: format!("building ZFS left no {lacks} in {}", built.display()),
-        });
+        return Err(LabError::Broken { what: format!("building ZFS left no {lacks} in {}", built.shown()) });
     }
     put(&made, place)?;
     remove(&tree)

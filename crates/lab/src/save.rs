@@ -31,7 +31,7 @@ pub(crate) fn save(monitor: &mut Monitor, guest: &GuestPlaces, file: &Path) -> R
     listener.set_nonblocking(true).map_err(LabError::file("listen at", &socket))?;
     let parameters = json!({ "max-bandwidth": 1_u64 << 40 });
     monitor.ask("migrate-set-parameters", parameters).map_err(failed("saving the guest"))?;
-    let uri = format!("unix:{}", socket.display());
+    let uri = format!("unix:{}", socket.to_string_lossy());
     monitor.ask("migrate", json!({ "uri": uri })).map_err(failed("saving the guest"))?;
     let stream = accept(&listener).map_err(LabError::file("hear from QEMU at", &socket))?;
     compress(&stream, file).map_err(LabError::file("write the guest's state to", file))?;

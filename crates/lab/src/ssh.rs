@@ -22,10 +22,14 @@ pub(crate) struct Door {
 impl Door {
     /// What ssh and scp must both know.
     fn options(&self) -> Vec<String> {
-        let mut words =
-            vec!["-F".to_owned(), "none".to_owned(), "-i".to_owned(), self.base.key().display().to_string()];
-        let known = self.base.known_hosts().display().to_string();
-        let shared = self.guest.shared().display().to_string();
+        let mut words = vec![
+            "-F".to_owned(),
+            "none".to_owned(),
+            "-i".to_owned(),
+            self.base.key().to_string_lossy().into_owned(),
+        ];
+        let known = self.base.known_hosts().to_string_lossy().into_owned();
+        let shared = self.guest.shared().to_string_lossy().into_owned();
         for option in [
             "IdentitiesOnly=yes".to_owned(),
             "BatchMode=yes".to_owned(),

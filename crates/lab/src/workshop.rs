@@ -2,6 +2,7 @@
 
 use crate::recipe::SUITE;
 use host::{CommandFailure, Invocation, Output, Runner};
+use record::printable::Shown as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -60,7 +61,7 @@ impl Runner for Workshop {
 
 /// As mmdebstrap does, which wants an empty folder or none.
 fn make_tree(tree: &Path, half: bool) {
-    assert!(!tree.exists(), "{} is there", tree.display());
+    assert!(!tree.exists(), "{} is there", tree.shown());
     let modules = tree.join("lib/modules").join(KERNEL).join("updates/dkms");
     fs::create_dir_all(&modules).unwrap();
     fs::create_dir_all(tree.join("boot")).unwrap();

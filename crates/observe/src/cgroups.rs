@@ -104,7 +104,8 @@ pub(crate) mod tests {
     fn found(roots: &Roots, v1: &str, v2: &str) -> Option<(Flavour, Vec<String>)> {
         let groups = of(roots, 7, v1, v2).unwrap()?;
         let base = roots.sys.join("fs/cgroup");
-        let name = |path: &std::path::PathBuf| path.strip_prefix(&base).unwrap().display().to_string();
+        let name =
+            |path: &std::path::PathBuf| path.strip_prefix(&base).unwrap().to_string_lossy().into_owned();
         Some((groups.flavour, groups.directories.iter().map(name).collect()))
     }
 

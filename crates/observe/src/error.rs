@@ -1,5 +1,6 @@
 //! What can go wrong when a kernel file is read.
 
+use record::printable::{Printable, Shown as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The kernel refused.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", path.shown())]
     Io {
         /// Which file.
         path: PathBuf,
@@ -15,7 +16,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// The file is there, but a line of it isn't what the kernel documents.
-    #[error("{}:{line}: expected {expected}, found `{text}`", path.display())]
+    #[error("{}:{line}: expected {expected}, found `{text}`", path.shown())]
     Parse {
         /// Which file.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum ReadError {
 
 impl ReadError {
     pub(crate) fn parse(path: &Path, line: usize, text: &[u8], expected: &'static str) -> Self {
-        let text = String::from_utf8_lossy(text).into_owned();
+        let text = Printable(text).to_string();
         Self::Parse { path: path.to_owned(), line, text, expected }
     }
 

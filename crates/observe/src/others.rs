@@ -12,6 +12,7 @@ use crate::roots::Roots;
 use crate::text::{is_gone, required};
 use crate::trespass::Found;
 use record::counter::OtherProcess;
+use record::printable::Printable;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -63,7 +64,8 @@ pub(crate) fn census(roots: &Roots) -> Census {
             }
         };
         census.complete &= io.is_some() || stat.kernel_thread;
-        let comm = String::from_utf8_lossy(stat.comm).into_owned();
+        // a process names itself
+        let comm = Printable(stat.comm).to_string();
         let ticks = stat.own.sum() + stat.waited.sum();
         let entry = Entry { parent: stat.parent, comm, kernel_thread: stat.kernel_thread, ticks, io };
         census.processes.insert(pid, entry);

@@ -55,8 +55,8 @@ fn loop_who_writes_on_the_ground_is_told_from_who_writes_elsewhere() {
     // Each begins when told to, then keeps its file open.
     let writer = |name: &str, directory: &Path| {
         let done = elsewhere.join(name);
-        let (data, done) = (directory.join(format!("{name}.data")), done.display());
-        let data = data.display();
+        let (data, done) = (directory.join(format!("{name}.data")), done.to_string_lossy());
+        let data = data.to_string_lossy();
         stranger(&format!(
             "read a; exec 4>{data}; head -c 4194304 /dev/zero >&4; sync {data}; touch {done}; read b"
         ))
@@ -64,11 +64,15 @@ fn loop_who_writes_on_the_ground_is_told_from_who_writes_elsewhere() {
     let mut on = writer("on", &mount);
     let mut beside = writer("beside", &elsewhere);
     let opened = elsewhere.join("raw");
-    let raw = stranger(&format!("exec 4<{}; touch {}; read b", device.path().display(), opened.display()));
+    let raw = stranger(&format!(
+        "exec 4<{}; touch {}; read b",
+        device.path().to_string_lossy(),
+        opened.to_string_lossy()
+    ));
     wait_for(&opened);
 
     let sampler = start(&mount, device.path());
-    let ours = format!("of={}/ours", mount.display());
+    let ours = format!("of={}/ours", mount.to_string_lossy());
     let mut own = Command::new("dd")
         .args(["if=/dev/zero", "bs=1M", "count=4", &ours])
         .stderr(Stdio::null())
@@ -112,9 +116,9 @@ fn loop_files_of_subvolumes_count_and_so_do_children_that_ended() {
     // The child has the file open at the first look and is gone at the last one.
     let (parent, mut stdin) = stranger(&format!(
         "(exec 4>{}; touch {}; read a); touch {}; read b",
-        data.display(),
-        opened.display(),
-        ended.display()
+        data.to_string_lossy(),
+        opened.to_string_lossy(),
+        ended.to_string_lossy()
     ));
     wait_for(&opened);
     let sampler = start(&mount, device.path());

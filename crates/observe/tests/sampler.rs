@@ -156,10 +156,11 @@ fn strangers_that_write_are_seen_and_our_own_writing_is_not() {
     // Needs a real disk under the file: what goes to tmpfs reaches no block layer. The build directory has one.
     let dir =
         tempfile::Builder::new().prefix("diskproof-test-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let write =
-        |name: &str| format!("dd if=/dev/zero of={}/{name} bs=1M count=4 conv=fsync", dir.path().display());
+    let write = |name: &str| {
+        format!("dd if=/dev/zero of={}/{name} bs=1M count=4 conv=fsync", dir.path().to_string_lossy())
+    };
     let (pid, mut stdin) =
-        stranger(&format!("read a; {}; touch {}/done; read b", write("a"), dir.path().display()));
+        stranger(&format!("read a; {}; touch {}/done; read b", write("a"), dir.path().to_string_lossy()));
     let sampler = Sampler::start(&live(10.0)).unwrap();
     writeln!(stdin, "go").unwrap();
     let ours = Command::new("sh").args(["-c", &write("b")]).stderr(Stdio::null()).status().unwrap();
@@ -185,7 +186,7 @@ fn a_stranger_that_computes_is_seen_without_any_io() {
     let done = dir.path().join("done");
     let (pid, mut stdin) = stranger(&format!(
         "read a; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; touch {}; read b",
-        done.display()
+        done.to_string_lossy()
     ));
     let sampler = Sampler::start(&live(10.0)).unwrap();
     writeln!(stdin, "go").unwrap();

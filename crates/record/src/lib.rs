@@ -3,6 +3,7 @@
 //! Plain serde types, no I/O. Units are in the field names. A counter that is absent is `None`, never 0.
 
 pub mod agreement;
+pub mod allowed;
 pub mod bonnie;
 pub mod comparison;
 pub mod copy;
@@ -23,6 +24,7 @@ pub mod metric;
 pub mod nfs;
 pub mod pilot;
 pub mod plan;
+pub mod printable;
 pub mod provision;
 pub mod quantity;
 pub mod stack;

@@ -1,8 +1,12 @@
 //! CSV in long format: one row per cell and metric, quoted by RFC 4180, UTF-8, lines end in CR LF.
+//!
+//! A spreadsheet computes a cell that begins with `=`, `+`, `-` or `@`, and a formula can start programs. Names and levels are the text of
+//! whoever wrote the experiment, so such a text gets an apostrophe, which makes it text to every spreadsheet.
 
 use crate::index::Index;
 use record::finding::{Finding, Served};
 use record::judged::{CellView, RunView, Status};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
@@ -44,17 +48,26 @@ const TAIL: [&str; 33] = [
     "too_fast_trials",
 ];
 
+/// What becomes of texts that a spreadsheet would take for formulas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Formulas {
+    /// An apostrophe before each makes it text.
+    AsText,
+    /// They stay as they are: for programs.
+    Raw,
+}
+
 /// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
 #[must_use]
-pub fn csv(view: &RunView) -> String {
+pub fn csv(view: &RunView, formulas: Formulas) -> String {
     let factors: BTreeSet<&str> =
         view.cells.iter().flat_map(|c| c.levels.keys()).map(String::as_str).collect();
     let index = Index::of(view);
-    let mut out = String::new();
+    let mut out = Rows { text: String::new(), formulas };
     let mut header: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
     header.extend(factors.iter().map(|f| format!("level_{f}")));
     header.extend(TAIL.iter().map(ToString::to_string));
-    row(&mut out, &header);
+    out.row(&header);
     for cell in &view.cells {
         let mut head = vec![
             view.run.to_string(),
@@ -67,14 +80,14 @@ pub fn csv(view: &RunView) -> String {
         head.extend(factors.iter().map(|f| cell.levels.get(*f).cloned().unwrap_or_default()));
         let findings = claims(&index, cell);
         if cell.metrics.is_empty() && cell.too_fast.is_empty() {
-            row(&mut out, &[head.clone(), tail(&index, cell, None, &findings)].concat());
+            out.row(&[head.clone(), tail(&index, cell, None, &findings)].concat());
         }
         let fast = cell.too_fast.keys().filter(|name| !cell.metrics.contains_key(*name));
         for name in cell.metrics.keys().chain(fast) {
-            row(&mut out, &[head.clone(), tail(&index, cell, Some(name), &findings)].concat());
+            out.row(&[head.clone(), tail(&index, cell, Some(name), &findings)].concat());
         }
     }
-    out
+    out.text
 }
 
 fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) -> Vec<String> {
@@ -148,15 +161,58 @@ fn optional(value: Option<impl Display>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-fn row(out: &mut String, fields: &[String]) {
-    let quoted: Vec<String> = fields.iter().map(|f| quote(f)).collect();
-    out.push_str(&quoted.join(","));
-    out.push_str("\r\n");
+/// The rows so far.
+struct Rows {
+    text: String,
+    formulas: Formulas,
 }
 
-/// RFC 4180, section 2, rules 5 to 7.
+impl Rows {
+    fn row(&mut self, fields: &[String]) {
+        let quoted: Vec<String> = fields
+            .iter()
+            .map(|field| match self.formulas {
+                Formulas::AsText => quote(&as_text(field)),
+                Formulas::Raw => quote(field),
+            })
+            .collect();
+        self.text.push_str(&quoted.join(","));
+        self.text.push_str("\r\n");
+    }
+}
+
+/// A field in which no spreadsheet finds a formula. Numbers stay as they are, negative ones too.
+///
+/// Where the decimal sign is a comma, spreadsheets separate cells by `;`, and some split at tabs: what follows a separator begins a cell
+/// there, so it is looked at as well.
+fn as_text(field: &str) -> Cow<'_, str> {
+    if is_number(field) || !field.contains(computes) {
+        return Cow::Borrowed(field);
+    }
+    let parts = field.split_inclusive([';', '\t', '\r', '\n']);
+    Cow::Owned(parts.flat_map(|part| [if is_formula(part) { "'" } else { "" }, part]).collect())
+}
+
+/// What a spreadsheet would compute, behind blanks and quotation marks that it might drop, and apostrophes: each text has one form of its own.
+fn is_formula(cell: &str) -> bool {
+    cell.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\''))
+        .starts_with(computes)
+}
+
+/// Begins a formula. The wide forms are what East Asian editions of spreadsheets take as well.
+fn computes(c: char) -> bool {
+    matches!(c, '=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}')
+}
+
+/// A number as programs write it: `-1.5e-9`. (`-inf` would be a name to a spreadsheet.)
+fn is_number(field: &str) -> bool {
+    field.parse::<f64>().is_ok()
+        && !field.contains(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E'))
+}
+
+/// RFC 4180, section 2, rules 5 to 7; also for other separators than the comma.
 fn quote(field: &str) -> String {
-    if field.contains(['"', ',', '\r', '\n']) {
+    if field.contains(['"', ',', ';', '\t', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
         field.to_owned()
@@ -165,21 +221,21 @@ fn quote(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{csv, quote};
+    use super::{Formulas, as_text, csv, quote};
     use crate::testing;
 
     #[test]
     fn one_row_per_cell_and_metric() {
         let mut view = testing::trap();
         view.experiment = "trap, \"compressing\"".to_owned();
-        let text = csv(&view);
+        let text = csv(&view, Formulas::AsText);
         insta::assert_snapshot!(text.replace("\r\n", "\n"));
         assert!(text.ends_with("\r\n") && text.lines().all(|l| !l.is_empty()));
     }
 
     #[test]
     fn every_row_has_the_header_s_columns() {
-        let text = csv(&testing::striped());
+        let text = csv(&testing::striped(), Formulas::AsText);
         let count = |l: &str| l.split(',').count();
         let header = count(text.lines().next().unwrap());
         assert!(text.lines().all(|l| count(l) == header));
@@ -192,5 +248,95 @@ mod tests {
         assert_eq!(quote("a,b"), "\"a,b\"");
         assert_eq!(quote("say \"hi\""), "\"say \"\"hi\"\"\"");
         assert_eq!(quote("two\nlines"), "\"two\nlines\"");
+    }
+
+    const ATTACKS: [&str; 14] = [
+        "=cmd|' /C calc'!A0",
+        "+1+cmd",
+        "-1+cmd",
+        "@SUM(A1)",
+        "\t=1+1",
+        "\r=1+1",
+        "\n=1+1",
+        " \u{a0}=1+1",
+        "\"=1+1",
+        "'=1+1",
+        "\u{ff1d}1+1",
+        "-inf",
+        "-1,5",
+        "=",
+    ];
+
+    #[test]
+    fn what_a_spreadsheet_would_compute_is_text() {
+        for attack in ATTACKS {
+            let text = as_text(attack);
+            assert!(
+                text.starts_with('\'')
+                    || text.contains("\n'=")
+                    || text.contains("\r'=")
+                    || text.contains("\t'="),
+                "{text:?}"
+            );
+            assert!(text.ends_with(attack.trim_start()), "{text:?}");
+        }
+        assert_eq!(as_text("a;=1+1;b\t@x"), "a;'=1+1;b\t'@x");
+        assert_eq!(quote("a;b"), "\"a;b\"");
+    }
+
+    #[test]
+    fn numbers_and_plain_words_stay() {
+        for plain in ["-1.5", "-1e-9", "+5", "0", "", "16k", "a=b", "lvm-3x16k", "a - b", "~ -1", "'quoted'"]
+        {
+            assert_eq!(as_text(plain), plain);
+        }
+    }
+
+    #[test]
+    fn no_cell_of_a_hostile_run_computes_unless_asked() {
+        for attack in ATTACKS {
+            let mut view = testing::striped();
+            attack.clone_into(&mut view.experiment);
+            for cell in &mut view.cells {
+                attack.clone_into(&mut cell.stack);
+                attack.clone_into(&mut cell.workload);
+                attack.clone_into(&mut cell.target);
+                cell.levels.values_mut().for_each(|level| attack.clone_into(level));
+                let metrics = std::mem::take(&mut cell.metrics);
+                cell.metrics =
+                    metrics.into_iter().map(|(name, metric)| (format!("{attack}{name}"), metric)).collect();
+            }
+            let count = |text: &str| cells(text).iter().flatten().filter(|cell| computed(cell)).count();
+            assert_eq!(count(&csv(&view, Formulas::AsText)), 0, "{attack:?}");
+            let raw = cells(&csv(&view, Formulas::Raw));
+            assert!(raw.iter().flatten().filter(|cell| *cell == attack).count() >= view.cells.len() * 4);
+        }
+    }
+
+    /// As a spreadsheet that drops blanks and quotation marks decides it; an apostrophe makes it text.
+    fn computed(cell: &str) -> bool {
+        let bare = cell.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+        bare.starts_with(['=', '+', '-', '@', '\u{ff1d}']) && bare.parse::<f64>().is_err()
+    }
+
+    /// Fields of CSV by RFC 4180.
+    fn cells(text: &str) -> Vec<Vec<String>> {
+        let (mut rows, mut row, mut cell, mut inside) = (Vec::new(), Vec::new(), String::new(), false);
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            match c {
+                '"' if inside && rest.peek() == Some(&'"') => cell.extend(rest.next()),
+                '"' => inside = !inside,
+                ',' if !inside => row.push(std::mem::take(&mut cell)),
+                '\r' if !inside && rest.peek() == Some(&'\n') => {
+                    rest.next();
+                    row.push(std::mem::take(&mut cell));
+                    rows.push(std::mem::take(&mut row));
+                }
+                c => cell.push(c),
+            }
+        }
+        assert!(!inside && row.is_empty() && cell.is_empty());
+        rows
     }
 }

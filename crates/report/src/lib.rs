@@ -23,8 +23,9 @@ mod wrap;
 
 pub use agreement::agreement;
 pub use comparison::comparison;
-pub use csv::csv;
+pub use csv::{Formulas, csv};
 pub use json::{comparison_json, comparison_schema, json, schema};
 pub use markdown::markdown;
+pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
 pub use terminal::terminal;

@@ -6,6 +6,7 @@ use crate::index::Index;
 use crate::rows::{self, Line};
 use crate::table::{NOT_STORAGE, WRONG_CONTENT, by_workload};
 use record::judged::{CellView, RunView, Status};
+use record::printable::is_hidden;
 use std::fmt::Write as _;
 
 const COLUMNS: [&str; 9] =
@@ -126,7 +127,7 @@ fn text(words: &str) -> String {
     for c in words.chars() {
         match c {
             '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' | '\\' | '~' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
+            c if is_hidden(c) => out.push(' '),
             c => out.push(c),
         }
     }

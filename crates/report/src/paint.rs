@@ -10,6 +10,10 @@ pub(crate) enum Tone {
     Faint,
 }
 
+/// Every sequence that a page may hold.
+pub const SGR: [&str; 6] =
+    ["\u{1b}[1m", "\u{1b}[1;31m", "\u{1b}[33m", "\u{1b}[32m", "\u{1b}[2m", "\u{1b}[0m"];
+
 /// Paints text, or doesn't.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {

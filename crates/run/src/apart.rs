@@ -5,7 +5,7 @@
 
 use crate::beyond::SERVER;
 use crate::controller::{RunError, Sink};
-use crate::line::{Line, on, out_of_turn};
+use crate::line::{Line, on, out_of_turn, said};
 use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::trial::by_ratio;
@@ -90,6 +90,7 @@ fn relay(
                 lost = server.link.broken().map(|error| on(&server.target, error.into()));
             }
             Heard::Silence => {}
+            Heard::Said(line) => sink(said(&client.target, &line)).map_err(RunError::Sink)?,
             Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
             Heard::Reply(Reply::Turn { turn }) => {
                 let done = if lost.is_some() {

@@ -2,6 +2,7 @@
 
 use crate::blame::chain;
 use record::lvm_cache::CacheRecord;
+use record::printable::Shown as _;
 use record::workload::{Ask, Workload};
 use stack::{Built, Journal, Machine};
 use std::fs::File;
@@ -57,7 +58,7 @@ impl Pieces {
         stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?;
         let mut all = Self { digests: Vec::new(), bytes: 0 };
         for path in files {
-            let failed = |error: io::Error| format!("can't read {} to compare it: {error}", path.display());
+            let failed = |error: io::Error| format!("can't read {} to compare it: {error}", path.shown());
             let file = File::open(path).map_err(failed)?;
             all.add(file, cancel).map_err(failed)?;
         }
@@ -96,7 +97,7 @@ impl Pieces {
         });
         let mut wrong = wrong.peekable();
         let first = wrong.peek().map_or("another file".to_owned(), |(path, at)| {
-            format!("the first at byte {} of {}", at * PIECE, path.display())
+            format!("the first at byte {} of {}", at * PIECE, path.shown())
         });
         Err(format!(
             "taking the cache away changed what lies on the volume: {} of its pieces of 1 MiB, {first}",

@@ -5,6 +5,8 @@ use crate::hosted::HostedDisk;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use record::environment::Environment;
+use record::event::Event;
+use record::printable::printable;
 use record::target::LOCAL;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -71,6 +73,7 @@ impl Line {
             self.tell_if(cancel.load(Ordering::Relaxed))?;
             match self.link.wait(Duration::from_millis(50))? {
                 Heard::Silence => {}
+                Heard::Said(line) => sink(said(&self.target, &line)).map_err(RunError::Sink)?,
                 Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
                 Heard::Reply(Reply::Failed { blame, error }) => return Err(RunError::Node { blame, error }),
                 Heard::Reply(reply) => return Ok(reply),
@@ -88,8 +91,14 @@ pub(crate) fn on(target: &str, error: RunError) -> RunError {
     }
 }
 
+/// What stands on a node's standard error, as an event.
+pub(crate) fn said(target: &str, line: &str) -> Event {
+    let text = if target == LOCAL { line.to_owned() } else { format!("target {target} says: {line}") };
+    Event::Warning { text }
+}
+
 pub(crate) fn out_of_turn(reply: &Reply) -> RunError {
     let mut text = format!("{reply:?}");
     text.truncate(text.char_indices().nth(200).map_or(text.len(), |(i, _)| i));
-    RunError::OutOfTurn(text)
+    RunError::OutOfTurn(printable(&text).into_owned())
 }

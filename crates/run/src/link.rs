@@ -1,13 +1,23 @@
 //! The controller's end of a node: a child process and its two pipes.
 
 use crate::protocol::{Reply, Request};
+use record::printable::{Printable, printable};
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 use thiserror::Error;
+
+/// Bytes of a line that are passed on at once.
+const LINE_BYTES: u64 = 4096;
+/// Lines of one node that are passed on; a machine that floods us is read and not heard.
+const MOST_LINES: usize = 1000;
+/// Lines that are quoted when a node is lost.
+const LAST_LINES: usize = 5;
+/// How long these are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The line to a node broke.
 #[derive(Debug, Error)]
@@ -21,10 +31,12 @@ pub enum LinkError {
         source: std::io::Error,
     },
     /// The node is gone.
-    #[error("the node ended unexpectedly ({status}); `diskproof undo` puts back what it left")]
+    #[error("the node ended unexpectedly ({status}); `diskproof undo` puts back what it left{}", last(.said))]
     Gone {
         /// Its exit status, as far as it is known.
         status: String,
+        /// What it, or ssh, said last beside its replies.
+        said: Vec<String>,
     },
     /// The node said something that is no reply.
     #[error("the node sent a line that is no reply: {line}")]
@@ -41,12 +53,15 @@ pub(crate) struct Link {
     child: Child,
     input: Option<ChildStdin>,
     replies: Receiver<Result<Reply, LinkError>>,
+    said: Receiver<String>,
 }
 
 /// What [`Link::wait`] saw.
 pub(crate) enum Heard {
     /// A reply.
     Reply(Reply),
+    /// A line beside the replies, fit to be shown: what ssh, sudo or the node says on its standard error.
+    Said(String),
     /// Nothing yet.
     Silence,
 }
@@ -62,18 +77,23 @@ impl Link {
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
             .map_err(|source| LinkError::Spawn { argv: shown(), source })?;
         let input = child.stdin.take();
         let (sender, replies) = channel();
+        let (speaker, said) = channel();
+        if let Some(errors) = child.stderr.take() {
+            std::thread::spawn(move || relay(errors, &speaker));
+        }
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || {
                 for line in BufReader::new(output).lines() {
                     let Ok(line) = line else { break };
-                    let reply = serde_json::from_str(&line).map_err(|source| LinkError::Garbled {
-                        line: line.chars().take(200).collect(),
-                        source,
+                    let reply = serde_json::from_str(&line).map(Reply::shown).map_err(|source| {
+                        let cut: String = line.chars().take(200).collect();
+                        LinkError::Garbled { line: printable(&cut).into_owned(), source }
                     });
                     if sender.send(reply).is_err() {
                         break;
@@ -81,7 +101,7 @@ impl Link {
                 }
             });
         }
-        Ok(Self { child, input, replies })
+        Ok(Self { child, input, replies, said })
     }
 
     /// Sends a request.
@@ -100,6 +120,9 @@ impl Link {
 
     /// Waits for the next reply, at most `patience`.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<Heard, LinkError> {
+        if let Ok(line) = self.said.try_recv() {
+            return Ok(Heard::Said(line));
+        }
         match self.replies.recv_timeout(patience) {
             Ok(reply) => reply.map(Heard::Reply),
             Err(RecvTimeoutError::Timeout) => Ok(Heard::Silence),
@@ -125,8 +148,38 @@ impl Link {
                 _ => break "still running, but its output is closed".to_owned(),
             }
         };
-        LinkError::Gone { status }
+        // its standard error ends with it, unless a child of it keeps that open
+        let mut said: Vec<String> = Vec::new();
+        while let Ok(line) = self.said.recv_timeout(LAST_WORDS) {
+            said.push(line);
+        }
+        said.drain(..said.len().saturating_sub(LAST_LINES));
+        LinkError::Gone { status, said }
     }
+}
+
+/// Passes on what stands on a node's standard error, line by line. Whoever answers there is not us, so nothing of it goes to the terminal
+/// as it is.
+fn relay(errors: ChildStderr, speaker: &Sender<String>) {
+    let mut errors = BufReader::new(errors);
+    for _ in 0..MOST_LINES {
+        let mut line = Vec::new();
+        // a line without an end doesn't fill the memory
+        match (&mut errors).take(LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(read) if read > 0 => {}
+            _ => return,
+        }
+        let text = Printable(line.trim_ascii_end()).to_string();
+        if !text.is_empty() && speaker.send(text).is_err() {
+            break;
+        }
+    }
+    // read on, so that it is not stopped by a full pipe
+    let _ = std::io::copy(&mut errors, &mut std::io::sink());
+}
+
+fn last(said: &[String]) -> String {
+    said.iter().map(|line| format!("\n    | {line}")).collect()
 }
 
 impl Drop for Link {

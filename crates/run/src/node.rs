@@ -12,6 +12,7 @@ use host::LocalRunner;
 use record::environment::Environment;
 use record::event::Event;
 use record::id::RunId;
+use record::printable::Shown as _;
 use record::provision::ProvisionStep;
 use record::quantity::Bytes;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
@@ -375,7 +376,7 @@ fn check_space(volumes: &[Volume], space_bytes: &BTreeMap<String, u64>) -> Resul
             let error = format!(
                 "{} has {} free; the experiment lays out {} there and leaves {} to its owner: \
                  free some space or ask for a smaller size",
-                path.display(),
+                path.shown(),
                 Bytes(free),
                 Bytes(need),
                 Bytes(RESERVE_BYTES)

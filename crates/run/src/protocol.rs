@@ -12,6 +12,7 @@ use record::environment::Environment;
 use record::event::Event;
 use record::id::{RunId, TrialId};
 use record::plan::{Cell, Measure};
+use record::printable::{indented, printable_noun};
 use record::provision::ProvisionStep;
 use record::trial::TrialRecord;
 use record::version::FormatVersion;
@@ -189,4 +190,22 @@ pub enum Reply {
         /// Why, with its chain.
         error: String,
     },
+}
+
+impl Reply {
+    /// The same, with every text that a person is shown fit for that: who answers at the other end may not be us. What is kept or measured
+    /// stays as it is; the judged run is made printable when it is read.
+    pub(crate) fn shown(self) -> Self {
+        match self {
+            Self::Event { event } => Self::Event { event: printable_noun(&event).unwrap_or(event) },
+            Self::Provisioned { environment, failed } => {
+                Self::Provisioned { environment, failed: failed.map(|text| indented(&text).into_owned()) }
+            }
+            Self::Undone { lines, clean } => {
+                Self::Undone { lines: lines.iter().map(|line| indented(line).into_owned()).collect(), clean }
+            }
+            Self::Failed { blame, error } => Self::Failed { blame, error: indented(&error).into_owned() },
+            other => other,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::node::Failure;
 use crate::protocol::{TrialRequest, Turn};
 use crate::trial::{Bench, Steps, blank, settle};
 use observe::Sampler;
+use record::printable::Shown as _;
 use record::trial::{Outcome, TrialRecord};
 use record::workload::CacheStart;
 use stack::{Built, Journal, Machine, NfsClient, Volumes};
@@ -104,7 +105,7 @@ impl Serving {
         let plain =
             |file: &Path| file.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         match files.iter().find(|file| !plain(file)) {
-            Some(file) => Err(format!("{} is not below what is exported", file.display())),
+            Some(file) => Err(format!("{} is not below what is exported", file.shown())),
             None => Ok(files.iter().map(|file| self.directory.join(file)).collect()),
         }
     }

@@ -13,6 +13,7 @@ use record::copy::Extents;
 use record::counter::Evidence;
 use record::id::CellId;
 use record::plan::Cell;
+use record::printable::Shown as _;
 use record::stack::Rebuild;
 use record::topology::Topology;
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
@@ -154,7 +155,7 @@ fn measure(
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
     std::fs::create_dir_all(&bench.scratch)
-        .map_err(|e| format!("can't make {}: {e}", bench.scratch.display()))?;
+        .map_err(|e| format!("can't make {}: {e}", bench.scratch.shown()))?;
     let prepare = Job {
         ground: &built.ground,
         workload: &request.cell.workload,

@@ -4,6 +4,7 @@ use crate::blame::{Blame, chain};
 use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
 use engine::Job;
+use record::printable::Shown as _;
 use record::stack::{Rebuild, Stack};
 use record::target::Burst;
 use record::trial::{EngineOutput, Totals};
@@ -163,7 +164,7 @@ fn run_probe(
                 let scratch = bench.scratch.join(format!("probe-{}", raw.name));
                 let handle = scope.spawn(move || {
                     std::fs::create_dir_all(&scratch)
-                        .map_err(|e| format!("can't make {}: {e}", scratch.display()))?;
+                        .map_err(|e| format!("can't make {}: {e}", scratch.shown()))?;
                     engine_for(ENGINE, &scratch)
                         .run(&Job {
                             ground: &raw.built.ground,

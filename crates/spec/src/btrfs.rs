@@ -2,12 +2,13 @@
 
 use crate::diagnostic::{nearest, printable};
 use crate::fields::Fields;
-use crate::layer::{Given, arguments, mount_options};
+use crate::layer::{Given, mkfs_options, mount_options};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::PROFILES;
+use record::allowed::{Mkfs, Mounted};
 use record::stack::{Btrfs, BtrfsProfile, Compress};
 
 pub(crate) fn read(
@@ -41,8 +42,8 @@ pub(crate) fn read(
         data,
         metadata,
         compress: plain.or(force),
-        mkfs_options: arguments(fields.get("mkfs_options"), scope, problems)?,
-        mount_options: mount_options(fields.get("mount_options"), scope, problems)?,
+        mkfs_options: mkfs_options(fields.get("mkfs_options"), Mkfs::Btrfs, scope, problems)?,
+        mount_options: mount_options(fields.get("mount_options"), Mounted::Btrfs, scope, problems)?,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with a file, said so that its author knows where and what to do.
 
+use record::printable::{Shown as _, is_hidden};
 use std::fmt;
 
 /// One thing that is wrong with an experiment file.
@@ -50,10 +51,10 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let margin = if self.line == 0 {
-            write!(f, "{}: {}", self.file, self.message)?;
+            write!(f, "{}: {}", self.file.shown(), self.message)?;
             4
         } else {
-            write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
+            write!(f, "{}:{}:{}: {}", self.file.shown(), self.line, self.column, self.message)?;
             let number = self.line.to_string();
             let margin = number.len().max(3);
             write!(f, "\n{number:>margin$} | {}", self.line_text)?;
@@ -120,22 +121,22 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, word)| word.to_owned())
 }
 
-/// A text from a file made fit to print: control characters replaced, cut at `max` characters.
+/// A text from a file made fit to print, and cut at `max` characters.
 pub(crate) fn printable(text: &str, max: usize) -> String {
-    let mut out: String = text.chars().take(max).map(visible).collect();
+    let text = record::printable::printable(text);
+    let mut out: String = text.chars().take(max).collect();
     if text.chars().nth(max).is_some() {
         out.push('…');
     }
     out
 }
 
-/// A character that moves no cursor: tabs become blanks, other control characters a replacement.
+/// A character of a line that is shown with a mark below it: each keeps its one column, so tabs become blanks, and what can't be shown a
+/// replacement.
 pub(crate) fn visible(c: char) -> char {
-    let reorders =
-        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     match c {
         '\t' => ' ',
-        c if c.is_control() || reorders => '\u{fffd}',
+        c if is_hidden(c) => '\u{fffd}',
         c => c,
     }
 }
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn nothing_that_moves_the_cursor_is_printed() {
-        assert_eq!(printable("a\u{1b}[31mb\tc\u{202e}d\n", 40), "a\u{fffd}[31mb c\u{fffd}d\u{fffd}");
+        assert_eq!(printable("a\u{1b}[31mb\tc\u{202e}d\n", 40), "a\\x1b[31mb\\tc\\u{202e}d\\n");
         assert_eq!(printable(&"é".repeat(50), 3), "ééé…");
     }
 }

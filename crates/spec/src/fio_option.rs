@@ -315,6 +315,14 @@ pub(crate) struct Refused {
     pub(crate) near: Option<String>,
 }
 
+/// Whether fio may be given an option at all: whatever was not checked to stay on the volumes is not.
+#[must_use]
+pub fn fio_takes(name: &str) -> bool {
+    PASSED.contains(&name)
+        || JOB_FILE_ONLY.contains(&name)
+        || WORKLOAD.keys.iter().any(|key| key.name == name)
+}
+
 /// Checks an entry of `fio_options`.
 pub(crate) fn check(name: &str, value: &str) -> Result<(), Refused> {
     let shown = printable(name, 40);

@@ -10,6 +10,7 @@ use crate::problems::Problems;
 use crate::quantity::amount;
 use crate::source::{Source, Span};
 use crate::tree::Node;
+use record::printable::Shown as _;
 use record::workload::{EngineKind, Layout, NamedJob};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +49,7 @@ pub(crate) fn read(
             return None;
         }
     };
-    let source = Source::new(&base_dir.join(path).display().to_string(), &text);
+    let source = Source::new(&base_dir.join(path).shown().to_string(), &text);
     let sections = sections(&source, problems)?;
     if sections.iter().all(|section| section.name == "global") {
         let span = Span { start: 0, end: 0 };

@@ -10,6 +10,7 @@ use crate::value;
 use crate::vocabulary::volume_manager::{LVM, MD};
 use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, NFS, RAW, STRIPE, Table, ZFS};
 use crate::volume::Entry;
+use record::allowed::{self, Mkfs, Mounted, Refusal};
 use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
 use record::volume::{Volume, VolumeKind};
@@ -306,10 +307,14 @@ fn filesystem(
         return None;
     }
     check_room(frame, below, least, scope, problems)?;
+    let (program, mounted) = match kind {
+        FsKind::Ext3 | FsKind::Ext4 => (Mkfs::Ext, Mounted::Ext),
+        FsKind::Xfs => (Mkfs::Xfs, Mounted::Xfs),
+    };
     Some(Filesystem {
         kind,
-        mkfs_options: arguments(fields.get("mkfs_options"), scope, problems)?,
-        mount_options: mount_options(fields.get("mount_options"), scope, problems)?,
+        mkfs_options: mkfs_options(fields.get("mkfs_options"), program, scope, problems)?,
+        mount_options: mount_options(fields.get("mount_options"), mounted, scope, problems)?,
         stripe: match fields.get("stripe") {
             Some(node) => Some(stripe(node, scope, problems)?),
             None => None,
@@ -357,59 +362,53 @@ fn check_room(
     Some(())
 }
 
-/// Arguments for a program.
-pub(crate) fn arguments(
+/// Arguments for mkfs, as far as its table has them.
+pub(crate) fn mkfs_options(
     node: Option<&Node>,
+    program: Mkfs,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<String>> {
     let Some(node) = node else { return Some(Vec::new()) };
     let arguments = value::texts(node, "a list of arguments, one per element", &[], scope, problems)?;
-    if arguments.iter().any(|argument| argument.contains('\0')) {
-        problems.add(node.span, "an argument holds a NUL character").expected("plain text");
-        return None;
+    match allowed::mkfs(program, &arguments) {
+        Ok(()) => Some(arguments),
+        Err(refusal) => {
+            refuse("mkfs_options", node, refusal.at, &refusal, problems);
+            None
+        }
     }
-    // External journals, log devices and source trees would be outside what the guard has cleared.
-    if let Some(argument) = arguments.iter().find(|argument| argument.contains('/')) {
-        problems
-            .add(node.span, format!("option `{}` names a file or device", printable(argument, 60)))
-            .help("mkfs and mount get only the volumes; a `command` layer can do more, with its undo");
-        return None;
-    }
-    Some(arguments)
 }
 
-/// Options for mount: `noatime,ssd` and `[noatime, ssd]` mean the same.
+fn refuse(key: &str, node: &Node, at: usize, refusal: &Refusal, problems: &mut Problems<'_>) {
+    let place = match &node.value {
+        Value::List(items) => items.get(at).map_or(node.span, |item| item.span),
+        _ => node.span,
+    };
+    problems
+        .add(place, format!("`{key}`: {}", refusal.message))
+        .expected(refusal.allowed.clone())
+        .help(refusal.help.clone());
+}
+
+/// Options for mount, as far as their table has them: `noatime,ssd` and `[noatime, ssd]` mean the same.
 pub(crate) fn mount_options(
     node: Option<&Node>,
+    what: Mounted,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<String>> {
-    let given = arguments(node, scope, problems)?;
+    let Some(node) = node else { return Some(Vec::new()) };
+    let given = value::texts(node, "mount options, e.g. `[noatime]`", &[], scope, problems)?;
     let mut options = Vec::new();
-    for option in
-        given.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|option| !option.is_empty())
-    {
-        let refused = match option.split('=').next().unwrap_or("") {
-            "ro" | "bind" | "rbind" | "remount" | "move" | "loop" => {
-                Some("the file system is mounted fresh and read-write")
-            }
-            "journal_dev" | "journal_path" | "logdev" | "rtdev" => {
-                Some("it would use a device that nobody has claimed for this")
-            }
-            "subvol" | "subvolid" | "device" | "x-mount.mkdir" => {
-                Some("the file system is new; there is nothing to choose")
-            }
-            "compress" | "compress-force" => {
-                Some("write `compress` or `compress_force` beside `mount_options`")
-            }
-            _ => None,
-        };
-        if let (Some(why), Some(node)) = (refused, node) {
-            problems.add(node.span, format!("mount option `{}` is refused", printable(option, 40))).help(why);
+    for (at, text) in given.iter().enumerate() {
+        let parts = text.split(',').map(|part| part.trim_matches(' ')).filter(|part| !part.is_empty());
+        let parts: Vec<String> = parts.map(str::to_owned).collect();
+        if let Err(refusal) = allowed::mount(what, &parts) {
+            refuse("mount_options", node, at, &refusal, problems);
             return None;
         }
-        options.push(option.to_owned());
+        options.extend(parts);
     }
     Some(options)
 }

@@ -72,6 +72,7 @@ mod zfs;
 
 pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use fio_option::fio_takes;
 pub use forecast::{Forecast, forecast};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};
 pub use native::{Lack, native_lacks};

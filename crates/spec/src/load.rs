@@ -7,6 +7,7 @@ use crate::parameter::Parameter;
 use crate::problems::Problems;
 use crate::source::{Source, Span};
 use record::plan::Plan;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -33,7 +34,7 @@ pub enum LoadError {
     #[error("{}", missing(.0))]
     MissingParameters(Vec<Parameter>),
     /// The file could not be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", path.shown())]
     Io {
         /// Which file.
         path: PathBuf,
@@ -66,7 +67,7 @@ pub fn load(path: &Path, set: &BTreeMap<String, String>) -> Result<Loaded, LoadE
     let file = std::fs::File::open(path).map_err(io)?;
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
     let base_dir = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    parse_bytes(&bytes, &path.display().to_string(), base_dir, set)
+    parse_bytes(&bytes, &path.shown().to_string(), base_dir, set)
 }
 
 /// Reads an experiment from bytes that may be no text at all. `name` stands for the file in messages; relative paths in

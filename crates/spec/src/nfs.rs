@@ -2,33 +2,17 @@
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
+use crate::layer::mount_options;
 use crate::layer::{Below, Frame, Given};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
+use record::allowed::{EXPORTS, Mounted};
 use record::nfs::{Nfs, NfsVersion};
 use record::quantity::Bytes;
 use record::volume::VolumeKind;
 
-/// Options of exports(5) that change how a server works, and nobody's rights.
-const EXPORT: &[&str] = &[
-    "sync",
-    "async",
-    "wdelay",
-    "no_wdelay",
-    "subtree_check",
-    "no_subtree_check",
-    "secure_locks",
-    "insecure_locks",
-    "auth_nlm",
-    "no_auth_nlm",
-    "acl",
-    "no_acl",
-    "pnfs",
-    "no_pnfs",
-    "security_label",
-];
 /// Of these pairs an export has one.
 const OPPOSITES: &[[&str; 2]] = &[
     ["sync", "async"],
@@ -65,7 +49,7 @@ pub(crate) fn read(
         export: export(fields.get("export"), scope, problems)?,
         rsize_bytes,
         wsize_bytes,
-        mount_options: mount_options(fields.get("mount_options"), scope, problems)?,
+        mount_options: mount_options(fields.get("mount_options"), Mounted::Nfs, scope, problems)?,
         client: match fields.get("client") {
             Some(node) => Some(value::text(node, "the name of a target", scope, problems)?),
             None => None,
@@ -148,7 +132,7 @@ fn words(node: &Node, expected: &str, scope: &Scope<'_>, problems: &mut Problems
 fn export(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     let Some(node) = node else { return Some(Vec::new()) };
     let given = words(node, "options of exports(5), e.g. `[async, no_wdelay]`", scope, problems)?;
-    if let Some(other) = given.iter().find(|option| !EXPORT.contains(&option.as_str())) {
+    if let Some(other) = given.iter().find(|option| !EXPORTS.contains(&option.as_str())) {
         let name = other.split('=').next().unwrap_or("");
         let why = match name {
             "rw" | "ro" | "no_root_squash" | "root_squash" | "all_squash" | "no_all_squash" | "anonuid"
@@ -162,7 +146,7 @@ fn export(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
         };
         problems
             .add(node.span, format!("export option `{}` is refused", printable(other, 40)))
-            .expected(format!("some of {}", EXPORT.join(", ")))
+            .expected(format!("some of {}", EXPORTS.join(", ")))
             .help(why);
         return None;
     }
@@ -172,26 +156,4 @@ fn export(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
         return None;
     }
     Some(given)
-}
-
-fn mount_options(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
-    let options = crate::layer::mount_options(node, scope, problems)?;
-    for option in &options {
-        let why = match option.split('=').next().unwrap_or("") {
-            "vers" | "nfsvers" | "v3" | "v4" | "v4.0" | "v4.1" | "v4.2" | "minorversion" => {
-                "write `version` beside `mount_options`"
-            }
-            "rsize" | "wsize" => "write `rsize` and `wsize` beside `mount_options`",
-            "addr" | "clientaddr" | "mountaddr" | "mounthost" | "port" | "mountport" => {
-                "where the server is follows from the stack's volumes and from `client`"
-            }
-            "bg" => "the mount must be there before the trial begins",
-            _ => continue,
-        };
-        if let Some(node) = node {
-            problems.add(node.span, format!("mount option `{}` is refused", printable(option, 40))).help(why);
-        }
-        return None;
-    }
-    Some(options)
 }

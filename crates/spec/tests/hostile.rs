@@ -181,8 +181,8 @@ fn large_texts_do_not_multiply() {
     let arguments = vec!["\"{p}\""; 50_000].join(", ");
     let text = |length: usize| {
         format!(
-            "parameters: {{ p: {} }}\n{VOLUMES}stacks: {{ own: {{ on: \"vol[0]\", layers: [ ext4: {{ mkfs_options: \
-             [{arguments}] }} ] }} }}\n{WORKLOADS}",
+            "parameters: {{ p: {} }}\n{VOLUMES}stacks: {{ own: {{ on: \"vol[0]\", layers: [ command: {{ up: \
+             [[{arguments}]], down: [[\"true\"]], provides: mount }} ] }} }}\n{WORKLOADS}",
             "x".repeat(length)
         )
     };
@@ -190,8 +190,8 @@ fn large_texts_do_not_multiply() {
     assert_eq!(parsed(&text(400)).unwrap().plan.cells.len(), 1);
     // A list in a text.
     let text = format!(
-        "parameters: {{ l: [{}] }}\n{VOLUMES}stacks: {{ own: {{ on: \"vol[0]\", layers: [ ext4: {{ mkfs_options: \
-         [{}] }} ] }} }}\n{WORKLOADS}",
+        "parameters: {{ l: [{}] }}\n{VOLUMES}stacks: {{ own: {{ on: \"vol[0]\", layers: [ command: {{ up: \
+         [[{}]], down: [[\"true\"]], provides: mount }} ] }} }}\n{WORKLOADS}",
         vec!["abcdefgh"; 1000].join(", "),
         vec!["\"{l}\""; 10_000].join(", ")
     );

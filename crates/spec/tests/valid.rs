@@ -13,7 +13,8 @@ fn folder() -> PathBuf {
 
 /// The plan without the file's text, its notes and its forecast, as readable JSON.
 fn summary(path: &Path) -> String {
-    let loaded = load(path, &BTreeMap::new()).unwrap_or_else(|error| panic!("{}:\n{error}", path.display()));
+    let loaded =
+        load(path, &BTreeMap::new()).unwrap_or_else(|error| panic!("{}:\n{error}", path.to_string_lossy()));
     let mut plan = serde_json::to_value(&loaded.plan).unwrap();
     plan.as_object_mut().unwrap().remove("source");
     let forecast = forecast(&loaded.plan);
@@ -29,7 +30,7 @@ fn summary(path: &Path) -> String {
             "needs_tools": forecast.needs_tools,
         },
     });
-    let folder = folder().display().to_string();
+    let folder = folder().to_string_lossy().into_owned();
     format!("{:#}\n", sorted(whole)).replace(&folder, "")
 }
 
@@ -61,7 +62,7 @@ fn every_valid_file_gives_its_plan() {
             fs::write(&beside, &got).unwrap();
         } else {
             let expected = fs::read_to_string(&beside).unwrap_or_default();
-            assert!(expected == got, "{} differs; now:\n{got}", beside.display());
+            assert!(expected == got, "{} differs; now:\n{got}", beside.to_string_lossy());
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
 use device::{Claimed, Ground, LentDir, Place};
 pub use nfs::{NfsClient, NfsSource, Remounted, mount};
 use record::knobs::{Knobs, Setting};
+use record::printable::Shown as _;
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
 use std::collections::BTreeMap;
@@ -283,7 +284,7 @@ impl<'a> Builder<'a> {
                     return Err(Stop::Unbuildable(format!(
                         "nfs exports {} by its path, and others than root can rename on the way to it; \
                          lend a directory below ones of root's",
-                        lent.path().display()
+                        lent.path().shown()
                     )));
                 }
                 self.nfs(layer, lent.path(), false)?;
@@ -359,7 +360,7 @@ impl<'a> Builder<'a> {
         let machine = self.machine;
         let checked = side_by_side(self.claimed(), |claimed| claimed.recheck(machine.roots, machine.runner));
         for (claimed, checked) in self.claimed().iter().zip(checked) {
-            checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().display())))?;
+            checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().shown())))?;
         }
         Ok(())
     }
@@ -376,8 +377,9 @@ impl<'a> Builder<'a> {
         let uuid = self.new_uuid()?;
         let label = names::label(self.machine);
         let args = filesystem::mkfs_args(fs, &uuid, &label).map_err(Stop::Unbuildable)?;
+        let options = filesystem::mount_options(fs).map_err(Stop::Unbuildable)?;
         self.mkfs(filesystem::made(fs.kind), &top, Some(uuid), args)?;
-        self.mount(fs.kind.name(), filesystem::mount_options(fs), top)
+        self.mount(fs.kind.name(), options, top)
     }
 
     fn btrfs(&mut self, fs: &Btrfs, top: Top) -> Result<Top, Stop> {
@@ -385,9 +387,9 @@ impl<'a> Builder<'a> {
         let uuid = if all_on_files { None } else { Some(self.new_uuid()?) };
         let label = names::label(self.machine);
         let args = btrfs::mkfs_args(fs, top.devices.len(), uuid.as_deref(), &label);
-        self.mkfs(MadeFs::Btrfs, &top, uuid, args.map_err(Stop::Unbuildable)?)?;
         let others: Vec<&Path> = top.devices.iter().skip(1).map(|device| device.path.as_path()).collect();
-        let options = btrfs::mount_options(fs, &others);
+        let options = btrfs::mount_options(fs, &others).map_err(Stop::Unbuildable)?;
+        self.mkfs(MadeFs::Btrfs, &top, uuid, args.map_err(Stop::Unbuildable)?)?;
         self.mount("btrfs", options, top)
     }
 
@@ -432,13 +434,13 @@ impl<'a> Builder<'a> {
 
     /// What a layer made is taken only if it rests on the stack's own volumes.
     fn made_device(&self, path: PathBuf, by_command: bool) -> Result<Top, Stop> {
-        let at = || Failed::at(format!("take {}", path.display()));
+        let at = || Failed::at(format!("take {}", path.shown()));
         Ground::resting_on(self.claimed(), Place::Block(path.clone()), self.machine.roots)
             .map_err(guard)
             .map_err(at())?;
         let devno = devno_of(&path).ok_or_else(|| {
             at()(ActError::NotOurs {
-                what: path.display().to_string(),
+                what: path.shown().to_string(),
                 saw: "it is no block device".to_owned(),
             })
         })?;

@@ -4,6 +4,7 @@ use crate::holders::{self, Holder};
 use crate::machine::Injected;
 use host::CommandFailure;
 use record::id::RunId;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ActError {
     /// A file operation failed.
-    #[error("cannot {doing} {}", .path.display())]
+    #[error("cannot {doing} {}", .path.shown())]
     Io {
         /// What was being done, e.g. `remove`.
         doing: &'static str,
@@ -30,7 +31,7 @@ pub enum ActError {
         source: Box<CommandFailure>,
     },
     /// There isn't room for it.
-    #[error("{} has {} free, and {} are needed{}", .dir.display(), Bytes(*.free_bytes), Bytes(*.need_bytes), reserve(*.reserve_bytes))]
+    #[error("{} has {} free, and {} are needed{}", .dir.shown(), Bytes(*.free_bytes), Bytes(*.need_bytes), reserve(*.reserve_bytes))]
     NoSpace {
         /// Directory that should hold it.
         dir: PathBuf,
@@ -74,7 +75,7 @@ pub enum ActError {
         number: u32,
     },
     /// Another run has set it and will put it back.
-    #[error("{} is set by run {run}; let that end, or undo it (diskproof undo {run})", .path.display())]
+    #[error("{} is set by run {run}; let that end, or undo it (diskproof undo {run})", .path.shown())]
     KnobTaken {
         /// The kernel's file.
         path: PathBuf,
@@ -123,7 +124,7 @@ fn reserve(bytes: u64) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A file operation failed.
-    #[error("cannot {doing} {}", .path.display())]
+    #[error("cannot {doing} {}", .path.shown())]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -155,7 +156,7 @@ pub enum JournalError {
         acts: usize,
     },
     /// A line in its middle can't be read.
-    #[error("{} line {line} can't be read", .path.display())]
+    #[error("{} line {line} can't be read", .path.shown())]
     Corrupt {
         /// The journal.
         path: PathBuf,
@@ -165,7 +166,7 @@ pub enum JournalError {
         source: serde_json::Error,
     },
     /// It was written by a newer diskproof, or isn't a journal.
-    #[error("{}: {what}", .path.display())]
+    #[error("{}: {what}", .path.shown())]
     Foreign {
         /// The journal.
         path: PathBuf,

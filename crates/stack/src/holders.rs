@@ -1,5 +1,6 @@
 //! Who keeps a mount, a device or a file busy.
 
+use record::printable::Printable;
 use std::fmt;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use std::path::Path;
 pub struct Holder {
     /// Process id.
     pub pid: u32,
-    /// Command name.
+    /// Command name, fit to be shown.
     pub comm: String,
 }
 
@@ -34,8 +35,9 @@ pub(crate) fn of(proc: &Path, path: &Path) -> Vec<Holder> {
     for entry in entries.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         if holds(&entry.path(), path) {
-            let comm = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            found.push(Holder { pid, comm: comm.trim_end().to_owned() });
+            // a process names itself
+            let comm = std::fs::read(entry.path().join("comm")).unwrap_or_default();
+            found.push(Holder { pid, comm: Printable(comm.trim_ascii_end()).to_string() });
         }
     }
     found.sort_by_key(|holder| holder.pid);

@@ -7,6 +7,7 @@ use crate::journal::{Journal, set_by_another};
 use crate::machine::Machine;
 use crate::volumes::Failed;
 use record::knobs::{Knob, KnobName, KnobPlace, Knobs, Setting};
+use record::printable::Shown as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -63,7 +64,7 @@ fn of(knob: &Knob, path: PathBuf) -> Result<Planned, String> {
         let word = knob.name.word();
         return Err(format!(
             "`{word}` can't be set: there is no {}; leave it out, or let the knobs stand right on the volumes",
-            path.display()
+            path.shown()
         ));
     }
     let disturbs = knob.name.disturbs().iter().map(|name| path.with_file_name(name)).collect();
@@ -73,7 +74,7 @@ fn of(knob: &Knob, path: PathBuf) -> Result<Planned, String> {
 /// The kernel's own directory of a device; of a partition, that of its disk, which has the queue.
 fn directory(machine: &Machine<'_>, devno: (u32, u32)) -> Result<PathBuf, String> {
     let link = machine.roots.sys.join(format!("dev/block/{}:{}", devno.0, devno.1));
-    let real = link.canonicalize().map_err(|error| format!("{}: {error}", link.display()))?;
+    let real = link.canonicalize().map_err(|error| format!("{}: {error}", link.shown()))?;
     let whole = real.parent().filter(|_| real.join("partition").exists());
     Ok(whole.map_or_else(|| real.clone(), Path::to_owned))
 }
@@ -81,7 +82,7 @@ fn directory(machine: &Machine<'_>, devno: (u32, u32)) -> Result<PathBuf, String
 impl Planned {
     /// Sets it, and tells what it was and is.
     pub(crate) fn set(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<Setting, Failed> {
-        let step = format!("set {} to {}", self.path.display(), self.value);
+        let step = format!("set {} to {}", self.path.shown(), self.value);
         self.journalled(machine, journal).map_err(Failed::at(step))
     }
 

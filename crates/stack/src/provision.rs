@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use host::{CommandFailure, Output, Tool};
 use memory::Memory;
 use record::id::RunId;
+use record::printable::Shown as _;
 use record::provision::{ProvisionRun, ProvisionStep, Provisioned, Provisioner};
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -30,7 +31,7 @@ const KEPT_BYTES: usize = 64 << 10;
 #[derive(Debug, Error)]
 pub enum ProvisionError {
     /// A file of ours could not be used.
-    #[error("can't {doing} {}", path.display())]
+    #[error("can't {doing} {}", path.shown())]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -40,7 +41,7 @@ pub enum ProvisionError {
         source: std::io::Error,
     },
     /// Another process does it.
-    #[error("another diskproof provisions this machine at this moment ({} is locked); try again when it is done", path.display())]
+    #[error("another diskproof provisions this machine at this moment ({} is locked); try again when it is done", path.shown())]
     Busy {
         /// What is locked.
         path: PathBuf,

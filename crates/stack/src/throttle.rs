@@ -119,7 +119,7 @@ mod tests {
         create_dir_all(proc.join("self")).unwrap();
         let line = |(name, kind, options): &(&str, &str, &str)| {
             create_dir(dir.path().join(name)).unwrap();
-            format!("30 20 0:30 / {}/{name} rw - {kind} {kind} {options}\n", dir.path().display())
+            format!("30 20 0:30 / {}/{name} rw - {kind} {kind} {options}\n", dir.path().to_string_lossy())
         };
         let text: String = mounts.iter().map(line).collect();
         write(proc.join("self/mountinfo"), text).unwrap();

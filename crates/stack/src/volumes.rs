@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::throttle::{self, Throttle};
 use crate::{mounts, names};
 use device::{ClaimBook, Claimed, LentDir};
+use record::printable::Shown as _;
 use record::target::LOCAL;
 use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
 use rustix::fs::Access;
@@ -207,7 +208,7 @@ impl Maker<'_> {
         let node = attached.node(self.machine);
         let claimed = device::emulated(self.machine.roots, self.machine.runner, &node, &path)
             .map_err(guard)
-            .map_err(Failed::at(format!("take {}", node.display())))?;
+            .map_err(Failed::at(format!("take {}", node.shown())))?;
         let facts = VolumeFacts {
             burst: None,
             name: name.to_owned(),
@@ -235,7 +236,7 @@ impl Maker<'_> {
                 Err(failed) => return Err(failed),
             }
         }
-        Err(Failed::at(format!("attach {}", backing.display()))(ActError::LoopTaken { number }))
+        Err(Failed::at(format!("attach {}", backing.shown()))(ActError::LoopTaken { number }))
     }
 
     fn disk(&mut self, name: &str, id: &str) -> Result<Provided, Failed> {
@@ -262,7 +263,7 @@ impl Maker<'_> {
 
     fn lend(&mut self, index: usize, name: &str, path: &Path) -> Result<Provided, Failed> {
         let own = names::lent(self.machine, self.journal.run(), index);
-        let step = format!("borrow {}", path.display());
+        let step = format!("borrow {}", path.shown());
         let parent =
             path.canonicalize().map_err(ActError::io("find", path)).map_err(Failed::at(step.clone()))?;
         // before the intent: where we may not look, an undo could not tell that nothing was made

@@ -112,7 +112,7 @@ fn lab_nfs_exports_of_others_stay() {
     let bench = Bench::new("others");
     let theirs = std::env::temp_dir().join("somebody-elses-directory");
     std::fs::create_dir_all(&theirs).unwrap();
-    let address = format!("127.0.0.2:{}", theirs.display());
+    let address = format!("127.0.0.2:{}", theirs.to_string_lossy());
     let exportfs = |args: &[&str]| {
         assert!(std::process::Command::new("exportfs").args(args).status().unwrap().success(), "{args:?}");
     };
@@ -188,8 +188,8 @@ fn lab_nfs_what_a_client_left_open_is_forgotten() {
     std::fs::create_dir(&theirs).unwrap();
     let shell =
         |args: &[&str]| std::process::Command::new(args[0]).args(&args[1..]).status().unwrap().success();
-    let at = theirs.display().to_string();
-    let source = format!("127.0.0.1:{}", directory.display());
+    let at = theirs.to_string_lossy().into_owned();
+    let source = format!("127.0.0.1:{}", directory.to_string_lossy());
     assert!(shell(&["mount", "-t", "nfs", "-o", "vers=4.2", &source, &at]));
     let open = std::fs::File::create(theirs.join("open")).unwrap();
     let undone = served.undo(&machine, &mut journal);

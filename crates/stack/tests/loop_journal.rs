@@ -262,8 +262,10 @@ fn loop_what_outlives_the_killed_process_is_waited_for() {
     let line = mounts.lines().find(|line| line.contains(&*mount.to_string_lossy())).unwrap();
     let device = line.split(" - ext4 ").nth(1).unwrap().split(' ').next().unwrap();
     run("umount", &[&mount]);
-    let late =
-        format!("(sleep 1; exec mount -t ext4 {device} {}) </dev/null >/dev/null 2>&1 &", mount.display());
+    let late = format!(
+        "(sleep 1; exec mount -t ext4 {device} {}) </dev/null >/dev/null 2>&1 &",
+        mount.to_string_lossy()
+    );
     let started_by = (host::STARTED_BY, std::process::id().to_string());
     let status = Command::new("sh").args(["-c", &late]).envs([started_by]).status().unwrap();
     assert!(status.success() && mount.exists());

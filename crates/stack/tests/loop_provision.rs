@@ -23,7 +23,7 @@ file { "${facts['dir']}/more.conf": content => 'more' }
 "#;
 
 fn step(by: Provisioner, path: &str, text: &str, dir: &Path) -> ProvisionStep {
-    let vars = [("dir", dir.display().to_string()), ("depth", "64".to_owned())];
+    let vars = [("dir", dir.to_string_lossy().into_owned()), ("depth", "64".to_owned())];
     ProvisionStep {
         by,
         path: path.to_owned(),

@@ -40,7 +40,7 @@ fn daemons() -> usize {
 fn mount(built: &Built) -> std::path::PathBuf {
     match built.ground.place() {
         device::Place::Directory(dir) => dir.clone(),
-        device::Place::Block(dev) => panic!("{}", dev.display()),
+        device::Place::Block(dev) => panic!("{}", dev.to_string_lossy()),
     }
 }
 

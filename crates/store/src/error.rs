@@ -1,6 +1,7 @@
 //! What can go wrong with a store.
 
 use record::id::{RunId, TrialId};
+use record::printable::Shown as _;
 use record::version::FormatVersion;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The directory for the file could not be made.
-    #[error("cannot make the directory for the results file {}", path.display())]
+    #[error("cannot make the directory for the results file {}", path.shown())]
     Directory {
         /// The results file.
         path: PathBuf,
@@ -18,7 +19,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file is something else.
-    #[error("{} is not a diskproof results file; choose another with DISKPROOF_STORE", path.display())]
+    #[error("{} is not a diskproof results file; choose another with DISKPROOF_STORE", path.shown())]
     NotAStore {
         /// The file.
         path: PathBuf,
@@ -26,7 +27,7 @@ pub enum StoreError {
     /// The file was written by a diskproof too new for us.
     #[error(
         "{} has results format {found}, this diskproof reads {ours}: use the diskproof that wrote it, or a newer one",
-        path.display()
+        path.shown()
     )]
     TooNew {
         /// The file.
@@ -39,7 +40,7 @@ pub enum StoreError {
     /// The file may be read but not written, because a newer diskproof keeps things in it that we would lose.
     #[error(
         "{} has results format {found}; this diskproof ({ours}) can read it but must not write it: use a newer one, or another file by DISKPROOF_STORE",
-        path.display()
+        path.shown()
     )]
     Newer {
         /// The file.
@@ -50,7 +51,7 @@ pub enum StoreError {
         ours: FormatVersion,
     },
     /// The file or its directory can't be written by us.
-    #[error("the results file {} is read-only for this user", path.display())]
+    #[error("the results file {} is read-only for this user", path.shown())]
     ReadOnly {
         /// The file.
         path: PathBuf,
@@ -58,7 +59,7 @@ pub enum StoreError {
     /// No space is left. What was stored before is kept.
     #[error(
         "no space is left for the results file {} ({}); what was stored before is kept: free some space, then resume",
-        path.display(), free_text(*free_bytes)
+        path.shown(), free_text(*free_bytes)
     )]
     Full {
         /// The file.
@@ -67,7 +68,7 @@ pub enum StoreError {
         free_bytes: Option<u64>,
     },
     /// Another process held the file for too long.
-    #[error("the results file {} is being used by another process", path.display())]
+    #[error("the results file {} is being used by another process", path.shown())]
     Busy {
         /// The file.
         path: PathBuf,
@@ -87,7 +88,7 @@ pub enum StoreError {
         run: RunId,
     },
     /// There is no such run.
-    #[error("there is no run `{wanted}` in {}", path.display())]
+    #[error("there is no run `{wanted}` in {}", path.shown())]
     NoSuchRun {
         /// What was looked for.
         wanted: String,
@@ -95,7 +96,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There are no runs at all.
-    #[error("there are no runs in {} yet", path.display())]
+    #[error("there are no runs in {} yet", path.shown())]
     NoRuns {
         /// The file.
         path: PathBuf,
@@ -119,7 +120,7 @@ pub enum StoreError {
         ours: FormatVersion,
     },
     /// Something stored can't be read back.
-    #[error("{what} in {} is damaged", path.display())]
+    #[error("{what} in {} is damaged", path.shown())]
     Damaged {
         /// What it is.
         what: String,
@@ -137,7 +138,7 @@ pub enum StoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Anything else SQLite says.
-    #[error("cannot {doing} in {}", path.display())]
+    #[error("cannot {doing} in {}", path.shown())]
     Sql {
         /// What was being done.
         doing: &'static str,

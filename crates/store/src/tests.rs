@@ -3,6 +3,7 @@ use crate::{STORE_FORMAT, Store, StoreError};
 use record::event::Stopped;
 use record::id::TrialId;
 use record::plan::{Measure, Plan, Raised};
+use record::printable::Shown as _;
 use record::trial::Outcome;
 use record::version::FormatVersion;
 use record::volume::VolumeFacts;
@@ -122,7 +123,7 @@ fn a_trial_is_taken_once() {
     let error = store.create_run(&one, &plan(1, 1), &environment("6.1")).unwrap_err();
     assert!(matches!(error, StoreError::RunExists { .. }), "{error}");
     let error = store.append_trial(&run_id("three"), &trial(0, 0)).unwrap_err();
-    assert_eq!(error.to_string(), format!("there is no run `three` in {}", path.display()));
+    assert_eq!(error.to_string(), format!("there is no run `three` in {}", path.shown()));
 }
 
 #[test]
@@ -306,10 +307,7 @@ fn somebody_elses_file_is_left_alone() {
         let said = Store::open(&path).unwrap_err().to_string();
         assert_eq!(
             said,
-            format!(
-                "{} is not a diskproof results file; choose another with DISKPROOF_STORE",
-                path.display()
-            )
+            format!("{} is not a diskproof results file; choose another with DISKPROOF_STORE", path.shown())
         );
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
@@ -374,6 +372,6 @@ fn a_damaged_trial_is_named() {
     let other = Connection::open(&path).unwrap();
     other.execute_batch("DROP TRIGGER trial_body_stays; UPDATE trial_body SET samples = x'0011'").unwrap();
     let said = store.load(&run).unwrap_err().to_string();
-    assert_eq!(said, format!("trial 1 of run r in {} is damaged", path.display()));
+    assert_eq!(said, format!("trial 1 of run r in {} is damaged", path.shown()));
     assert_eq!(store.done(&run).unwrap().len(), 1);
 }

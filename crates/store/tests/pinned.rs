@@ -132,7 +132,7 @@ fn with_all_of_1_2() -> TrialRecord {
 #[ignore = "makes the file to pin when the format of the store or of records has changed"]
 fn make_the_file_of_this_format() {
     let path = pinned(&format!("{STORE_FORMAT}-record-{}", FormatVersion::RECORD));
-    assert!(!path.exists(), "{} is pinned", path.display());
+    assert!(!path.exists(), "{} is pinned", path.to_string_lossy());
     let store = Store::open(&path).unwrap();
     let run = run_id("20261121-201455-3f9a");
     store.create_run(&run, &plan_with_all_of_1_2(), &environment("6.1")).unwrap();

@@ -18,10 +18,10 @@ pub fn exclusive() -> Exclusive {
     let path = std::env::temp_dir().join("diskproof-exclusive.lock");
     let file = match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
         Ok(file) => file,
-        Err(error) => panic!("{}: {error}", path.display()),
+        Err(error) => panic!("{}: {error}", path.to_string_lossy()),
     };
     if let Err(error) = file.lock() {
-        panic!("locking {}: {error}", path.display());
+        panic!("locking {}: {error}", path.to_string_lossy());
     }
     crate::cleanup();
     Exclusive { _lock: file }

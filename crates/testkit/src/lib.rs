@@ -28,6 +28,6 @@ pub fn fresh_dir(name: &str) -> std::path::PathBuf {
     let _ = std::fs::remove_dir_all(&dir);
     match std::fs::create_dir_all(&dir) {
         Ok(()) => dir,
-        Err(error) => panic!("{}: {error}", dir.display()),
+        Err(error) => panic!("{}: {error}", dir.to_string_lossy()),
     }
 }

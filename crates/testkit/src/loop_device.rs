@@ -21,7 +21,7 @@ impl LoopDevice {
         let backing = std::env::temp_dir().join(format!("{PREFIX}{name}.img"));
         let _ = std::fs::remove_file(&backing);
         if let Err(error) = File::create(&backing).and_then(|file| file.set_len(size_bytes)) {
-            panic!("{}: {error}", backing.display());
+            panic!("{}: {error}", backing.to_string_lossy());
         }
         let file = backing.to_string_lossy().into_owned();
         match tool::run("losetup", &["--find", "--show", "--direct-io=on", &file]) {

@@ -31,14 +31,14 @@ impl MachineState {
         let counts = |path: &Path| watch.everything || is_ours(path);
         let devices = loops();
         for (device, backing) in devices.iter().filter(|(_, file)| counts(file)) {
-            lines.insert(format!("loop {device} over {}", backing.display()));
+            lines.insert(format!("loop {device} over {}", backing.to_string_lossy()));
         }
         for mount in mounts() {
             let on_ours = devices.get(&mount.source).is_some_and(|file| counts(file));
             if on_ours || counts(&mount.target) {
                 lines.insert(format!(
                     "mount {} of {} as {}",
-                    mount.target.display(),
+                    mount.target.to_string_lossy(),
                     mount.source,
                     mount.kind
                 ));
@@ -53,7 +53,7 @@ impl MachineState {
         }
         for knob in &watch.knobs {
             let text = std::fs::read_to_string(knob).unwrap_or_else(|error| format!("({error})"));
-            lines.insert(format!("knob {} = {}", knob.display(), text.trim_end()));
+            lines.insert(format!("knob {} = {}", knob.to_string_lossy(), text.trim_end()));
         }
         mounted_btrfs(&devices, &counts, &mut lines);
         stacked(&devices, watch.everything, &mut lines);
@@ -155,7 +155,7 @@ fn cgroups(dir: &Path, depth: u32, everything: bool, lines: &mut BTreeSet<String
     for entry in entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with(PREFIX) || (everything && name.starts_with("diskproof")) {
-            lines.insert(format!("cgroup {}", entry.path().display()));
+            lines.insert(format!("cgroup {}", entry.path().to_string_lossy()));
         }
         if depth < 3 {
             cgroups(&entry.path(), depth + 1, everything, lines);
@@ -168,10 +168,10 @@ fn files(dir: &Path, lines: &mut BTreeSet<String>) {
     for entry in entries.flatten() {
         let Ok(about) = entry.metadata() else { continue };
         if about.is_dir() {
-            lines.insert(format!("dir {}", entry.path().display()));
+            lines.insert(format!("dir {}", entry.path().to_string_lossy()));
             files(&entry.path(), lines);
         } else {
-            lines.insert(format!("file {} of {} bytes", entry.path().display(), about.len()));
+            lines.insert(format!("file {} of {} bytes", entry.path().to_string_lossy(), about.len()));
         }
     }
 }

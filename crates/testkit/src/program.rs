@@ -30,6 +30,6 @@ pub fn program(binary: impl AsRef<Path>, dir: &Path, args: &[&str]) -> Command {
 pub fn stripped(binary: impl AsRef<Path>, dir: &Path) -> PathBuf {
     let copy = dir.join("diskproof");
     let status = Command::new("strip").arg("-o").arg(&copy).arg(binary.as_ref()).status();
-    assert!(status.is_ok_and(|status| status.success()), "strip {}", binary.as_ref().display());
+    assert!(status.is_ok_and(|status| status.success()), "strip {}", binary.as_ref().to_string_lossy());
     copy
 }

@@ -14,7 +14,10 @@ fn loop_device_shows_and_goes() {
     let before = MachineState::capture(&watch);
     let device = LoopDevice::new(1 << 20, "shows");
     let during = MachineState::capture(&watch);
-    assert!(before.diff(&during).contains(&format!("+ loop {}", device.path().display())), "{during:?}");
+    assert!(
+        before.diff(&during).contains(&format!("+ loop {}", device.path().to_string_lossy())),
+        "{during:?}"
+    );
     drop(device);
     assert_eq!(before.diff(&MachineState::capture(&watch)), "");
 }

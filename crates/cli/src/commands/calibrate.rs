@@ -13,6 +13,7 @@ use crate::settings::keys::Progress;
 use record::agreement::{Agreement, Margins, Standing};
 use record::id::RunId;
 use record::plan::Plan;
+use record::printable::Shown as _;
 use record::quantity::{Bytes, Seconds};
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
     let sitting = Sitting { run: run.clone(), plan: &plan, earlier: None, provision_anew: false, settings };
     let ended = measure(&sitting)?;
     let exit = answer(&ended.store, &run, args, settings);
-    output::aside(&format!("\nkept in {}", settings.store.value.display()));
+    output::aside(&format!("\nkept in {}", settings.store.value.shown()));
     match ended.by_signal(&run) {
         Some(signalled) => Ok(signalled),
         None => exit,
@@ -65,10 +66,10 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
         } else {
             serde_json::to_string_pretty(&agreement)
         };
-        output::answer(&document.map_err(Failure::ours)?)?;
+        output::json(&document.map_err(Failure::ours)?)?;
     } else if settings.progress.value != Progress::Json {
         let colored = settings.colored(std::io::stdout().is_terminal());
-        output::answer(&report::agreement(&agreement, output::width(), colored))?;
+        output::painted(&report::agreement(&agreement, output::width(), colored))?;
     }
     // A workload that could not be measured at all is told as after any run.
     judged::exit_of(&view)?;

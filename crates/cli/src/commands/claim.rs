@@ -7,6 +7,7 @@ use crate::privilege;
 use crate::settings::Settings;
 use device::{BookError, Candidate, ClaimBook, Identity, Roots, Strength};
 use host::LocalRunner;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 
 pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> {
@@ -56,7 +57,7 @@ fn need_root(verb: &str, settings: &Settings) -> Result<(), Failure> {
     }
     Err(Failure::machine(format!(
         "only root may {verb} a disk, since claims are in root's {}: sudo diskproof {verb} ...",
-        settings.state.value.display()
+        settings.state.value.shown()
     )))
 }
 

@@ -87,11 +87,9 @@ pub(crate) fn wanted(choice: &Choice, runs: &[&Kept], rates_only: bool) -> Resul
 /// # Errors
 /// Standard output can't be written.
 pub(crate) fn print(comparison: &Comparison, json: bool, settings: &Settings) -> Result<(), Failure> {
-    let text = if json {
-        report::comparison_json(comparison)
-    } else {
-        let colored = settings.colored(std::io::stdout().is_terminal());
-        report::comparison(comparison, output::width(), colored)
-    };
-    output::answer(&text)
+    if json {
+        return output::json(&report::comparison_json(comparison));
+    }
+    let colored = settings.colored(std::io::stdout().is_terminal());
+    output::painted(&report::comparison(comparison, output::width(), colored))
 }

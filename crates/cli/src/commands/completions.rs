@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 pub(crate) fn completions(args: &Completions) -> Result<Exit, Failure> {
-    output::answer(&script(args.shell))?;
+    output::own(&script(args.shell))?;
     Ok(Exit::Fine)
 }
 

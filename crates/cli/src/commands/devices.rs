@@ -7,6 +7,7 @@ use crate::privilege;
 use crate::settings::Settings;
 use device::{ClaimBook, DiskReport, Roots, Strength, Witness};
 use host::LocalRunner;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ pub(crate) fn devices(args: &JsonOnly, settings: &Settings) -> Result<Exit, Fail
     let disks = device::inventory(&Roots::default(), &LocalRunner, book.as_ref());
     if args.json {
         let text = serde_json::to_string_pretty(&disks).map_err(Failure::ours)?;
-        output::answer(&text)?;
+        output::json(&text)?;
         return Ok(Exit::Fine);
     }
     for disk in &disks {
@@ -31,17 +32,16 @@ pub(crate) fn devices(args: &JsonOnly, settings: &Settings) -> Result<Exit, Fail
 }
 
 fn describe(disk: &DiskReport) -> String {
-    let model = disk.model.as_deref().unwrap_or("unknown model");
+    let model = disk.model.as_deref().unwrap_or("unknown model").shown();
     let claimed = if disk.claimed { "claimed" } else { "not claimed" };
     let free = match (disk.free, disk.dissent.iter().any(|dissent| dissent.heard)) {
         (true, _) => "free",
         (false, true) => "NOT free",
         (false, false) => "can't be told",
     };
-    let mut text =
-        format!("{}  {}  {model}  {free}, {claimed}\n", disk.path.display(), Bytes(disk.size_bytes));
+    let mut text = format!("{}  {}  {model}  {free}, {claimed}\n", disk.path.shown(), Bytes(disk.size_bytes));
     for id in &disk.ids {
-        let _ = writeln!(text, "  id {id}");
+        let _ = writeln!(text, "  id {}", id.shown());
     }
     if disk.strength == Strength::None {
         text.push_str("  nothing tells it from another disk, so it can't be claimed\n");

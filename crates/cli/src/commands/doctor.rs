@@ -64,7 +64,7 @@ pub(crate) fn doctor(args: &Doctor, settings: &Settings) -> Result<Exit, Failure
     }
     if args.json {
         let text = serde_json::to_string_pretty(&findings).map_err(Failure::ours)?;
-        output::answer(&text)?;
+        output::json(&text)?;
     } else {
         output::answer(&text(&findings))?;
     }
@@ -93,7 +93,7 @@ fn look(args: &Doctor, settings: &Settings, wish: &Wish) -> Findings {
         config_files: settings
             .files
             .iter()
-            .map(|(path, there)| (path.display().to_string(), *there))
+            .map(|(path, there)| (path.to_string_lossy().into_owned(), *there))
             .collect(),
     }
 }

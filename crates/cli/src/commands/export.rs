@@ -1,4 +1,4 @@
-//! `diskproof export RUN --json|--csv|--markdown`.
+//! `diskproof export RUN --json|--csv|--csv-raw|--markdown`.
 
 use super::judged;
 use super::show::{find, open_existing};
@@ -6,6 +6,8 @@ use crate::args::Export;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use record::printable::Shown as _;
+use report::Formulas;
 
 pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
@@ -13,15 +15,18 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
     let view = judged::view(&store, &run)?;
     let text = if args.json {
         report::json(&view)
+    } else if args.csv_raw {
+        report::csv(&view, Formulas::Raw)
     } else if args.csv {
-        report::csv(&view)
+        report::csv(&view, Formulas::AsText)
     } else {
         report::markdown(&view)
     };
     match &args.output {
+        None if args.json => output::json(&text)?,
         None => output::answer(&text)?,
         Some(path) => std::fs::write(path, text)
-            .map_err(|e| Failure::machine(format!("can't write {}: {e}", path.display())))?,
+            .map_err(|e| Failure::machine(format!("can't write {}: {e}", path.shown())))?,
     }
     Ok(Exit::Fine)
 }

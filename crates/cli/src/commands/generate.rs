@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::settings::keys::KEYS;
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
+use record::printable::Shown as _;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::machine(format!("can't write {}: {e}", path.display()));
+    let failed = |e: std::io::Error| Failure::machine(format!("can't write {}: {e}", path.shown()));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -8,6 +8,7 @@ use crate::output;
 use crate::settings::Settings;
 use record::id::RunId;
 use record::judged::RunView;
+use record::printable::{Shown as _, printable, printable_noun};
 use serde::Serialize;
 use std::fmt::Write as _;
 use store::Store;
@@ -36,7 +37,7 @@ pub(crate) fn judge(args: &Judge, settings: &Settings) -> Result<Exit, Failure> 
     if args.json {
         let document = Document { format: FORMAT, runs: all };
         let text = serde_json::to_string_pretty(&document).map_err(Failure::ours)?;
-        output::answer(&(text + "\n"))?;
+        output::json(&(text + "\n"))?;
     }
     Ok(Exit::Fine)
 }
@@ -64,15 +65,16 @@ struct Judged {
 fn one(store: &Store, run: &RunId) -> Result<Judged, Failure> {
     let kept = store.kept_judgement(run).map_err(judged::unreadable)?;
     let view = judged::anew(store, run)?;
-    let (before, text) = kept.map(|(judge, text)| (judge.to_string(), text)).unzip();
+    let (before, text) = kept.map(|(judge, text)| (printable(&judge).into_owned(), text)).unzip();
     let old = text.and_then(|text| serde_json::from_str::<RunView>(&text).ok());
+    let old = old.and_then(|old| printable_noun(&old).ok());
     let changes = old.map(|old| changes(&old, &view));
     Ok(Judged { run: run.clone(), judged_by: view.judged_by.clone(), before, changes })
 }
 
 impl Judged {
     fn text(&self) -> String {
-        let begin = format!("run {}: judged by {}", self.run, self.judged_by);
+        let begin = format!("run {}: judged by {}", self.run.0.shown(), self.judged_by);
         match (&self.before, &self.changes) {
             (None, _) => format!("{begin}; no judgement was kept\n"),
             (Some(judge), None) => format!("{begin}; what {judge} had said of it can't be read\n"),

@@ -6,6 +6,7 @@ use crate::settings::Settings;
 use record::finding::Claim;
 use record::id::RunId;
 use record::judged::{RunView, Status};
+use record::printable::printable_noun;
 use record::trial::TrialRecord;
 use std::io::IsTerminal as _;
 use store::{RunHead, Store, StoreError};
@@ -18,9 +19,14 @@ use verdict::{Input, JUDGE};
 pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     let kept = store.judgement(run, JUDGE).map_err(unreadable)?;
     if let Some(view) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
-        return Ok(view);
+        return shown(view);
     }
     anew(store, run)
+}
+
+/// A store may be somebody else's, and so is what it says of processes, mount points and machines: every text of a view is printable.
+fn shown(view: RunView) -> Result<RunView, Failure> {
+    printable_noun(&view).map_err(Failure::ours)
 }
 
 /// A run, judged from its records whatever was kept; what this judge says now is kept instead.
@@ -43,7 +49,7 @@ pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
         // Somebody else's store can be read but not written; then it is judged again the next time.
         let _ = store.cache_judgement(run, JUDGE, head.revision, &text);
     }
-    Ok(view)
+    shown(view)
 }
 
 /// What a judge is told of a run.

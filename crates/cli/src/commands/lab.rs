@@ -7,6 +7,7 @@ use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use host::LocalRunner;
 use lab::{DiskSpec, Lab, LabError, Limits, Shape, State, Status, Told};
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -96,7 +97,7 @@ fn status(name: Option<&str>, json: bool, settings: &Settings) -> Result<Exit, F
         None => lab::all(&settings.state.value).map_err(failure)?,
     };
     if json {
-        output::answer(&serde_json::to_string_pretty(&found).map_err(Failure::ours)?)?;
+        output::json(&serde_json::to_string_pretty(&found).map_err(Failure::ours)?)?;
         return Ok(Exit::Fine);
     }
     for status in &found {
@@ -147,7 +148,7 @@ fn ssh(lab: &Lab, command: &[String]) -> Result<Exit, Failure> {
         ssh.arg("--").arg(lab::quoted(command));
     }
     let error = ssh.exec();
-    Err(Failure::machine(format!("can't run {}: {error}", program.display())))
+    Err(Failure::machine(format!("can't run {}: {error}", program.shown())))
 }
 
 fn limit(lab: &Lab, disk: &str, limits: &Limits) -> Result<Exit, Failure> {

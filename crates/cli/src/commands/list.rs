@@ -8,6 +8,7 @@ use crate::output;
 use crate::settings::Settings;
 use jiff::Timestamp;
 use record::event::Stopped;
+use record::printable::{Shown as _, printable};
 use store::RunSummary;
 
 pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
@@ -20,9 +21,9 @@ pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure
     if args.json {
         let list: Vec<_> = runs.iter().map(document).collect();
         let text = serde_json::to_string_pretty(&list).map_err(Failure::ours)?;
-        output::answer(&text)?;
+        output::json(&text)?;
     } else if runs.is_empty() {
-        output::aside(&format!("no run is kept yet in {}", settings.store.value.display()));
+        output::aside(&format!("no run is kept yet in {}", settings.store.value.shown()));
     } else {
         let mut rows = vec![["run", "experiment", "started (UTC)", "trials", "ended"].map(str::to_owned)];
         rows.extend(runs.iter().map(row));
@@ -50,7 +51,9 @@ fn row(run: &RunSummary) -> [String; 5] {
         Stopped::Enough { .. } => run.trials_done.to_string(),
         _ => format!("{}/{}", run.trials_done, run.trials_planned.max(run.trials_done)),
     };
+    // a store may be somebody else's
     [run.id.to_string(), run.experiment.clone(), started, trials, ended(&run.stopped)]
+        .map(|text| printable(&text).into_owned())
 }
 
 fn ended(stopped: &Stopped) -> String {

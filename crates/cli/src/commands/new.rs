@@ -3,6 +3,7 @@
 use crate::args::{Kind, New};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use record::printable::Shown as _;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
@@ -14,10 +15,10 @@ const DISKS: &str = include_str!("../../templates/disks.yaml");
 pub(crate) fn new(args: &New) -> Result<Exit, Failure> {
     let text = template(args.kind);
     match &args.file {
-        None => output::answer(text)?,
+        None => output::own(text)?,
         Some(path) => {
             write_new(path, text)?;
-            output::aside(&format!("{}: written. Next: diskproof plan {}", path.display(), path.display()));
+            output::aside(&format!("{}: written. Next: diskproof plan {}", path.shown(), path.shown()));
         }
     }
     Ok(Exit::Fine)
@@ -36,9 +37,9 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::input(format!("{} is there already; it is not overwritten", path.display()))
+            Failure::input(format!("{} is there already; it is not overwritten", path.shown()))
         }
-        _ => Failure::machine(format!("can't write {}: {error}", path.display())),
+        _ => Failure::machine(format!("can't write {}: {error}", path.shown())),
     })
 }
 

@@ -12,6 +12,7 @@ use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
+use record::printable::{Shown as _, printable_noun};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
@@ -30,10 +31,11 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
     let plan = experiment::load(&args.experiment)?;
     if args.json {
         let text = serde_json::to_string_pretty(&document(&plan)).map_err(Failure::ours)?;
-        output::answer(&text)?;
+        output::json(&text)?;
     } else {
         let colored = settings.colored(std::io::stdout().is_terminal());
-        output::answer(&report::plan(&view(&plan), output::width(), colored))?;
+        let plan = printable_noun(&plan).map_err(Failure::ours)?;
+        output::painted(&report::plan(&view(&plan), output::width(), colored))?;
     }
     Ok(Exit::Fine)
 }
@@ -171,7 +173,7 @@ fn describe(kind: &VolumeKind) -> String {
             format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
-        VolumeKind::Directory { path } => format!("lent directory {}", path.display()),
+        VolumeKind::Directory { path } => format!("lent directory {}", path.shown()),
     }
 }
 
@@ -217,7 +219,7 @@ fn copy_in_words(copy: &CopyAsk) -> Vec<String> {
         Corpus::Generated { kind, files, size_bytes, .. } => {
             format!("copy of {files} files of {}, about {}", kind.name(), Bytes(*size_bytes))
         }
-        Corpus::Directory { path } => format!("copy of {}", path.display()),
+        Corpus::Directory { path } => format!("copy of {}", path.shown()),
     };
     let mut words = vec![corpus, format!("by {}", copy.copier.name())];
     if copy.writers > 1 {

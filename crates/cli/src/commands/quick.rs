@@ -6,6 +6,7 @@ use crate::args::Quick;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use rustix::fs::{Mode, OFlags, statvfs};
 use std::collections::BTreeMap;
@@ -21,9 +22,9 @@ const MIN_SIZE_BYTES: u64 = 16 << 20;
 const SHARE_OF_FREE: u64 = 4;
 
 pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> {
-    let dir = args.dir.canonicalize().map_err(|e| Failure::input(format!("{}: {e}", args.dir.display())))?;
+    let dir = args.dir.canonicalize().map_err(|e| Failure::input(format!("{}: {e}", args.dir.shown())))?;
     if !dir.is_dir() {
-        return Err(Failure::input(format!("{} is not a directory", dir.display())));
+        return Err(Failure::input(format!("{} is not a directory", dir.shown())));
     }
     let direct = takes_direct(&dir)?;
     let size = match &args.size {
@@ -34,7 +35,7 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
         output::aside(&format!("note: {remark}"));
     }
     let set = BTreeMap::from([
-        ("dir".to_owned(), dir.display().to_string()),
+        ("dir".to_owned(), dir.to_string_lossy().into_owned()),
         ("size".to_owned(), size),
         ("direct".to_owned(), u8::from(direct).to_string()),
         ("trial".to_owned(), format!("{}s", args.seconds)),
@@ -52,7 +53,7 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
 /// No file can be made there.
 pub(super) fn takes_direct(dir: &Path) -> Result<bool, Failure> {
     let refuses =
-        |e: rustix::io::Errno| Failure::machine(format!("no file can be made in {}: {e}", dir.display()));
+        |e: rustix::io::Errno| Failure::machine(format!("no file can be made in {}: {e}", dir.shown()));
     let open = |flags: OFlags| -> Result<(), rustix::io::Errno> {
         match rustix::fs::open(
             dir,
@@ -87,7 +88,7 @@ fn open_named(dir: &Path, flags: OFlags) -> Result<(), rustix::io::Errno> {
 /// Nobody can tell.
 pub(super) fn free_bytes(dir: &Path) -> Result<u64, Failure> {
     let stat = statvfs(dir)
-        .map_err(|e| Failure::machine(format!("can't tell the free space of {}: {e}", dir.display())))?;
+        .map_err(|e| Failure::machine(format!("can't tell the free space of {}: {e}", dir.shown())))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
@@ -113,7 +114,7 @@ fn remarks(dir: &Path, direct: bool, size_bytes: Option<u64>) -> Vec<String> {
     if !direct {
         remarks.push(format!(
             "{} can't be read or written past the page cache, so I/O is buffered; reads start with dropped caches",
-            dir.display()
+            dir.shown()
         ));
     }
     if let (Some(size), Some(memory)) = (size_bytes, memory_bytes())

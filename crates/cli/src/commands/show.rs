@@ -6,13 +6,17 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::id::RunId;
+use record::printable::Shown as _;
 use store::Store;
 
 pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
     let view = judged::view(&store, &run)?;
-    output::answer(&if args.json { report::json(&view) } else { judged::terminal(&view, settings) })?;
+    match args.json {
+        true => output::json(&report::json(&view))?,
+        false => output::painted(&judged::terminal(&view, settings))?,
+    }
     Ok(Exit::Fine)
 }
 
@@ -23,7 +27,7 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
 pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
     let path = &settings.store.value;
     if !path.exists() {
-        return Err(Failure::input(format!("no run is kept yet: {} is not there", path.display())));
+        return Err(Failure::input(format!("no run is kept yet: {} is not there", path.shown())));
     }
     Store::open(path).map_err(judged::unreadable)
 }

@@ -12,6 +12,7 @@ use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::RunId;
 use record::plan::Plan;
+use record::printable::Shown as _;
 use run::Earlier;
 use run::controller::{How, RunError, SinkError, execute};
 use store::Store;
@@ -180,11 +181,11 @@ fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
     let view = judged::view(&ended.store, run)?;
     if sitting.settings.progress.value != Progress::Json {
         if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
-            output::answer(&judged::terminal(&view, sitting.settings))?;
+            output::painted(&judged::terminal(&view, sitting.settings))?;
         }
         output::aside(&format!(
             "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
-            sitting.settings.store.value.display()
+            sitting.settings.store.value.shown()
         ));
     }
     if let Some(exit) = ended.by_signal(run) {

@@ -3,6 +3,7 @@
 use super::tracker::{Tracker, found};
 use crate::output;
 use record::event::Event;
+use record::printable::indented;
 use record::quantity::Seconds;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ impl Lines {
         let now = Instant::now();
         self.tracker.take(event, now);
         if let Some(line) = self.line(event, now) {
-            output::aside(&line);
+            output::aside(&indented(&line));
         }
     }
 

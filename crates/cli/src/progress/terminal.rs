@@ -4,6 +4,7 @@ use super::tracker::{Tracker, found};
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::event::Event;
+use record::printable::{indented, printable};
 use std::time::{Duration, Instant};
 
 /// How often the bar is drawn when nothing happens. Once a second, so that drawing is no load beside the measured one.
@@ -33,16 +34,20 @@ impl Bar {
         self.tracker.take(event, now);
         let (finished, total) = self.tracker.count();
         match event {
-            Event::Warning { text } => self.bar.println(format!("warning: {text}")),
-            Event::LengthChosen { .. } => self.bar.println(Tracker::length(event).unwrap_or_default()),
+            Event::Warning { text } => self.say(&format!("warning: {text}")),
+            Event::LengthChosen { .. } => self.say(&Tracker::length(event).unwrap_or_default()),
             Event::TrialFinished { record } => {
                 let name = self.tracker.name(&record.id.cell);
                 let round = record.id.round + 1;
-                self.bar.println(format!("{finished}/{total} {name}, round {round}: {}", found(record)));
+                self.say(&format!("{finished}/{total} {name}, round {round}: {}", found(record)));
             }
             _ => {}
         }
         self.draw(now);
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.println(indented(text));
     }
 
     fn draw(&self, now: Instant) {
@@ -51,9 +56,10 @@ impl Bar {
         self.bar.set_length(total.max(1));
         self.bar.set_position(finished);
         let most = if self.tracker.stops_when_enough() { "at most " } else { "" };
-        let standing = self.tracker.standing().map(|text| format!("\n  {text}")).unwrap_or_default();
+        let standing =
+            self.tracker.standing().map(|text| format!("\n  {}", printable(text))).unwrap_or_default();
         self.bar.set_prefix(format!("{finished} of {most}{total} trials{left}{standing}"));
-        self.bar.set_message(self.tracker.doing());
+        self.bar.set_message(printable(&self.tracker.doing()).into_owned());
     }
 
     pub(crate) fn speaker(&self) -> Box<dyn Fn(&str) + Send> {
@@ -62,7 +68,7 @@ impl Bar {
             if bar.is_finished() {
                 output::aside(text);
             } else {
-                bar.println(text);
+                bar.println(indented(text));
             }
         })
     }

@@ -111,7 +111,7 @@ impl FromText for PathBuf {
     }
 
     fn to_text(&self) -> String {
-        self.display().to_string()
+        self.to_string_lossy().into_owned()
     }
 }
 

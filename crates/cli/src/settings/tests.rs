@@ -17,7 +17,7 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().display().to_string();
+        let home = dir.path().to_string_lossy().into_owned();
         let environment = vec![("HOME".to_owned(), home)];
         Self { dir, environment, global: Global::default(), json: false, root: false }
     }
@@ -54,7 +54,7 @@ impl Machine {
 
     fn complaint(&self) -> String {
         let text = self.resolve().unwrap_err().to_string();
-        text.replace(&self.dir.path().display().to_string(), "DIR")
+        text.replace(&self.dir.path().to_string_lossy().into_owned(), "DIR")
     }
 }
 

@@ -196,7 +196,7 @@ impl Doing {
     fn fill(&mut self) -> Result<(), String> {
         let lent = self.site.lent.clone().ok_or("nothing is lent")?;
         let path = lent.join("full");
-        let mut file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut file = File::create(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         self.undo.push(Undo::Remove(path));
         let space = rustix::fs::statvfs(&lent).map_err(|e| e.to_string())?;
         let most = (space.f_bavail * space.f_frsize).saturating_sub(4 << 20);
@@ -209,8 +209,10 @@ impl Doing {
 
     fn punch(&mut self, percent: u64) -> Result<(), String> {
         let path = self.site.data_file()?;
-        let file =
-            OpenOptions::new().write(true).open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         let size = file.metadata().map_err(|e| e.to_string())?.len();
         let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         fallocate(&file, mode, 0, size * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
@@ -218,7 +220,7 @@ impl Doing {
 
     fn uncache(&mut self, percent: &[u64]) -> Result<(), String> {
         let path = self.site.data_file()?;
-        let file = File::open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file = File::open(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         let size = file.metadata().map_err(|e| e.to_string())?.len();
         let kept = size / 100 * percent[self.site.round as usize % percent.len()];
         fadvise(&file, kept, None, Advice::DontNeed).map_err(|e| e.to_string())?;
@@ -291,7 +293,7 @@ impl Doing {
             .write(true)
             .custom_flags(i32::try_from(rustix::fs::OFlags::DSYNC.bits()).unwrap_or(0))
             .open(&path)
-            .map_err(|e| format!("{}: {e}", path.display()))?;
+            .map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         let block = vec![0xee; 1 << 20];
         (0..mib).try_for_each(|i| file.write_all_at(&block, i << 20)).map_err(|e| e.to_string())
     }
@@ -301,20 +303,22 @@ impl Undo {
     fn perform(&self) -> Result<(), String> {
         match self {
             Self::Write(file, line) => write(file, line),
-            Self::Remove(file) => fs::remove_file(file).map_err(|e| format!("{}: {e}", file.display())),
+            Self::Remove(file) => {
+                fs::remove_file(file).map_err(|e| format!("{}: {e}", file.to_string_lossy()))
+            }
             Self::LeaveCgroup(group) => {
                 let parent = group.parent().unwrap_or(Path::new("/")).join("cgroup.procs");
                 for pid in fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().lines() {
                     let _ = fs::write(&parent, pid);
                 }
-                fs::remove_dir(group).map_err(|e| format!("{}: {e}", group.display()))
+                fs::remove_dir(group).map_err(|e| format!("{}: {e}", group.to_string_lossy()))
             }
         }
     }
 }
 
 fn write(file: &Path, line: &str) -> Result<(), String> {
-    fs::write(file, line).map_err(|e| format!("{}: {e}", file.display()))
+    fs::write(file, line).map_err(|e| format!("{}: {e}", file.to_string_lossy()))
 }
 
 /// What to write where, so that a volume's I/Os are limited.

@@ -75,8 +75,8 @@ impl Made {
     }
 
     fn mount(&mut self, what: &[&str], target: &Path) -> Result<(), String> {
-        std::fs::create_dir_all(target).map_err(|e| format!("{}: {e}", target.display()))?;
-        let text = target.display().to_string();
+        std::fs::create_dir_all(target).map_err(|e| format!("{}: {e}", target.to_string_lossy()))?;
+        let text = target.to_string_lossy().into_owned();
         run("mount", &[what, &[text.as_str()]].concat())?;
         self.undo.push(Undo::Unmount(target.to_owned()));
         Ok(())
@@ -84,7 +84,7 @@ impl Made {
 
     /// The backing file is sparse: what a trial reads, it has written before.
     fn attach(&mut self, backing: &Path, mib: u64, direct: &str) -> Result<String, String> {
-        let text = backing.display().to_string();
+        let text = backing.to_string_lossy().into_owned();
         self.undo.push(Undo::Remove(backing.to_owned()));
         let made = std::fs::File::create(backing).and_then(|file| file.set_len(mib << 20));
         made.map_err(|e| format!("{text}: {e}"))?;
@@ -142,13 +142,14 @@ impl Made {
     fn sshfs(&mut self, mbps: u32, served: &Path, mount: &Path) -> Result<(), String> {
         self.link(mbps)?;
         for directory in [served, mount] {
-            std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+            std::fs::create_dir_all(directory)
+                .map_err(|e| format!("{}: {e}", directory.to_string_lossy()))?;
         }
         let listen = format!("TCP-LISTEN:{PORT},reuseaddr");
         let serve = ["netns", "exec", NAMESPACE, "socat", &listen, "EXEC:/usr/lib/openssh/sftp-server"];
         self.spawn("ip", &serve)?;
-        let (port, what) = (format!("directport={PORT}"), format!("{SERVER}:{}", served.display()));
-        patiently(|| run("sshfs", &["-o", &port, &what, &mount.display().to_string()]))?;
+        let (port, what) = (format!("directport={PORT}"), format!("{SERVER}:{}", served.to_string_lossy()));
+        patiently(|| run("sshfs", &["-o", &port, &what, &mount.to_string_lossy()]))?;
         self.undo.push(Undo::Unmount(mount.to_owned()));
         Ok(())
     }
@@ -185,14 +186,14 @@ impl Drop for Made {
 impl Undo {
     fn perform(&mut self) -> Result<(), String> {
         match self {
-            Self::Unmount(target) => run("umount", &[&target.display().to_string()]).map(drop),
+            Self::Unmount(target) => run("umount", &[&target.to_string_lossy()]).map(drop),
             Self::Detach(device) => run("losetup", &["-d", device]).map(drop),
             Self::End(child) => {
                 child.kill().and_then(|()| child.wait()).map(drop).map_err(|e| format!("{child:?}: {e}"))
             }
             Self::RemoveNamespace => run("ip", &["netns", "del", NAMESPACE]).map(drop),
             Self::Remove(file) => {
-                std::fs::remove_file(&*file).map_err(|e| format!("{}: {e}", file.display()))
+                std::fs::remove_file(&*file).map_err(|e| format!("{}: {e}", file.to_string_lossy()))
             }
             Self::RemoveZram(number) => std::fs::write(format!("/sys/block/zram{number}/reset"), "1")
                 .and_then(|()| std::fs::write("/sys/class/zram-control/hot_remove", &*number))

@@ -50,7 +50,8 @@ impl Session {
         let used: BTreeSet<&str> = self.scenarios.iter().map(|s| s.stack).collect();
         let places = || self.places.iter().filter(|place| used.contains(place.name));
         for place in places() {
-            let _ = writeln!(text, "  {}: {{ directory: {} }}", place.name, place.mount(lab).display());
+            let _ =
+                writeln!(text, "  {}: {{ directory: {} }}", place.name, place.mount(lab).to_string_lossy());
         }
         let _ = write!(text, "stacks:\n{}", self.stacks);
         for place in places() {
@@ -63,7 +64,7 @@ impl Session {
         let engine = other_engine();
         text.push_str("workloads:\n");
         for (name, keys, _) in workloads() {
-            let keys = keys.replace(letters::CORPUS, &letters::corpus(lab).display().to_string());
+            let keys = keys.replace(letters::CORPUS, &letters::corpus(lab).to_string_lossy());
             let keys = match &engine {
                 Some(engine) if !keys.contains("engine:") => format!("engine: {engine}, {keys}"),
                 _ => keys,

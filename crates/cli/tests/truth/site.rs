@@ -60,7 +60,7 @@ impl Site {
         let directory = directory.ok_or_else(|| format!("no ground of run {}", self.run))?;
         let mut files: Vec<PathBuf> = list(&directory).into_iter().filter(|p| p.is_file()).collect();
         files.sort();
-        files.into_iter().next().ok_or_else(|| format!("no data in {}", directory.display()))
+        files.into_iter().next().ok_or_else(|| format!("no data in {}", directory.to_string_lossy()))
     }
 
     /// What the node has started and is still there: while it measures, the engine.

@@ -3,6 +3,7 @@
 use crate::extents::btrfs;
 use crate::extents::fiemap::{self, Class, Extent};
 use record::extents::FileExtents;
+use record::printable::Shown as _;
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
 use std::io;
@@ -20,7 +21,7 @@ const ZFS_NOTHING: u64 = 16 << 10;
 
 /// What a file's bytes are can't be told.
 #[derive(Debug, Error)]
-#[error("cannot tell what the bytes of {} are", .path.display())]
+#[error("cannot tell what the bytes of {} are", .path.shown())]
 pub struct ExtentsError {
     /// Which file.
     pub path: PathBuf,

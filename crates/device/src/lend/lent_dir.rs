@@ -8,6 +8,7 @@ use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
 use crate::trust::only_ours_down_to;
 use crate::witness::exclusive::locked_by;
+use record::printable::{Shown as _, printable};
 use rustix::fs::{Mode, fstat, fstatvfs, mkdirat, openat};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -54,13 +55,13 @@ pub struct LentDir {
 #[derive(Debug, Error)]
 pub enum LendError {
     /// Not absolute.
-    #[error("{} is not an absolute path", .path.display())]
+    #[error("{} is not an absolute path", .path.shown())]
     Relative {
         /// Which path.
         path: PathBuf,
     },
     /// It can't be used.
-    #[error("cannot use {}", .path.display())]
+    #[error("cannot use {}", .path.shown())]
     Access {
         /// Which path.
         path: PathBuf,
@@ -68,13 +69,13 @@ pub enum LendError {
         source: io::Error,
     },
     /// It isn't one.
-    #[error("{} is not a directory; name one that exists", .path.display())]
+    #[error("{} is not a directory; name one that exists", .path.shown())]
     NotADirectory {
         /// Which path.
         path: PathBuf,
     },
     /// Files there are no files.
-    #[error("{} is on {kind}; name a directory on a real file system", .path.display())]
+    #[error("{} is on {kind}; name a directory on a real file system", .path.shown())]
     Pseudo {
         /// Which path.
         path: PathBuf,
@@ -82,7 +83,7 @@ pub enum LendError {
         kind: String,
     },
     /// There isn't enough space.
-    #[error("{} has {free_bytes} bytes free; {need_bytes} are needed; free some space or ask for less", .path.display())]
+    #[error("{} has {free_bytes} bytes free; {need_bytes} are needed; free some space or ask for less", .path.shown())]
     Space {
         /// Which path.
         path: PathBuf,
@@ -92,7 +93,7 @@ pub enum LendError {
         need_bytes: u64,
     },
     /// Another diskproof works there.
-    #[error("{} is in use: {saw}; {remedy}", .path.display())]
+    #[error("{} is in use: {saw}; {remedy}", .path.shown())]
     Locked {
         /// Which path.
         path: PathBuf,
@@ -102,7 +103,7 @@ pub enum LendError {
         remedy: String,
     },
     /// Who serves the file system decides what we read there, and where links lead.
-    #[error("{} is on a file system that user {user} serves (FUSE); run as that user, or name a directory elsewhere", .path.display())]
+    #[error("{} is on a file system that user {user} serves (FUSE); run as that user, or name a directory elsewhere", .path.shown())]
     Served {
         /// Which path.
         path: PathBuf,
@@ -110,7 +111,7 @@ pub enum LendError {
         user: u32,
     },
     /// What was made isn't ours alone.
-    #[error("{} was made and {saw}; run as the owner of {}, or name another directory", .path.display(), .path.parent().unwrap_or(.path).display())]
+    #[error("{} was made and {saw}; run as the owner of {}, or name another directory", .path.shown(), .path.parent().unwrap_or(.path).shown())]
     NotOwn {
         /// Our sub-directory.
         path: PathBuf,
@@ -254,7 +255,7 @@ fn refuse_pseudo(path: &Path) -> Result<(), LendError> {
             Err(LendError::Served { path: path.to_path_buf(), user: *user })
         }
         Some(mount) if PSEUDO.contains(&mount.kind.as_str()) => {
-            Err(LendError::Pseudo { path: path.to_path_buf(), kind: mount.kind.clone() })
+            Err(LendError::Pseudo { path: path.to_path_buf(), kind: printable(&mount.kind).into_owned() })
         }
         _ => Ok(()),
     }
@@ -267,7 +268,7 @@ fn lock(path: &Path) -> Result<File, LendError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let (saw, remedy) = locked_by(&Roots::default(), &file, &path.display().to_string());
+            let (saw, remedy) = locked_by(&Roots::default(), &file, &path.shown().to_string());
             Err(LendError::Locked { path: path.to_path_buf(), saw, remedy })
         }
         Err(TryLockError::Error(error)) if cannot_lock(&error) => Ok(file),

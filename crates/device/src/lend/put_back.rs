@@ -4,6 +4,7 @@ use super::identity::{DirId, LentIds, is_marked, is_own};
 use super::walk::{DIRECTORY, Walked, walk};
 use crate::mountinfo;
 use crate::roots::Roots;
+use record::printable::Shown as _;
 use rustix::fs::{AtFlags, FileType, Mode, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -35,7 +36,7 @@ pub enum Emptied {
 #[derive(Debug, Error)]
 pub enum GiveBackError {
     /// A file operation failed.
-    #[error("cannot {doing} {}", .path.display())]
+    #[error("cannot {doing} {}", .path.shown())]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -45,7 +46,7 @@ pub enum GiveBackError {
         source: io::Error,
     },
     /// Something else is in its place.
-    #[error("{} is not ours: {saw}; nothing was removed", .path.display())]
+    #[error("{} is not ours: {saw}; nothing was removed", .path.shown())]
     NotOurs {
         /// Which path.
         path: PathBuf,
@@ -53,7 +54,7 @@ pub enum GiveBackError {
         saw: String,
     },
     /// It isn't where it was made, and can't be found elsewhere.
-    #[error("{} is not there any more, and can't be looked for ({why}); put the directory back and undo again", .path.display())]
+    #[error("{} is not there any more, and can't be looked for ({why}); put the directory back and undo again", .path.shown())]
     Lost {
         /// Where it was made.
         path: PathBuf,
@@ -216,7 +217,7 @@ fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Resu
     let anchor = match walked {
         Walked::There(dir) if in_place || (!rebooted && on(&dir, id.dev)) => Ok(dir),
         Walked::Until(dir, _) if !rebooted && on(&dir, id.dev) => reopened(&dir),
-        _ => return lost(format!("the file system that it was on is not at {}", above.display())),
+        _ => return lost(format!("the file system that it was on is not at {}", above.shown())),
     };
     match anchor.and_then(|anchor| id.open_anywhere(anchor)) {
         Ok(None) => Ok(Found::Gone),
@@ -264,7 +265,7 @@ fn empty(dir: &File, path: &Path, roots: &Roots) -> Result<bool, GiveBackError> 
     let real = real_path(dir).map_err(io_error("find", path))?;
     let mounts = mountinfo::own(roots).map_err(io_error("read the mounts for", path))?;
     if let Some(mount) = mounts.iter().find(|mount| mount.target.starts_with(&real)) {
-        return Err(not_ours(path, format!("something is mounted at {}", mount.target.display())));
+        return Err(not_ours(path, format!("something is mounted at {}", mount.target.shown())));
     }
     let mut removed = false;
     for entry in fs::read_dir(through(dir)).map_err(io_error("read", path))? {

@@ -5,6 +5,7 @@ use crate::devno::DevNo;
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
 use crate::witness::openers::openers;
+use record::printable::{Printable, Shown as _};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -23,13 +24,13 @@ pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dis
     let file = match open(node, libc::O_EXCL | libc::O_NONBLOCK) {
         Ok(file) => file,
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-            let saw = format!("the kernel says {} is in use{}", node.display(), also_open(roots, disk.devno));
+            let saw = format!("the kernel says {} is in use{}", node.shown(), also_open(roots, disk.devno));
             let remedy =
                 "see lsblk, fuser -v, zpool status, and containers' mounts; end that use, if nobody needs it";
             return Err(Dissent::new(Witness::Exclusive, saw, remedy));
         }
         Err(error) => {
-            let why = format!("{}: {error}", node.display());
+            let why = format!("{}: {error}", node.shown());
             return Err(Dissent::unheard(Witness::Exclusive, why, "ask again as root"));
         }
     };
@@ -43,17 +44,17 @@ fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
     let again = "start again; somebody exchanges disks or device nodes";
     match (number, size) {
         (Ok(number), _) if number != disk.devno => {
-            let saw = format!("{} is {number} now, not {}", node.display(), disk.devno);
+            let saw = format!("{} is {number} now, not {}", node.shown(), disk.devno);
             Err(Dissent::new(Witness::Identity, saw, again))
         }
         (Ok(_), Ok(size)) if Some(size) != disk.size_bytes() => {
             let told = disk.size_bytes().unwrap_or(0);
-            let saw = format!("{} opens with {size} bytes, sysfs says {told}", node.display());
+            let saw = format!("{} opens with {size} bytes, sysfs says {told}", node.shown());
             Err(Dissent::new(Witness::Size, saw, again))
         }
         (Ok(_), Ok(_)) => Ok(file),
         (Err(error), _) | (_, Err(error)) => {
-            let why = format!("{}: {error}", node.display());
+            let why = format!("{}: {error}", node.shown());
             Err(Dissent::unheard(Witness::Exclusive, why, "see whether the disk can be read at all"))
         }
     }
@@ -63,7 +64,7 @@ fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
 pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
     let file = open(node, libc::O_NONBLOCK);
     let file = file.map_err(|error| {
-        Dissent::unheard(Witness::Lock, format!("{}: {error}", node.display()), "ask again as root")
+        Dissent::unheard(Witness::Lock, format!("{}: {error}", node.shown()), "ask again as root")
     })?;
     lock_file(roots, &file, node).map(|()| file)
 }
@@ -81,11 +82,11 @@ pub(crate) fn share(roots: &Roots, file: &File, node: &Path) -> Result<(), Disse
 fn unlocked(roots: &Roots, file: &File, node: &Path, error: TryLockError) -> Dissent {
     match error {
         TryLockError::WouldBlock => {
-            let (saw, remedy) = locked_by(roots, file, &node.display().to_string());
+            let (saw, remedy) = locked_by(roots, file, &node.shown().to_string());
             Dissent::new(Witness::Lock, saw, remedy)
         }
         TryLockError::Error(error) => {
-            let why = format!("{}: {error}", node.display());
+            let why = format!("{}: {error}", node.shown());
             Dissent::unheard(Witness::Lock, why, "see whether locks work here")
         }
     }
@@ -149,8 +150,9 @@ fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
 }
 
 pub(super) fn comm(roots: &Roots, pid: &str) -> String {
-    let text = fs::read_to_string(roots.proc.join(pid).join("comm")).unwrap_or_default();
-    text.trim().to_owned()
+    // a process names itself
+    let name = fs::read(roots.proc.join(pid).join("comm")).unwrap_or_default();
+    Printable(name.trim_ascii()).to_string()
 }
 
 /// Processes that have a device open, in words.

@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::identity::{Identity, Strength};
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
+use record::printable::Shown as _;
 
 const WHOLE: &str = "claim a whole disk; diskproof doesn't share one";
 
@@ -22,7 +23,7 @@ pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
             vec![Dissent::new(Witness::Partitions, saw, wipe(disk))]
         }
         Err(error) => {
-            let why = format!("{}: {error}", disk.dir.display());
+            let why = format!("{}: {error}", disk.dir.shown());
             vec![Dissent::unheard(Witness::Partitions, why, "see that /sys is mounted")]
         }
     }
@@ -61,7 +62,7 @@ pub(crate) fn read_only(disk: &Block) -> Vec<Dissent> {
         )],
         None => vec![Dissent::unheard(
             Witness::ReadOnly,
-            format!("{} doesn't say", disk.dir.join("ro").display()),
+            format!("{} doesn't say", disk.dir.join("ro").shown()),
             "see that /sys is mounted",
         )],
     }
@@ -82,7 +83,7 @@ pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
         )],
         None => vec![Dissent::unheard(
             Witness::Size,
-            format!("{} doesn't say", disk.dir.join("size").display()),
+            format!("{} doesn't say", disk.dir.join("size").shown()),
             "see that /sys is mounted",
         )],
     }
@@ -105,7 +106,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
     let all = match Block::all(roots) {
         Ok(all) => all,
         Err(error) => {
-            let why = format!("{}: {error}", roots.sys("class/block").display());
+            let why = format!("{}: {error}", roots.sys("class/block").shown());
             return vec![Dissent::unheard(Witness::Identity, why, "see that /sys is mounted")];
         }
     };

@@ -5,6 +5,7 @@ use crate::family::{below, sources};
 use crate::mountinfo::{Mount, parse};
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
+use record::printable::Shown as _;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(crate) fn testify(roots: &Roots, disk: &Block) -> Vec<Dissent> {
     if heard {
         return Vec::new();
     }
-    let why = format!("{} names no root file system", roots.proc("self/mountinfo").display());
+    let why = format!("{} names no root file system", roots.proc("self/mountinfo").shown());
     vec![Dissent::unheard(Witness::Root, why, "see that /proc is mounted")]
 }
 

@@ -6,6 +6,7 @@ use crate::witness::magic;
 use crate::witness::plain::{wipe, zero};
 use crate::witness::probe::{Found, probe};
 use host::Runner;
+use record::printable::Shown as _;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path) -> Vec<Dis
         )),
         Err(error) => dissent.push(Dissent::unheard(
             Witness::Signature,
-            format!("{} can't be read: {error}", node.display()),
+            format!("{} can't be read: {error}", node.shown()),
             "ask again as root; if it is a read error, the disk is failing",
         )),
     }

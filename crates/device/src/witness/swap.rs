@@ -6,6 +6,7 @@ use crate::loops::file_at;
 use crate::refusal::{Dissent, Witness};
 use crate::roots::{Roots, unescape};
 use crate::witness::users::Sight;
+use record::printable::Shown as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         // A kernel without swap has no such file.
         Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc("self").exists() => String::new(),
         Err(error) => {
-            let why = format!("{}: {error}", roots.proc("swaps").display());
+            let why = format!("{}: {error}", roots.proc("swaps").shown());
             return vec![Dissent::unheard(Witness::Swap, why, "see that /proc is mounted")];
         }
     };
@@ -25,7 +26,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
 }
 
 fn judge(roots: &Roots, sight: &Sight, path: &Path) -> Option<Dissent> {
-    let shown = path.display();
+    let shown = path.shown();
     let remedy = format!("swapoff {shown}, if this machine can spare it");
     let Some(devno) = place(roots, path) else {
         let why = format!("nobody says where the active swap {shown} is");

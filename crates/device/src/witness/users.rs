@@ -6,6 +6,7 @@ use crate::family::{Family, Link, Member, sources};
 use crate::mountinfo::{self, Mount, Table, Tables};
 use crate::refusal::{Dissent, Witness};
 use crate::roots::Roots;
+use record::printable::Shown as _;
 use std::path::Path;
 
 /// Directories that a machine doesn't work without.
@@ -31,7 +32,7 @@ impl Sight {
 }
 
 fn unheard(witness: Witness, error: &std::io::Error, path: impl AsRef<Path>) -> Vec<Dissent> {
-    vec![Dissent::unheard(witness, format!("{}: {error}", path.as_ref().display()), AS_ROOT)]
+    vec![Dissent::unheard(witness, format!("{}: {error}", path.as_ref().shown()), AS_ROOT)]
 }
 
 /// The mount tables, and btrfs.
@@ -52,7 +53,7 @@ pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
 }
 
 fn mounted(table: &Table, mount: &Mount, member: &Member) -> Dissent {
-    let target = mount.target.display();
+    let target = mount.target.shown();
     let mut saw = format!("{}{} is mounted at {target} ({})", member.block.label(), how(member), mount.kind);
     let pid = &table.pid;
     if !table.own {

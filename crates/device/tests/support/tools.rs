@@ -73,7 +73,7 @@ impl Partition {
     /// From 1 MiB on, `mib` MiB long.
     pub fn new(disk: &Path, mib: u64) -> Self {
         run("addpart", &[disk.to_str().unwrap(), "1", "2048", &(mib * 2048).to_string()]);
-        Self { disk: disk.to_path_buf(), path: PathBuf::from(format!("{}p1", disk.display())) }
+        Self { disk: disk.to_path_buf(), path: PathBuf::from(format!("{}p1", disk.to_string_lossy())) }
     }
 
     pub fn path(&self) -> &Path {

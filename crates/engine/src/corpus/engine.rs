@@ -11,6 +11,7 @@ use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::DATA_PREFIX;
 use device::Place;
 use record::copy::{Copied, Copier, Copies, CopyAsk, Corpus};
+use record::printable::Shown as _;
 use record::trial::{EngineOutput, ErrorCount, GeneratorCost, Totals, Verified, Window};
 use record::workload::Ask;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -148,7 +149,7 @@ fn asked<'a>(job: &Job<'a>) -> Result<(&'a CopyAsk, &'a Path), EngineError> {
         Place::Directory(path) => Ok((ask, path)),
         Place::Block(path) => Err(refused(format!(
             "{} is a bare block device: files are copied into a file system; put one on it",
-            path.display()
+            path.shown()
         ))),
     }
 }

@@ -6,6 +6,7 @@
 //! bytes (u64 each), path, target.
 
 use super::tree::{Entry, Kind, Meta, Tree};
+use record::printable::Shown as _;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
@@ -35,7 +36,7 @@ pub(crate) fn write(
         if buffer.len() as u64 != bytes {
             return Err(io::Error::other(format!(
                 "{} has {} bytes instead of {bytes}",
-                entry.path.display(),
+                entry.path.shown(),
                 buffer.len()
             )));
         }
@@ -83,7 +84,7 @@ fn table(entries: &[Entry]) -> io::Result<Vec<u8>> {
 /// Maps a corpus into memory, all of it. Checks every byte: what has rotted on its disk must not be taken for a fault of another.
 pub(crate) fn open(path: &Path) -> io::Result<Tree> {
     let wrong = |what: &str| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{} is no sound corpus: {what}", path.display()))
+        io::Error::new(io::ErrorKind::InvalidData, format!("{} is no sound corpus: {what}", path.shown()))
     };
     let mut file = File::open(path)?;
     let mut head = [0; HEAD_BYTES];

@@ -6,6 +6,7 @@ use super::tree::{Kind, Tree};
 use super::worker::{of_io, seconds};
 use crate::native::clock::monotonic_ns;
 use record::copy::{CopiedBy, Copier, CopyOrder, Preserve};
+use record::printable::Shown as _;
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -102,7 +103,7 @@ fn source(task: &Task) -> Result<&Path, Failure> {
     match &task.source {
         Source::Pack { tree: Some(path), .. } | Source::Directory(path) => Ok(path),
         Source::Pack { path, .. } => {
-            Err(Failure { errno: "ENOENT".into(), place: format!("no files of {}", path.display()) })
+            Err(Failure { errno: "ENOENT".into(), place: format!("no files of {}", path.shown()) })
         }
     }
 }

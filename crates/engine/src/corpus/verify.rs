@@ -3,6 +3,7 @@
 use super::load;
 use super::tree::{Entry, Kind, Meta, Tree};
 use record::copy::Preserve;
+use record::printable::Shown as _;
 use record::trial::{FaultKind, Verified, VerifyFault};
 use rustix::fs::{Advice, fadvise};
 use std::collections::HashSet;
@@ -100,7 +101,7 @@ fn differs(
         Kind::Link(target) => match fs::read_link(&path) {
             Ok(there) if there == *target => {}
             Ok(there) => {
-                let what = format!("the link leads to {} instead of {}", there.display(), target.display());
+                let what = format!("the link leads to {} instead of {}", there.shown(), target.shown());
                 return wrong(FaultKind::Corrupt, None, what);
             }
             Err(error) => return wrong(FaultKind::Corrupt, None, format!("it is no link: {error}")),
@@ -205,7 +206,7 @@ pub(crate) fn verified(found: &Found) -> Verified {
     let fault = |wrong: &Wrong| VerifyFault {
         kind: wrong.kind,
         count: 1,
-        path: wrong.path.display().to_string(),
+        path: wrong.path.to_string_lossy().into_owned(),
         offsets_bytes: wrong.offset.into_iter().collect(),
         example: wrong.what.clone(),
     };

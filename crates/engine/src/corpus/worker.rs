@@ -9,6 +9,7 @@ use super::{load, pack, programs};
 use crate::native::clock::monotonic_ns;
 use crate::native::usage::Usage;
 use record::copy::{CopiedBy, Copier, CopySync};
+use record::printable::Shown as _;
 use rustix::fs::{Mode, syncfs};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
@@ -22,7 +23,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// The task can't be read.
-    #[error("cannot read the task {}", .path.display())]
+    #[error("cannot read the task {}", .path.shown())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum WorkerError {
         source: std::io::Error,
     },
     /// The task isn't one.
-    #[error("{} is no task for this version of the corpus engine", .path.display())]
+    #[error("{} is no task for this version of the corpus engine", .path.shown())]
     NoTask {
         /// Which file.
         path: PathBuf,
@@ -38,7 +39,7 @@ pub enum WorkerError {
         source: serde_json::Error,
     },
     /// The source can't be had.
-    #[error("cannot read the corpus {}", .path.display())]
+    #[error("cannot read the corpus {}", .path.shown())]
     Corpus {
         /// Where.
         path: PathBuf,
@@ -151,7 +152,7 @@ pub(crate) fn seconds(from_ns: u64, to_ns: u64) -> f64 {
 pub(crate) fn of_io(action: &str, path: &Path, error: &std::io::Error) -> Failure {
     let errno =
         error.raw_os_error().map_or_else(|| error.to_string(), |number| crate::errno::name(number.into()));
-    Failure { errno, place: format!("{action} {}", path.display()) }
+    Failure { errno, place: format!("{action} {}", path.shown()) }
 }
 
 /// Files that may be open, as many as the system lets us.

@@ -9,6 +9,7 @@ use super::task::Failure;
 use super::tree::{Entry, Kind, Meta, Tree};
 use crate::errno;
 use record::copy::{CopiedBy, CopySync, Preserve};
+use record::printable::Shown as _;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid};
 use rustix::fs::{
@@ -329,6 +330,6 @@ fn times(meta: &Meta) -> Timestamps {
 /// A failure with its place.
 pub(crate) fn failure(action: &str, path: &Path, errno: Errno, offset: Option<u64>) -> Failure {
     let at = offset.map(|offset| format!(" at offset {offset}")).unwrap_or_default();
-    let place = format!("{action} {}{at}", path.display());
+    let place = format!("{action} {}{at}", path.shown());
     Failure { errno: errno::name(i64::from(errno.raw_os_error())), place }
 }

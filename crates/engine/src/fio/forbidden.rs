@@ -61,6 +61,9 @@ pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
     if canonical == "ioengine" {
         return ioengine(value);
     }
+    if !spec::fio_takes(name.trim()) {
+        return Some(format!("{name:?} is not among the options that were checked to stay on the volumes"));
+    }
     if matches!(canonical.as_str(), "buffer_pattern" | "verify_pattern") && value.contains('\'') {
         return Some(format!("the option {name} can't be read from a file; write the pattern itself"));
     }
@@ -94,6 +97,22 @@ mod tests {
         assert!(reason("a b", "x").is_some());
         assert!(reason("", "x").is_some());
         assert!(reason("buffer_pattern", "'/etc/shadow'").unwrap().contains("from a file"));
+    }
+
+    #[test]
+    fn what_nobody_checked_is_refused() {
+        for name in [
+            "trigger",
+            "trigger-file",
+            "aux-path",
+            "iomem",
+            "program",
+            "arguments",
+            "std_redirect",
+            "mem_of_2040",
+        ] {
+            assert!(reason(name, "x").is_some(), "{name}");
+        }
     }
 
     #[test]

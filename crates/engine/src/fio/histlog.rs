@@ -2,6 +2,7 @@
 //! that completed since the row before.
 
 use super::log::representative;
+use record::printable::Shown as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -35,13 +36,13 @@ impl HistRow<'_> {
 /// # Errors
 /// In words, with the line number.
 pub(super) fn read(path: &Path, each: &mut dyn FnMut(HistRow<'_>)) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| format!("{} can't be read: {error}", path.display()))?;
+    let file = File::open(path).map_err(|error| format!("{} can't be read: {error}", path.shown()))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
     let mut line = String::new();
     for number in 1_u64.. {
         line.clear();
         let read = input.by_ref().take(MAX_ROW_BYTES).read_line(&mut line);
-        let at = || format!("{}, line {number}", path.display());
+        let at = || format!("{}, line {number}", path.shown());
         if read.map_err(|error| format!("{}: {error}", at()))? == 0 {
             return Ok(());
         }

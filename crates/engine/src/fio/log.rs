@@ -14,6 +14,7 @@ pub use columns::Columns;
 pub use intervals::{DirectionStats, Interval, Summary, intervals};
 pub use reader::{Direction, Reader, Row};
 
+use record::printable::Shown as _;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -22,7 +23,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum LogError {
     /// The file itself.
-    #[error("cannot read {}", .path.display())]
+    #[error("cannot read {}", .path.shown())]
     Io {
         /// Which log.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum LogError {
         source: io::Error,
     },
     /// A line isn't what fio writes.
-    #[error("{}, line {line}: {found:?} is no row of fio's log: {expected}", .path.display())]
+    #[error("{}, line {line}: {found:?} is no row of fio's log: {expected}", .path.shown())]
     Malformed {
         /// Which log.
         path: PathBuf,

@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::process::{self, GRACE, Order, Why};
 use crate::regions::DATA_PREFIX;
 use record::environment::{Ceiling, Environment};
+use record::printable::Shown as _;
 use record::version::FormatVersion;
 use record::workload::{Options, Rw};
 use rustix::fs::OFlags;
@@ -79,7 +80,7 @@ pub enum Kept {
 
 /// A ceiling can't be kept.
 #[derive(Debug, Error)]
-#[error("can't keep the ceiling in {}", .path.display())]
+#[error("can't keep the ceiling in {}", .path.shown())]
 pub struct KeepError {
     path: PathBuf,
     source: std::io::Error,

@@ -6,6 +6,7 @@ use super::meter::Used;
 use super::proof::Proof;
 use super::tally::{Kind, Span, Tally};
 use super::task::{JobTask, Place, Task};
+use record::printable::Shown as _;
 use record::workload::SyncMode;
 use rustix::fs::{Advice, OFlags};
 use std::fs::{File, OpenOptions};
@@ -78,7 +79,7 @@ pub(crate) fn open(task: &Task, job: &JobTask) -> Result<Vec<File>, String> {
 }
 
 fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
-    let path = place.path.display();
+    let path = place.path.shown();
     let mut flags = OFlags::NOFOLLOW | OFlags::NOATIME;
     if job.direct {
         flags |= OFlags::DIRECT;

@@ -1,5 +1,6 @@
 //! Giving blocks back: holes punched into files, discards of block devices.
 
+use record::printable::Shown as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -40,7 +41,7 @@ pub(crate) fn cannot(errno: i32, path: &Path, block_device: bool) -> Option<Stri
     if !matches!(errno, libc::EOPNOTSUPP | libc::ENOTTY) {
         return None;
     }
-    let path = path.display();
+    let path = path.shown();
     Some(if block_device {
         format!(
             "{path} can't discard (its queue/discard_max_bytes is 0); use another device, or an rw without trims"

@@ -14,6 +14,7 @@ use super::task::{Cost, Issue, JobTask, Report, Side, Task};
 use super::threads::{self, Thread};
 use super::usage::Usage;
 use crate::data::is_ours;
+use record::printable::Shown as _;
 use record::trial::Verified;
 use std::fs::File;
 use std::io::Write;
@@ -41,7 +42,7 @@ const MOST_THREADS: u64 = 4096;
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// The task can't be read.
-    #[error("cannot read the task {}", .path.display())]
+    #[error("cannot read the task {}", .path.shown())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -49,7 +50,7 @@ pub enum WorkerError {
         source: std::io::Error,
     },
     /// The task isn't one.
-    #[error("{} is no task for this version of the native engine", .path.display())]
+    #[error("{} is no task for this version of the native engine", .path.shown())]
     NoTask {
         /// Which file.
         path: PathBuf,
@@ -203,10 +204,10 @@ fn check_job(job: &JobTask) -> Result<(), String> {
     }
     for place in &job.places {
         if job.blocks(place) == 0 {
-            return Err(format!("{} holds no block of {smallest} bytes", place.path.display()));
+            return Err(format!("{} holds no block of {smallest} bytes", place.path.shown()));
         }
         if !place.block_device && !is_ours(&place.path) {
-            return Err(format!("{} is no data file of diskproof", place.path.display()));
+            return Err(format!("{} is no data file of diskproof", place.path.shown()));
         }
     }
     Ok(())

@@ -59,8 +59,10 @@ fn cancelling_interrupts() {
     let cancel = AtomicBool::new(false);
     let begun = Instant::now();
     let ready = dir.path().join("ready");
-    let script =
-        format!("trap 'echo stopped; exit 0' INT; : >{}; while :; do sleep 0.05; done", ready.display());
+    let script = format!(
+        "trap 'echo stopped; exit 0' INT; : >{}; while :; do sleep 0.05; done",
+        ready.to_string_lossy()
+    );
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !ready.exists() && begun.elapsed() < LONG {

@@ -4,6 +4,7 @@ use crate::mountinfo::Mounts;
 use crate::roots::Roots;
 use crate::text::{devno, first_line};
 use crate::topology::mounted;
+use record::printable::Shown as _;
 use record::topology::{BlockKind, BlockNode};
 use rustix::fs::{FileType, major, minor, stat};
 use std::fs;
@@ -129,7 +130,7 @@ fn loop_kind(
     match &backing_file {
         None => unknown.push(format!("{name}: its backing file can't be seen")),
         Some(file) if !file.exists() => {
-            let file = file.display();
+            let file = file.shown();
             unknown.push(format!("{name}: the backing file `{file}` is deleted or not visible from here"));
         }
         Some(file) => {
@@ -140,7 +141,7 @@ fn loop_kind(
                     Err(reason) => unknown.push(reason),
                 }
             } else {
-                let file = file.display();
+                let file = file.shown();
                 unknown.push(format!("{name}: no mount holds the backing file `{file}`"));
             }
         }

@@ -3,6 +3,7 @@
 use crate::mountinfo::{Mount, Mounts};
 use crate::roots::Roots;
 use crate::topology::block_node;
+use record::printable::Shown as _;
 use std::fs;
 use std::path::Path;
 
@@ -71,6 +72,6 @@ fn btrfs_members(roots: &Roots, sources: &[String]) -> Vec<String> {
 }
 
 fn untold(mount: &Mount) -> String {
-    let (point, fs_type, source) = (mount.point.display(), &mount.fs_type, &mount.source);
+    let (point, fs_type, source) = (mount.point.shown(), &mount.fs_type, &mount.source);
     format!("{point}: the devices under {fs_type} (`{source}`) can't be seen from here")
 }

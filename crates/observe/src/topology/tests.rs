@@ -1,5 +1,6 @@
 use super::topology;
 use crate::roots::Roots;
+use record::printable::Shown as _;
 use record::topology::{BlockKind, Topology};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -61,7 +62,7 @@ impl Machine {
         fs::create_dir_all(backing.parent().unwrap()).unwrap();
         fs::write(&backing, "").unwrap();
         self.device(name, devno);
-        self.put(&format!("sys/block/{name}/loop/backing_file"), &format!("{}\n", backing.display()));
+        self.put(&format!("sys/block/{name}/loop/backing_file"), &format!("{}\n", backing.to_string_lossy()));
         self.put(&format!("sys/block/{name}/loop/dio"), "1\n");
         backing
     }
@@ -70,7 +71,8 @@ impl Machine {
     fn mount(&mut self, devno: &str, point: &str, rest: &str) -> PathBuf {
         let point = self.dir.path().join(point);
         fs::create_dir_all(&point).unwrap();
-        self.mounts += &format!("999999 1 {devno} / {} rw,noatime shared:9 - {rest}\n", point.display());
+        self.mounts +=
+            &format!("999999 1 {devno} / {} rw,noatime shared:9 - {rest}\n", point.to_string_lossy());
         self.put("proc/self/mountinfo", &self.mounts);
         point
     }
@@ -182,7 +184,7 @@ fn a_backing_file_that_cannot_be_seen_is_said_not_guessed() {
     machine.mount("8:0", "host", "ext4 /dev/xa rw");
     let backing = machine.looped("loop7", "7:7", "host/vol.img");
     fs::remove_file(&backing).unwrap();
-    machine.put("sys/block/loop7/loop/backing_file", &format!("{} (deleted)\n", backing.display()));
+    machine.put("sys/block/loop7/loop/backing_file", &format!("{} (deleted)\n", backing.to_string_lossy()));
     let found = machine.of_device("loop7");
     assert_eq!(loop_members(&found, "loop7"), (None, Vec::new()));
     assert_eq!(found.unknown.len(), 1);
@@ -232,8 +234,7 @@ fn grounds_without_devices_say_why() {
     let found = topology(&machine.roots(), &[], Some(&shm));
     assert_eq!((found.fs_type.as_deref(), found.nodes.len(), found.unknown.len()), (Some("tmpfs"), 0, 0));
     let found = topology(&machine.roots(), &[], Some(&nfs));
-    let said =
-        format!("{}: the devices under nfs4 (`server:/export`) can't be seen from here", nfs.display());
+    let said = format!("{}: the devices under nfs4 (`server:/export`) can't be seen from here", nfs.shown());
     assert_eq!(found.unknown, [said]);
     let found = topology(&machine.roots(), &["/dev/none-such".into()], Some(Path::new("/elsewhere")));
     assert_eq!(found.unknown, ["/elsewhere: no mount holds it", "/dev/none-such: no such block device"]);
@@ -244,13 +245,13 @@ fn an_overlay_is_followed_through_its_upper_layer() {
     let mut machine = Machine::new();
     machine.device("xa", "8:0");
     let host = machine.mount("8:0", "host", "ext4 /dev/xa rw");
-    let options = format!("rw,lowerdir=/l,upperdir={}/up,workdir=/w", host.display());
+    let options = format!("rw,lowerdir=/l,upperdir={}/up,workdir=/w", host.to_string_lossy());
     let point = machine.mount("0:60", "merged", &format!("overlay overlay {options}"));
     let found = topology(&machine.roots(), &[], Some(&point));
     assert_eq!((found.fs_type.as_deref(), shape(&found)), (Some("overlay"), vec![(0, "xa")]));
     // One that names itself as its upper layer can't be followed for ever.
     let point = machine.mount("0:61", "self", "x x rw");
-    let options = format!("rw,upperdir={}/up", point.display());
+    let options = format!("rw,upperdir={}/up", point.to_string_lossy());
     let point = machine.mount("0:61", "self", &format!("overlay overlay {options}"));
     assert_eq!(topology(&machine.roots(), &[], Some(&point)).unknown.len(), 1);
 }

@@ -3,6 +3,7 @@
 use crate::mountinfo::Mounts;
 use crate::roots::Roots;
 use crate::topology::{block_node, mounted};
+use record::printable::Shown as _;
 use record::topology::{Exported, Topology};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -39,7 +40,7 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
     for path in ground_devices {
         match block_node::name_of(roots, path) {
             Some(name) => more.push(name),
-            None => found.unknown.push(format!("{}: no such block device", path.display())),
+            None => found.unknown.push(format!("{}: no such block device", path.shown())),
         }
     }
     more.retain(|name| !found.nodes.iter().any(|node| node.name == *name));
@@ -73,7 +74,7 @@ pub fn topology_exported(
 fn under_mount(roots: &Roots, mounts: &Mounts, path: &Path, found: &mut Topology) -> Vec<String> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(mount) = mounts.holding(&real) else {
-        found.unknown.push(format!("{}: no mount holds it", real.display()));
+        found.unknown.push(format!("{}: no mount holds it", real.shown()));
         return Vec::new();
     };
     found.fs_type = Some(mount.fs_type.clone());

@@ -26,7 +26,7 @@ pub fn stranger(script: &str) -> (u32, ChildStdin) {
 
 /// Waits until a file is there, ten seconds at most.
 pub fn wait_for(path: &Path) {
-    wait_until(|| path.exists(), &format!("{} is still missing", path.display()));
+    wait_until(|| path.exists(), &format!("{} is still missing", path.to_string_lossy()));
 }
 
 /// Waits until something holds, ten seconds at most.

@@ -132,7 +132,7 @@ fn say(dir: &Path, file: &str, record: TrialRecord) {
 }
 
 fn line(dir: &Path, target: &str, script: &str) -> Line {
-    let script = format!("cd {} && {script}", dir.display());
+    let script = format!("cd {} && {script}", dir.to_string_lossy());
     let argv = ["sh", "-c", &script].map(Into::into).to_vec();
     Line::to(&NodeAt { target: target.to_owned(), argv, hosted: Vec::new() }).unwrap()
 }

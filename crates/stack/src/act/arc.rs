@@ -2,6 +2,7 @@
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ impl Reversible for SetArcMax {
 fn number(path: &Path) -> Result<u64, ActError> {
     let text = std::fs::read_to_string(path).map_err(ActError::io("read", path))?;
     text.trim().parse().map_err(|_| ActError::Unverified {
-        what: path.display().to_string(),
+        what: path.shown().to_string(),
         expected: "a number".to_owned(),
         saw: text.trim().to_owned(),
     })
@@ -90,7 +91,7 @@ fn limit(stats: &Path) -> Result<u64, ActError> {
     let text = std::fs::read_to_string(stats).map_err(ActError::io("read", stats))?;
     let value = |line: &str| line.strip_prefix("c_max ")?.split_whitespace().nth(1)?.parse().ok();
     text.lines().find_map(value).ok_or_else(|| ActError::Unverified {
-        what: stats.display().to_string(),
+        what: stats.shown().to_string(),
         expected: "a line c_max".to_owned(),
         saw: "none".to_owned(),
     })

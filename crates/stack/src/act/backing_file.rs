@@ -7,6 +7,7 @@ use crate::fill::Noise;
 use crate::journal::sync_dir;
 use crate::machine::Fill;
 use crate::names;
+use record::printable::Shown as _;
 use record::quantity::Bytes;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -38,7 +39,7 @@ pub struct WriteBackingFile {
 
 impl fmt::Display for WriteBackingFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write {} of {}", self.path.display(), Bytes(self.size_bytes))
+        write!(f, "write {} of {}", self.path.shown(), Bytes(self.size_bytes))
     }
 }
 
@@ -60,7 +61,7 @@ impl Reversible for WriteBackingFile {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        let what = self.path.display().to_string();
+        let what = self.path.shown().to_string();
         if !names::is_ours_in(undoing.machine, &self.path, &undoing.machine.volumes_dir()) {
             let saw = "it is not in our directory, or not named like ours".to_owned();
             return Err(ActError::NotOurs { what, saw });

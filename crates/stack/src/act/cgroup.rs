@@ -7,6 +7,7 @@ use crate::holders::Holder;
 use crate::journal::Entry;
 use crate::machine::Machine;
 use crate::names;
+use record::printable::Shown as _;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,7 +23,7 @@ pub struct MakeCgroup {
 
 impl fmt::Display for MakeCgroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "make the cgroup {}", self.path.display())
+        write!(f, "make the cgroup {}", self.path.shown())
     }
 }
 
@@ -34,7 +35,7 @@ impl Reversible for MakeCgroup {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if !names::carries_prefix(undoing.machine, &self.path) {
             let saw = "it is not named like ours".to_owned();
-            return Err(ActError::NotOurs { what: self.path.display().to_string(), saw });
+            return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
         }
         // a process that has just ended is counted for a moment longer
         until_ok(PATIENCE, || match std::fs::remove_dir(&self.path) {
@@ -42,7 +43,7 @@ impl Reversible for MakeCgroup {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Undone::Nothing),
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                 let holders = processes(undoing.machine, &self.path);
-                Err(ActError::Busy { what: self.path.display().to_string(), holders })
+                Err(ActError::Busy { what: self.path.shown().to_string(), holders })
             }
             Err(error) => Err(ActError::io("remove the cgroup", &self.path)(error)),
         })
@@ -97,7 +98,7 @@ pub struct EnableController {
 
 impl fmt::Display for EnableController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "enable {} in {}", self.controller, self.file.display())
+        write!(f, "enable {} in {}", self.controller, self.file.shown())
     }
 }
 
@@ -117,7 +118,7 @@ impl Reversible for EnableController {
         }
         let saw = "it is not".to_owned();
         Err(ActError::Unverified {
-            what: self.file.display().to_string(),
+            what: self.file.shown().to_string(),
             expected: self.controller.clone(),
             saw,
         })
@@ -129,7 +130,7 @@ impl Reversible for EnableController {
         }
         let Some(parent) = self.file.parent() else { return Ok(Undone::Nothing) };
         if let Some(user) = other_user(undoing.machine, parent) {
-            return Ok(Undone::Left(format!("{} uses it too", user.display())));
+            return Ok(Undone::Left(format!("{} uses it too", user.shown())));
         }
         match std::fs::write(&self.file, format!("-{}", self.controller)) {
             Ok(()) => Ok(Undone::Done),
@@ -165,7 +166,7 @@ pub struct SetThrottle {
 
 impl fmt::Display for SetThrottle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write \"{} {}\" to {}", self.device, self.limit, self.file.display())
+        write!(f, "write \"{} {}\" to {}", self.device, self.limit, self.file.shown())
     }
 }
 
@@ -178,7 +179,7 @@ impl Reversible for SetThrottle {
             return Ok(());
         }
         Err(ActError::Unverified {
-            what: self.file.display().to_string(),
+            what: self.file.shown().to_string(),
             expected: format!("{} {}", self.device, self.limit),
             saw,
         })
@@ -188,7 +189,7 @@ impl Reversible for SetThrottle {
         let of_ours = self.file.parent().is_some_and(|group| names::carries_prefix(undoing.machine, group));
         if !of_ours {
             let saw = "its cgroup is not named like ours".to_owned();
-            return Err(ActError::NotOurs { what: self.file.display().to_string(), saw });
+            return Err(ActError::NotOurs { what: self.file.shown().to_string(), saw });
         }
         let shown = match std::fs::read_to_string(&self.file) {
             Ok(shown) => shown,

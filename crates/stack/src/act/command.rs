@@ -5,6 +5,7 @@ use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
 use host::Invocation;
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -42,7 +43,7 @@ impl Reversible for CommandUp {
             match device.standing(undoing) {
                 Standing::Ours(_) => {}
                 // the programs name devices by path: somebody else may have that path now
-                Standing::Gone => return Ok(Undone::Left(format!("{} is gone", device.path.display()))),
+                Standing::Gone => return Ok(Undone::Left(format!("{} is gone", device.path.shown()))),
                 Standing::Foreign(saw) => return Ok(Undone::Left(saw)),
             }
         }

@@ -1,6 +1,7 @@
 //! A block device as the journal remembers it, and whether it still is what it was.
 
 use super::kind::Undoing;
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ impl DeviceRef {
             Title::Backing(file) => match backing_of(&roots.sys, self.devno) {
                 None => Standing::Gone,
                 Some(now) if now == *file => Standing::Ours(self.path.clone()),
-                Some(now) => Standing::Foreign(format!("it is a loop device over {}", now.display())),
+                Some(now) => Standing::Foreign(format!("it is a loop device over {}", now.shown())),
             },
             Title::Claimed(id) => {
                 // joining an absolute path gives that path
@@ -64,7 +65,7 @@ impl DeviceRef {
                     Ok(path) if undoing.rebooted || devno_of(&path) == Some(self.devno) => {
                         Standing::Ours(path)
                     }
-                    Ok(path) => Standing::Foreign(format!("{id} is {} now", path.display())),
+                    Ok(path) => Standing::Foreign(format!("{id} is {} now", path.shown())),
                     Err(_) => Standing::Gone,
                 }
             }

@@ -6,6 +6,7 @@ use crate::error::ActError;
 use crate::volumes::guard;
 use crate::{holders, names};
 use device::{DirId, Emptied, GiveBackError, LentDir, LentIds};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -21,7 +22,7 @@ pub struct MakeDir {
 
 impl fmt::Display for MakeDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "make {}", self.path.display())
+        write!(f, "make {}", self.path.shown())
     }
 }
 
@@ -40,7 +41,7 @@ impl Reversible for MakeDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Undone::Nothing),
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                 let holders = holders::of(&machine.roots.proc, &self.path);
-                Err(ActError::Busy { what: self.path.display().to_string(), holders })
+                Err(ActError::Busy { what: self.path.shown().to_string(), holders })
             }
             Err(error) => Err(ActError::io("remove", &self.path)(error)),
         })
@@ -61,7 +62,7 @@ pub struct LendDir {
 
 impl fmt::Display for LendDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "make {} in the lent directory", self.path.display())
+        write!(f, "make {} in the lent directory", self.path.shown())
     }
 }
 
@@ -101,7 +102,7 @@ impl KeepLentDir {
 
 impl fmt::Display for KeepLentDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "keep {} in the lent directory", self.path.display())
+        write!(f, "keep {} in the lent directory", self.path.shown())
     }
 }
 
@@ -137,7 +138,7 @@ impl UseLentDir {
 
 impl fmt::Display for UseLentDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write files in {}", self.path.display())
+        write!(f, "write files in {}", self.path.shown())
     }
 }
 
@@ -169,5 +170,5 @@ fn given_back(emptied: Result<Emptied, GiveBackError>) -> Result<Undone, ActErro
 }
 
 fn not_ours(path: &Path, saw: &str) -> ActError {
-    ActError::NotOurs { what: path.display().to_string(), saw: saw.to_owned() }
+    ActError::NotOurs { what: path.shown().to_string(), saw: saw.to_owned() }
 }

@@ -2,6 +2,7 @@
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -32,7 +33,7 @@ pub struct Disturbed {
 
 impl fmt::Display for SetKnob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "set {} from {} to {}", self.path.display(), self.before, self.after)
+        write!(f, "set {} from {} to {}", self.path.shown(), self.before, self.after)
     }
 }
 
@@ -73,7 +74,7 @@ impl SetKnob {
             _ if holds(&saw, &self.before) => Ok(()),
             Some(error) => Err(error),
             None => Err(ActError::Unverified {
-                what: self.path.display().to_string(),
+                what: self.path.shown().to_string(),
                 expected: self.before.clone(),
                 saw,
             }),
@@ -86,20 +87,20 @@ impl Reversible for SetKnob {
         let roots = doing.machine.roots;
         if !self.path.starts_with(&roots.sys) && !self.path.starts_with(&roots.proc) {
             let saw = "it is not under /sys or /proc".to_owned();
-            return Err(ActError::NotOurs { what: self.path.display().to_string(), saw });
+            return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
         }
         let refused = Self::write(&self.path, &self.after).err();
         let saw = read(&self.path).map_err(ActError::io("read", &self.path))?;
         match refused {
             None if selected(&saw) == self.after => Ok(()),
             None => Err(ActError::Unverified {
-                what: self.path.display().to_string(),
+                what: self.path.shown().to_string(),
                 expected: self.after.clone(),
                 saw,
             }),
             Some(ActError::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidInput => {
                 Err(ActError::Unverified {
-                    what: self.path.display().to_string(),
+                    what: self.path.shown().to_string(),
                     expected: self.after.clone(),
                     saw: format!("{saw} (the kernel refuses the value)"),
                 })

@@ -8,6 +8,7 @@ use crate::holders;
 use crate::machine::Machine;
 use device::loop_control;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,7 +38,7 @@ pub struct AttachLoop {
 
 impl fmt::Display for AttachLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "attach {} to loop{}", self.backing.display(), self.number)
+        write!(f, "attach {} to loop{}", self.backing.shown(), self.number)
     }
 }
 
@@ -63,9 +64,9 @@ impl Reversible for AttachLoop {
         let saw = backing_in(&self.sys_dir(doing.machine));
         if saw.as_deref() != Some(&self.backing) {
             return Err(ActError::Unverified {
-                what: format!("backing file of {}", node.display()),
-                expected: self.backing.display().to_string(),
-                saw: saw.map_or("none".to_owned(), |path| path.display().to_string()),
+                what: format!("backing file of {}", node.shown()),
+                expected: self.backing.shown().to_string(),
+                saw: saw.map_or("none".to_owned(), |path| path.shown().to_string()),
             });
         }
         Ok(())
@@ -83,7 +84,7 @@ impl Reversible for AttachLoop {
             return Ok(undone);
         }
         if let Some(other) = backing_in(&dir) {
-            return Ok(Undone::Left(format!("loop{} is over {} now", self.number, other.display())));
+            return Ok(Undone::Left(format!("loop{} is over {} now", self.number, other.shown())));
         }
         self.remove(machine)?;
         Ok(Undone::Done)
@@ -131,7 +132,7 @@ impl AttachLoop {
         if saw == "0" {
             return Ok(());
         }
-        Err(ActError::Unverified { what: knob.display().to_string(), expected: "0".to_owned(), saw })
+        Err(ActError::Unverified { what: knob.shown().to_string(), expected: "0".to_owned(), saw })
     }
 
     /// Direct I/O first; with larger sectors if the backing device needs them; else without, which the facts will show.
@@ -209,7 +210,7 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     let node = machine.roots.dev.join(name);
     until_ok(PATIENCE, || is_free(machine, &node))?;
     let detach = Invocation::new(Tool::Losetup).arg("--detach").arg(&node);
-    let asked = machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.display())));
+    let asked = machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.shown())));
     let is_over = || over(&machine.roots.sys, backing).iter().any(|still| still == name);
     if let Err(error) = asked {
         // A process that was killed may have asked before: then it goes with whoever had it open last, and that was us just now.
@@ -234,7 +235,7 @@ fn is_free(machine: &Machine<'_>, node: &Path) -> Result<(), ActError> {
 
 fn busy(machine: &Machine<'_>, node: &Path) -> ActError {
     let holders = holders::of(&machine.roots.proc, node);
-    ActError::Busy { what: node.display().to_string(), holders }
+    ActError::Busy { what: node.shown().to_string(), holders }
 }
 
 fn busy_or(machine: &Machine<'_>, node: &Path, error: io::Error, doing: &'static str) -> ActError {

@@ -8,6 +8,7 @@ use crate::error::ActError;
 use crate::layer::lvm;
 use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
@@ -79,7 +80,7 @@ impl LvmCommand {
 
 impl fmt::Display for MakeGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let devices: Vec<String> = self.pvs.iter().map(|pv| pv.device.path.display().to_string()).collect();
+        let devices: Vec<String> = self.pvs.iter().map(|pv| pv.device.path.shown().to_string()).collect();
         write!(f, "make the volume group {} on {}", self.group, devices.join(" "))
     }
 }
@@ -131,7 +132,7 @@ impl Reversible for ChangeGroup {
 }
 
 fn invocation(command: LvmCommand, args: &[String], devices: &[&Path]) -> Invocation {
-    let list: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
+    let list: Vec<String> = devices.iter().map(|device| device.shown().to_string()).collect();
     Invocation::new(Tool::Lvm)
         .env("LVM_SUPPRESS_FD_WARNINGS", "1")
         .args([command.name(), "--yes", "--quiet", "--config"])

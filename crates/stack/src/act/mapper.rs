@@ -7,6 +7,7 @@ use crate::holders;
 use crate::layer::lvm::escaped;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +55,7 @@ fn remove_all(machine: &Machine<'_>, group: &str) -> Result<(), ActError> {
     if holders.is_empty() {
         return Err(ActError::tool(format!("remove the devices of volume group {group}"))(failure));
     }
-    Err(ActError::Busy { what: node.display().to_string(), holders })
+    Err(ActError::Busy { what: node.shown().to_string(), holders })
 }
 
 /// The devices of a group, those on top first.

@@ -9,6 +9,7 @@ use crate::holders;
 use crate::layer::md;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,7 +35,7 @@ pub struct MakeArray {
 impl fmt::Display for MakeArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<String> =
-            self.members.iter().map(|member| member.path.display().to_string()).collect();
+            self.members.iter().map(|member| member.path.shown().to_string()).collect();
         write!(f, "make the array md{} on {}", self.number, members.join(" "))
     }
 }
@@ -114,9 +115,9 @@ fn stop(machine: &Machine<'_>, array: &str) -> Result<(), ActError> {
     let Err(failure) = machine.runner.run(&stop) else { return Ok(()) };
     let holders = holders::of(&machine.roots.proc, &node);
     if holders.is_empty() {
-        return Err(ActError::tool(format!("stop {}", node.display()))(failure));
+        return Err(ActError::tool(format!("stop {}", node.shown()))(failure));
     }
-    Err(ActError::Busy { what: node.display().to_string(), holders })
+    Err(ActError::Busy { what: node.shown().to_string(), holders })
 }
 
 /// Names that sysfs links a device with: its `holders` or `slaves`.

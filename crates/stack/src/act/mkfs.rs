@@ -7,6 +7,7 @@ use super::wipe;
 use crate::error::ActError;
 use crate::side_by_side::side_by_side;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -59,7 +60,7 @@ pub struct Mkfs {
 impl fmt::Display for Mkfs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let devices: Vec<String> =
-            self.devices.iter().map(|device| device.path.display().to_string()).collect();
+            self.devices.iter().map(|device| device.path.shown().to_string()).collect();
         write!(f, "make {} on {}", self.fs.name(), devices.join(" "))
     }
 }

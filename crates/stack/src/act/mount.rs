@@ -7,6 +7,7 @@ use crate::error::ActError;
 use crate::mounts::MountEntry;
 use crate::names;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub struct Mount {
 
 impl fmt::Display for Mount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "mount {} on {}", self.fs_type, self.target.display())
+        write!(f, "mount {} on {}", self.fs_type, self.target.shown())
     }
 }
 
@@ -48,10 +49,9 @@ impl Reversible for Mount {
         match top(doing.machine, &self.target)? {
             Some(entry) if self.is_it(&entry) => Ok(()),
             other => Err(ActError::Unverified {
-                what: format!("mount at {}", self.target.display()),
-                expected: format!("{} of {}", self.fs_type, device.path.display()),
-                saw: other
-                    .map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.display())),
+                what: format!("mount at {}", self.target.shown()),
+                expected: format!("{} of {}", self.fs_type, device.path.shown()),
+                saw: other.map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.shown())),
             }),
         }
     }
@@ -74,7 +74,7 @@ impl Mount {
     }
 
     fn verify(&self, undoing: &Undoing<'_>, entry: &MountEntry) -> Result<(), ActError> {
-        let what = || format!("mount at {}", self.target.display());
+        let what = || format!("mount at {}", self.target.shown());
         if !names::is_ours_in(undoing.machine, &self.target, &undoing.machine.mounts_dir()) {
             return Err(ActError::NotOurs { what: what(), saw: "the mount point is not ours".to_owned() });
         }
@@ -84,10 +84,7 @@ impl Mount {
         {
             return Ok(());
         }
-        Err(ActError::NotOurs {
-            what: what(),
-            saw: format!("{} of {}", entry.fs_type, entry.source.display()),
-        })
+        Err(ActError::NotOurs { what: what(), saw: format!("{} of {}", entry.fs_type, entry.source.shown()) })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use crate::names;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub(super) fn is_loopback(address: &str) -> bool {
 
 impl fmt::Display for ExportNfs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "export {} by NFS to {}", self.path.display(), self.client)
+        write!(f, "export {} by NFS to {}", self.path.shown(), self.client)
     }
 }
 
@@ -55,7 +56,7 @@ impl Reversible for ExportNfs {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
         if let Some(export) = self.found()? {
             return Err(ActError::NotOurs {
-                what: self.path.display().to_string(),
+                what: self.path.shown().to_string(),
                 saw: format!("it is exported already ({})", export.options),
             });
         }
@@ -65,7 +66,7 @@ impl Reversible for ExportNfs {
         match self.found()? {
             Some(export) if self.is_it(&export) => Ok(()),
             other => Err(ActError::Unverified {
-                what: format!("export of {}", self.path.display()),
+                what: format!("export of {}", self.path.shown()),
                 expected: format!("fsid={}", self.fsid),
                 saw: other.map_or("none".to_owned(), |export| export.options),
             }),
@@ -84,7 +85,7 @@ impl Reversible for ExportNfs {
         }
         until_it_listens(undoing.machine);
         let unexport = Invocation::new(Tool::Exportfs).arg("-u").arg(self.address());
-        let doing = format!("take back the export of {}", self.path.display());
+        let doing = format!("take back the export of {}", self.path.shown());
         undoing.machine.runner.run(&unexport).map_err(ActError::tool(doing))?;
         match self.found()? {
             None => {
@@ -92,7 +93,7 @@ impl Reversible for ExportNfs {
                 Ok(Undone::Done)
             }
             Some(export) => Err(ActError::Unverified {
-                what: format!("export of {}", self.path.display()),
+                what: format!("export of {}", self.path.shown()),
                 expected: "none".to_owned(),
                 saw: export.options,
             }),
@@ -102,7 +103,7 @@ impl Reversible for ExportNfs {
 
 impl ExportNfs {
     fn address(&self) -> String {
-        format!("{}:{}", self.client, self.path.display())
+        format!("{}:{}", self.client, self.path.to_string_lossy())
     }
 
     /// Its line in the table.
@@ -117,7 +118,7 @@ impl ExportNfs {
     }
 
     fn not_ours(&self, saw: String) -> ActError {
-        ActError::NotOurs { what: format!("export of {}", self.path.display()), saw }
+        ActError::NotOurs { what: format!("export of {}", self.path.shown()), saw }
     }
 }
 

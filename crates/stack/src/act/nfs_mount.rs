@@ -10,6 +10,7 @@ use crate::machine::Machine;
 use crate::mounts::{self, MountEntry};
 use crate::{holders, names};
 use host::{CommandFailure, Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -51,7 +52,7 @@ pub struct MountNfs {
 
 impl fmt::Display for MountNfs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "mount nfs on {}", self.target.display())
+        write!(f, "mount nfs on {}", self.target.shown())
     }
 }
 
@@ -68,7 +69,7 @@ impl Reversible for MountNfs {
         let found = top(doing.machine, &self.target)?;
         let Some(entry) = found.as_ref().filter(|entry| self.is_it(entry)) else {
             return Err(ActError::Unverified {
-                what: format!("mount at {}", self.target.display()),
+                what: format!("mount at {}", self.target.shown()),
                 expected: format!("nfs of {}", self.source()),
                 saw: found.map_or("nothing".to_owned(), |entry| told(&entry)),
             });
@@ -77,7 +78,7 @@ impl Reversible for MountNfs {
         match self.in_force.iter().find(|wanted| !has(wanted)) {
             None => Ok(()),
             Some(wanted) => Err(ActError::Unverified {
-                what: format!("mount options at {}", self.target.display()),
+                what: format!("mount options at {}", self.target.shown()),
                 expected: wanted.clone(),
                 saw: format!(
                     "{}; the server decides too (nfsd/versions and nfsd/max_block_size below /proc/fs)",
@@ -94,7 +95,7 @@ impl Reversible for MountNfs {
             let ours = names::is_ours_in(machine, &self.target, &machine.mounts_dir());
             if !ours || !self.is_it(&entry) {
                 return Err(ActError::NotOurs {
-                    what: format!("mount at {}", self.target.display()),
+                    what: format!("mount at {}", self.target.shown()),
                     saw: told(&entry),
                 });
             }
@@ -107,7 +108,7 @@ impl Reversible for MountNfs {
 
 impl MountNfs {
     fn source(&self) -> String {
-        format!("{}:{}", self.server, self.export.display())
+        format!("{}:{}", self.server, self.export.to_string_lossy())
     }
 
     /// What is mounted at our mount point, the last one mounted first.
@@ -173,9 +174,9 @@ impl MountNfs {
     fn busy(&self, machine: &Machine<'_>, failure: CommandFailure) -> ActError {
         let holders = holders::of(&machine.roots.proc, &self.target);
         if holders.is_empty() {
-            return ActError::tool(format!("unmount {}", self.target.display()))(failure);
+            return ActError::tool(format!("unmount {}", self.target.shown()))(failure);
         }
-        ActError::Busy { what: self.target.display().to_string(), holders }
+        ActError::Busy { what: self.target.shown().to_string(), holders }
     }
 
     /// Whether the server is this machine.
@@ -193,7 +194,7 @@ impl MountNfs {
 }
 
 fn told(entry: &MountEntry) -> String {
-    format!("{} of {}", entry.fs_type, entry.source.display())
+    format!("{} of {}", entry.fs_type, entry.source.shown())
 }
 
 #[cfg(test)]
@@ -239,7 +240,8 @@ mod tests {
         let target = dir.path().join("mnt/diskproof-r-0");
         std::fs::create_dir_all(roots.proc.join("self")).unwrap();
         let mountinfo = roots.proc.join("self/mountinfo");
-        let mounted = format!("43 27 0:44 / {} rw - nfs4 127.0.0.1:/m/diskproof-r-0 rw\n", target.display());
+        let mounted =
+            format!("43 27 0:44 / {} rw - nfs4 127.0.0.1:/m/diskproof-r-0 rw\n", target.to_string_lossy());
         std::fs::write(&mountinfo, mounted).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mount = MountNfs {

@@ -7,6 +7,7 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use crate::mounts;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl Reversible for StartNfsServer {
         doing.run("start the NFS server", &Invocation::new(Tool::Systemctl).args(["start", SERVER]))?;
         if threads(&doing.machine.roots.proc) == 0 {
             return Err(ActError::Unverified {
-                what: self.threads.display().to_string(),
+                what: self.threads.shown().to_string(),
                 expected: "threads that serve".to_owned(),
                 saw: "none".to_owned(),
             });
@@ -96,16 +97,16 @@ impl Reversible for StartNfsServer {
                 expected: "no exports of ours".to_owned(),
                 saw: format!(
                     "{} (exportfs -u {}:{})",
-                    export.path.display(),
+                    export.path.shown(),
                     export.client,
-                    export.path.display()
+                    export.path.shown()
                 ),
             });
         }
         if let Some(export) = exports.first() {
             return Ok(Undone::Left(format!(
                 "it exports {} to {} by now",
-                export.path.display(),
+                export.path.shown(),
                 export.client
             )));
         }
@@ -122,7 +123,7 @@ impl Reversible for StartNfsServer {
         match threads(proc) {
             0 => Ok(Undone::Done),
             some => Err(ActError::Unverified {
-                what: self.threads.display().to_string(),
+                what: self.threads.shown().to_string(),
                 expected: "no threads".to_owned(),
                 saw: some.to_string(),
             }),

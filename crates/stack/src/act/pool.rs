@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::mounts::MountEntry;
 use crate::{holders, names};
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -45,10 +46,9 @@ impl Reversible for CreatePool {
         match top(doing.machine, &self.target)? {
             Some(entry) if self.is_it(&entry) => Ok(()),
             other => Err(ActError::Unverified {
-                what: format!("mount at {}", self.target.display()),
+                what: format!("mount at {}", self.target.shown()),
                 expected: self.name.clone(),
-                saw: other
-                    .map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.display())),
+                saw: other.map_or("nothing".to_owned(), |e| format!("{} of {}", e.fs_type, e.source.shown())),
             }),
         }
     }
@@ -89,7 +89,7 @@ impl CreatePool {
         match members.iter().find(|member| !is_own(member)) {
             Some(other) => Err(ActError::NotOurs {
                 what: format!("pool {}", self.name),
-                saw: format!("it lies on {}", other.display()),
+                saw: format!("it lies on {}", other.shown()),
             }),
             None => Ok(()),
         }
@@ -118,8 +118,8 @@ impl CreatePool {
             None => Ok(false),
             Some(entry) if self.is_it(&entry) => Ok(true),
             Some(entry) => Err(ActError::NotOurs {
-                what: format!("mount at {}", self.target.display()),
-                saw: format!("{} of {}", entry.fs_type, entry.source.display()),
+                what: format!("mount at {}", self.target.shown()),
+                saw: format!("{} of {}", entry.fs_type, entry.source.shown()),
             }),
         }
     }

@@ -8,6 +8,7 @@ use crate::holders;
 use crate::machine::Machine;
 use crate::mounts::{self, MountEntry};
 use host::{CommandFailure, Invocation, Tool};
+use record::printable::Shown as _;
 use std::path::Path;
 
 /// What is mounted there, the last one mounted first.
@@ -23,7 +24,7 @@ pub(super) fn unmount(machine: &Machine<'_>, target: &Path) -> Result<(), ActErr
     until_ok(patience(&machine.roots.proc, PATIENCE), || {
         let done = machine.runner.run(&unmount);
         done.map(drop)
-            .map_err(|failure| busy(machine, target, format!("unmount {}", target.display()), failure))
+            .map_err(|failure| busy(machine, target, format!("unmount {}", target.shown()), failure))
     })
 }
 
@@ -35,5 +36,5 @@ pub(super) fn busy(machine: &Machine<'_>, target: &Path, doing: String, failure:
         nfs_export::forget(machine);
         return ActError::tool(doing)(failure);
     }
-    ActError::Busy { what: target.display().to_string(), holders }
+    ActError::Busy { what: target.shown().to_string(), holders }
 }

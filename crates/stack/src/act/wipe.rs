@@ -7,6 +7,7 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use crate::side_by_side::side_by_side;
 use host::{Invocation, Output, Tool};
+use record::printable::Shown as _;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ fn wipe_within<'a>(
             Ok(Some(found)) if written.is(&found) => ours.push(path),
             Ok(Some(found)) => outcomes.push(Ok(Undone::Left(format!(
                 "{} carries a signature that is not the one we wrote (UUID {})",
-                path.display(),
+                path.shown(),
                 found.uuid.as_deref().unwrap_or("none"),
             )))),
             Err(error) => outcomes.push(Err(error)),
@@ -92,7 +93,7 @@ fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Re
     let erased = side_by_side(paths, |path| {
         let erase = Invocation::new(Tool::Wipefs).arg("--all").arg(path);
         until_ok(patience, || machine.runner.run(&erase))
-            .map_err(ActError::tool(format!("remove the signature on {}", path.display())))
+            .map_err(ActError::tool(format!("remove the signature on {}", path.shown())))
     });
     let all_went = are_blank(machine, paths);
     let outcome = |(path, erased): (&PathBuf, Result<Output, ActError>)| {
@@ -102,7 +103,7 @@ fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Re
             None if had_any => Ok(Undone::Done),
             None => Ok(Undone::Nothing),
             Some(left) => Err(ActError::Unverified {
-                what: format!("signatures on {}", path.display()),
+                what: format!("signatures on {}", path.shown()),
                 expected: "none".to_owned(),
                 saw: left.kind,
             }),
@@ -135,7 +136,7 @@ fn signature(machine: &Machine<'_>, path: &Path) -> Result<Option<Signature>, Ac
         .args(["--probe", "--output", "export"])
         .arg(path)
         .accept([0, NOTHING_FOUND]);
-    let doing = || ActError::tool(format!("look for signatures on {}", path.display()));
+    let doing = || ActError::tool(format!("look for signatures on {}", path.shown()));
     let output = machine.runner.run(&probe).map_err(doing())?;
     if output.status == NOTHING_FOUND {
         return Ok(None);
@@ -181,7 +182,7 @@ fn clear_partition(machine: &Machine<'_>, path: &Path, partition: &Path, begin: 
     zero_labels(partition, &[1, 2, 3])?;
     let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(path);
     until_ok(PATIENCE, || machine.runner.run(&erase).map(|_| ()))
-        .map_err(ActError::tool(format!("remove the partitions of {}", path.display())))?;
+        .map_err(ActError::tool(format!("remove the partitions of {}", path.shown())))?;
     let mut disk = open(path)?;
     zero(&mut disk, begin).map_err(ActError::io("clear the label of", path))?;
     disk.sync_all().map_err(ActError::io("sync", path))

@@ -6,6 +6,7 @@ use crate::error::ActError;
 use crate::machine::Machine;
 use crate::names;
 use host::{Invocation, Tool};
+use record::printable::Shown as _;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -28,7 +29,7 @@ pub struct StartZfsFuse {
 
 impl fmt::Display for StartZfsFuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "start zfs-fuse ({})", self.pid_file.display())
+        write!(f, "start zfs-fuse ({})", self.pid_file.shown())
     }
 }
 
@@ -48,7 +49,7 @@ impl Reversible for StartZfsFuse {
         let pid =
             self.processes(&machine).first().map(|(pid, _)| *pid).ok_or_else(|| ActError::Unverified {
                 what: "zfs-fuse".to_owned(),
-                expected: format!("a process with {}", self.pid_file.display()),
+                expected: format!("a process with {}", self.pid_file.shown()),
                 saw: "none; it ended at once".to_owned(),
             })?;
         match &self.cgroup_procs {
@@ -61,7 +62,7 @@ impl Reversible for StartZfsFuse {
         let machine = undoing.machine;
         if !names::is_ours_in(machine, &self.pid_file, &machine.mounts_dir()) {
             let saw = "its name is not like ours".to_owned();
-            return Err(ActError::NotOurs { what: self.pid_file.display().to_string(), saw });
+            return Err(ActError::NotOurs { what: self.pid_file.shown().to_string(), saw });
         }
         let mut undone = Undone::Nothing;
         let running = self.processes(machine);

@@ -14,6 +14,7 @@ use crate::volumes::{Failed, guard};
 use device::Ground;
 use host::{Invocation, Runner, Tool};
 use record::nfs::{Nfs, NfsVersion};
+use record::printable::Shown as _;
 use record::stack::Stack;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -87,7 +88,7 @@ pub fn mount(
 impl Remounted {
     fn shown(&self) -> String {
         let path = self.target.as_ref().or(self.directory.as_ref());
-        path.map_or_else(String::new, |path| path.display().to_string())
+        path.map_or_else(String::new, |path| path.shown().to_string())
     }
 
     /// The path by which the server knows a file that lies below the mount.
@@ -161,6 +162,7 @@ impl Builder<'_> {
         let fsid = self.new_uuid()?;
         let any_port = self.client.is_some_and(|client| client.any_port);
         let mark = self.journal.mark();
+        let (options, in_force) = nfs::mount_options(layer).map_err(Stop::Unbuildable)?;
         let mut acts = vec![Act::ExportNfs(ExportNfs {
             path: directory.to_owned(),
             options: nfs::export_options(layer, &fsid, is_mount, any_port),
@@ -169,7 +171,6 @@ impl Builder<'_> {
             client: self.client.map_or(LOOPBACK.to_owned(), |client| client.address.to_string()),
         })];
         acts.extend(target.clone().map(|target| {
-            let (options, in_force) = nfs::mount_options(layer);
             let (export, server) = (directory.to_owned(), LOOPBACK.to_owned());
             Act::MountNfs(MountNfs {
                 export,
@@ -192,9 +193,9 @@ impl Builder<'_> {
         self.needs("nfs", "client")?;
         let target = self.mount_point()?;
         let mark = self.journal.mark();
-        let (options, in_force) = nfs::mount_options(layer);
+        let (options, in_force) = nfs::mount_options(layer).map_err(Stop::Unbuildable)?;
         let (export, server) = (source.directory.clone(), source.server.to_string());
-        let named = format!("{server}:{}", export.display());
+        let named = format!("{server}:{}", export.to_string_lossy());
         let port = source.port;
         // NFSv4 knows no mountd, and refuses to be told of one
         let mount_port = source.mount_port.filter(|_| layer.version == Some(NfsVersion::V3));
@@ -219,7 +220,7 @@ impl Builder<'_> {
         let Some(Remounted { directory: Some(directory), target: Some(target), .. }) = &self.nfs else {
             return Ok(below);
         };
-        let source = format!("{LOOPBACK}:{}", directory.display());
+        let source = format!("{LOOPBACK}:{}", directory.to_string_lossy());
         let ground = below.mounted_by_nfs(&source, target, self.machine.roots);
         Ok(ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?)
     }
@@ -255,7 +256,7 @@ impl Builder<'_> {
             return Err(Stop::Unbuildable(format!(
                 "the NFS server is not running, and starting it would export what {} names; start it yourself if you want \
                  that (systemctl start nfs-server)",
-                file.display()
+                file.shown()
             )));
         }
         let start = StartNfsServer::reading(self.machine).map_err(Failed::at("start the NFS server"))?;

@@ -15,6 +15,7 @@ use crate::volumes::{Failed, guard};
 use device::{Claimed, Refusal, Roots};
 use host::{Invocation, Tool};
 use record::knobs::Setting;
+use record::printable::Shown as _;
 use record::zfs::Zfs;
 use std::path::Path;
 
@@ -50,7 +51,7 @@ impl Builder<'_> {
     ) -> Result<(), Stop> {
         for claimed in self.claimed().iter().filter(|claimed| claimed.backing().is_none()) {
             let done = act(claimed, self.machine.roots);
-            done.map_err(guard).map_err(Failed::at(format!("{doing} {}", claimed.path().display())))?;
+            done.map_err(guard).map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! btrfs: arguments for mkfs and mount.
 
 use super::filesystem::value_of;
+use record::allowed::{self, Mkfs, Mounted};
 use record::stack::{Btrfs, Compress};
 use std::path::Path;
 
@@ -17,12 +18,8 @@ pub(crate) fn mkfs_args(
         let (name, needed) = (profile.name(), profile.min_devices());
         return Err(format!("btrfs {name} needs at least {needed} volumes and has {devices}; give it more"));
     }
-    if btrfs.mkfs_options.iter().any(|option| option.starts_with("-U") || option.starts_with("--uuid")) {
-        return Err(
-            "mkfs.btrfs's -U is diskproof's own (it knows its file systems by their UUID); leave it out"
-                .to_owned(),
-        );
-    }
+    // asked here once more: the plan may come from a store that somebody else wrote
+    allowed::mkfs(Mkfs::Btrfs, &btrfs.mkfs_options).map_err(|refusal| refusal.to_string())?;
     let mut args: Vec<String> = ["-q", "-K", "-d", btrfs.data.name()].map(str::to_owned).to_vec();
     if let Some(metadata) = btrfs.metadata {
         args.extend(["-m".to_owned(), metadata.name().to_owned()]);
@@ -38,18 +35,19 @@ pub(crate) fn mkfs_args(
     Ok(args)
 }
 
-/// Mount options: ours first, so that the user's can override them. `others` are the members beside the first: named,
+/// Mount options: ours first, so that the user's can override them; or why the user's can't be taken. `others` are the members beside the first: named,
 /// since nothing else may have told the kernel of them.
-pub(crate) fn mount_options(btrfs: &Btrfs, others: &[&Path]) -> Vec<String> {
+pub(crate) fn mount_options(btrfs: &Btrfs, others: &[&Path]) -> Result<Vec<String>, String> {
+    allowed::mount(Mounted::Btrfs, &btrfs.mount_options).map_err(|refusal| refusal.to_string())?;
     let mut options = Vec::new();
     if !btrfs.mount_options.iter().any(|option| option.starts_with("discard") || option == "nodiscard") {
         // on by default on devices that can, and then it works beside the workload
         options.push("nodiscard".to_owned());
     }
     options.extend(btrfs.compress.as_ref().map(compress_option));
-    options.extend(others.iter().map(|device| format!("device={}", device.display())));
+    options.extend(others.iter().map(|device| format!("device={}", device.to_string_lossy())));
     options.extend(btrfs.mount_options.iter().cloned());
-    options
+    Ok(options)
 }
 
 fn compress_option(compress: &Compress) -> String {
@@ -89,18 +87,27 @@ mod tests {
     fn compression_and_members_become_options() {
         let zstd = |level, force| Some(Compress { algorithm: "zstd".to_owned(), level, force });
         let members = [Path::new("/dev/loop1001")];
-        let options = mount_options(&btrfs(BtrfsProfile::Raid0, zstd(Some(3), true)), &members);
+        let options = mount_options(&btrfs(BtrfsProfile::Raid0, zstd(Some(3), true)), &members).unwrap();
         assert_eq!(options, ["nodiscard", "compress-force=zstd:3", "device=/dev/loop1001"]);
         assert_eq!(
-            mount_options(&btrfs(BtrfsProfile::Single, zstd(None, false)), &[]),
+            mount_options(&btrfs(BtrfsProfile::Single, zstd(None, false)), &[]).unwrap(),
             ["nodiscard", "compress=zstd"]
         );
+    }
+
+    #[test]
+    fn a_plan_of_somebody_else_gets_no_more_than_a_file() {
+        let mut plain = btrfs(BtrfsProfile::Single, None);
+        plain.mkfs_options = vec!["--rootdir=.".to_owned()];
+        plain.mount_options = vec!["device=sdb".to_owned()];
+        assert!(mkfs_args(&plain, 1, None, "l").unwrap_err().contains("--rootdir"));
+        assert!(mount_options(&plain, &[]).unwrap_err().contains("device=sdb"));
     }
 
     #[test]
     fn the_user_may_ask_for_discards() {
         let mut plain = btrfs(BtrfsProfile::Single, None);
         plain.mount_options = vec!["discard=async".to_owned()];
-        assert_eq!(mount_options(&plain, &[]), ["discard=async"]);
+        assert_eq!(mount_options(&plain, &[]).unwrap(), ["discard=async"]);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn fill(argv: &[String], places: &Places<'_>) -> Result<Vec<String>, 
     let mut filled = Vec::new();
     for argument in argv {
         if argument == "{devices}" {
-            filled.extend(places.devices.iter().map(|device| device.display().to_string()));
+            filled.extend(places.devices.iter().map(|device| device.to_string_lossy().into_owned()));
         } else {
             filled.push(fill_one(argument, places)?);
         }
@@ -34,10 +34,10 @@ pub(crate) fn fill_one(text: &str, places: &Places<'_>) -> Result<String, String
         rest = &rest[begin..];
         let end = rest.find('}').map_or(rest.len(), |end| end + 1);
         match &rest[..end] {
-            "{device}" => {
-                filled.push_str(&places.devices.first().map_or(String::new(), |d| d.display().to_string()))
-            }
-            "{mount}" => filled.push_str(&places.mount.display().to_string()),
+            "{device}" => filled.push_str(
+                &places.devices.first().map_or(String::new(), |d| d.to_string_lossy().into_owned()),
+            ),
+            "{mount}" => filled.push_str(&places.mount.to_string_lossy()),
             "{name}" => filled.push_str(places.name),
             "{devices}" => {
                 return Err(format!("{{devices}} in {text:?} must be an argument of its own"));

@@ -1,6 +1,7 @@
 //! ext3, ext4 and xfs: arguments for mkfs and mount.
 
 use crate::act::mkfs::MadeFs;
+use record::allowed::{self, Mkfs, Mounted};
 use record::stack::{Filesystem, FsKind, StripeGeometry};
 
 /// ext's block size, also on volumes so small that mkfs would take 1024: a small volume stands for a large one.
@@ -16,23 +17,27 @@ pub(crate) fn made(kind: FsKind) -> MadeFs {
 
 /// All arguments of mkfs but the device; or why the user's options can't be taken.
 pub(crate) fn mkfs_args(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> {
+    // asked here once more: the plan may come from a store that somebody else wrote
+    let checked = |program| allowed::mkfs(program, &fs.mkfs_options).map_err(|refusal| refusal.to_string());
     match fs.kind {
-        FsKind::Ext3 | FsKind::Ext4 => ext(fs, uuid, label),
-        FsKind::Xfs => xfs(fs, uuid, label),
+        FsKind::Ext3 | FsKind::Ext4 => checked(Mkfs::Ext).map(|()| ext(fs, uuid, label)),
+        FsKind::Xfs => checked(Mkfs::Xfs).map(|()| xfs(fs, uuid, label)),
     }
 }
 
-/// Mount options: ours first, so that the user's can override them.
-pub(crate) fn mount_options(fs: &Filesystem) -> Vec<String> {
+/// Mount options: ours first, so that the user's can override them; or why the user's can't be taken.
+pub(crate) fn mount_options(fs: &Filesystem) -> Result<Vec<String>, String> {
+    let mounted = match fs.kind {
+        FsKind::Ext3 | FsKind::Ext4 => Mounted::Ext,
+        FsKind::Xfs => Mounted::Xfs,
+    };
+    allowed::mount(mounted, &fs.mount_options).map_err(|refusal| refusal.to_string())?;
     // mkfs leaves the inode tables to a kernel thread, which would write them during the first trials
     let quiet = matches!(fs.kind, FsKind::Ext4).then(|| "noinit_itable".to_owned());
-    quiet.into_iter().chain(fs.mount_options.iter().cloned()).collect()
+    Ok(quiet.into_iter().chain(fs.mount_options.iter().cloned()).collect())
 }
 
-fn ext(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> {
-    if fs.mkfs_options.iter().any(|option| option.starts_with("-U")) {
-        return Err(reserved(fs.kind, "-U"));
-    }
+fn ext(fs: &Filesystem, uuid: &str, label: &str) -> Vec<String> {
     let (extended, mut others) = split_extended(&fs.mkfs_options);
     let block = value_of(&others, "-b").map_or(Some(EXT_BLOCK_BYTES), |text| text.parse().ok());
     let mut args = vec!["-q".to_owned()];
@@ -52,13 +57,10 @@ fn ext(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> 
     own.extend(extended);
     args.append(&mut others);
     args.extend(["-E".to_owned(), own.join(","), "-U".to_owned(), uuid.to_owned()]);
-    Ok(args)
+    args
 }
 
-fn xfs(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> {
-    if fs.mkfs_options.iter().any(|option| option.contains("uuid=")) {
-        return Err(reserved(fs.kind, "uuid="));
-    }
+fn xfs(fs: &Filesystem, uuid: &str, label: &str) -> Vec<String> {
     let mut args = vec!["-q".to_owned(), "-K".to_owned()];
     if value_of(&fs.mkfs_options, "-L").is_none() {
         args.extend(["-L".to_owned(), label.to_owned()]);
@@ -68,14 +70,7 @@ fn xfs(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> 
     }
     args.extend(fs.mkfs_options.iter().cloned());
     args.extend(["-m".to_owned(), format!("uuid={uuid}")]);
-    Ok(args)
-}
-
-fn reserved(kind: FsKind, option: &str) -> String {
-    format!(
-        "mkfs option {option} of {} is diskproof's own (it knows its file systems by their UUID); leave it out",
-        kind.name()
-    )
+    args
 }
 
 /// The user's `-E` values, and everything else.
@@ -142,15 +137,26 @@ mod tests {
 
     #[test]
     fn the_uuid_is_ours() {
-        for (kind, option) in [(FsKind::Ext4, "-Uclear"), (FsKind::Xfs, "uuid=1")] {
-            let error = mkfs_args(&fs(kind, &["-m", option], None), "U", "l").unwrap_err();
+        for (kind, options) in [(FsKind::Ext4, &["-Uclear"][..]), (FsKind::Xfs, &["-m", "uuid=1"])] {
+            let error = mkfs_args(&fs(kind, options, None), "U", "l").unwrap_err();
             assert!(error.contains("UUID") && error.contains(kind.name()), "{error}");
         }
     }
 
     #[test]
+    fn a_plan_of_somebody_else_gets_no_more_than_a_file() {
+        for options in [&["-z", "undo.e2undo"][..], &["-zundo2.e2undo"], &["-l", "plans"], &["-d", "."]] {
+            let error = mkfs_args(&fs(FsKind::Ext4, options, None), "U", "l").unwrap_err();
+            assert!(error.contains(options[0]) && error.contains("`command` layer"), "{error}");
+        }
+        let mut bound = fs(FsKind::Xfs, &[], None);
+        bound.mount_options = vec!["noatime,bind".to_owned()];
+        assert!(mount_options(&bound).unwrap_err().contains("`noatime,bind` of xfs is refused"));
+    }
+
+    #[test]
     fn no_background_writer_disturbs_ext4() {
-        assert_eq!(mount_options(&fs(FsKind::Ext4, &[], None)), ["noinit_itable", "noatime"]);
-        assert_eq!(mount_options(&fs(FsKind::Xfs, &[], None)), ["noatime"]);
+        assert_eq!(mount_options(&fs(FsKind::Ext4, &[], None)).unwrap(), ["noinit_itable", "noatime"]);
+        assert_eq!(mount_options(&fs(FsKind::Xfs, &[], None)).unwrap(), ["noatime"]);
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn uuid(kernels: &str) -> String {
 /// What makes the physical volumes of a group, in any order.
 pub(crate) fn pv_steps(pvs: &[Pv]) -> Vec<Step> {
     let step = |pv: &Pv| {
-        let path = pv.device.path.display().to_string();
+        let path = pv.device.path.to_string_lossy().into_owned();
         Step::new(LvmCommand::Pvcreate, ["--uuid", &pv.uuid, "--norestorefile", &path])
     };
     pvs.iter().map(step).collect()
@@ -81,7 +81,7 @@ pub(crate) fn pv_steps(pvs: &[Pv]) -> Vec<Step> {
 
 /// What makes the group of them.
 pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
-    let path = |pv: &Pv| pv.device.path.display().to_string();
+    let path = |pv: &Pv| pv.device.path.to_string_lossy().into_owned();
     let create = ["--setautoactivation", "n", group].map(str::to_owned);
     let all = create.into_iter().chain(pvs.iter().map(path));
     let mut steps = vec![Step::new(LvmCommand::Vgcreate, all)];
@@ -204,7 +204,7 @@ fn mirrored(kind: &str, mirrors: &str, resync: Resync) -> Vec<String> {
 fn places(tag: Option<&str>, devices: &[&Path]) -> Vec<String> {
     match tag {
         Some(tag) => vec![format!("@{tag}")],
-        None => devices.iter().map(|device| device.display().to_string()).collect(),
+        None => devices.iter().map(|device| device.to_string_lossy().into_owned()).collect(),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn name(prefix: &str, uuid: &str) -> String {
 pub(crate) fn create_args(md: &Md, node: &Path, uuid: &str, name: &str, devices: &[&Path]) -> Vec<String> {
     let mut args = vec![
         "--create".to_owned(),
-        node.display().to_string(),
+        node.to_string_lossy().into_owned(),
         "--run".to_owned(),
         "--metadata=1.2".to_owned(),
         format!("--uuid={uuid}"),
@@ -41,7 +41,7 @@ pub(crate) fn create_args(md: &Md, node: &Path, uuid: &str, name: &str, devices:
         // mdadm doubts that anybody wants an array of one
         args.push("--force".to_owned());
     }
-    args.extend(devices.iter().map(|device| device.display().to_string()));
+    args.extend(devices.iter().map(|device| device.to_string_lossy().into_owned()));
     args
 }
 

@@ -1,6 +1,8 @@
 //! What the nfs layer tells exportfs and mount.
 
+use record::allowed::{self, Mounted};
 use record::nfs::{Nfs, NfsVersion};
+use record::printable::Shown as _;
 use std::path::Path;
 
 /// Options of the export. `is_mount`: a file system is mounted there, and nothing is exported should it not be; `any_port`: its client
@@ -21,8 +23,11 @@ pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool, any_port: 
     options
 }
 
-/// Options of the mount, and those that must be in force then.
-pub(crate) fn mount_options(layer: &Nfs) -> (Vec<String>, Vec<String>) {
+/// Options of the mount, and those that must be in force then; or why the user's can't be taken.
+pub(crate) fn mount_options(layer: &Nfs) -> Result<(Vec<String>, Vec<String>), String> {
+    // asked here once more: the plan may come from a store that somebody else wrote
+    allowed::export(&layer.export).map_err(|refusal| refusal.to_string())?;
+    allowed::mount(Mounted::Nfs, &layer.mount_options).map_err(|refusal| refusal.to_string())?;
     let mut options = Vec::new();
     let mut in_force = Vec::new();
     // what client and server agree upon could be NFSv3, to which more ways must be open between two nodes
@@ -43,7 +48,7 @@ pub(crate) fn mount_options(layer: &Nfs) -> (Vec<String>, Vec<String>) {
         options.extend(bytes.map(|bytes| format!("{name}={bytes}")));
     }
     options.extend(layer.mount_options.iter().cloned());
-    (options, in_force)
+    Ok((options, in_force))
 }
 
 /// exportfs takes no quotes: what isn't plain would be something else to it.
@@ -53,7 +58,7 @@ pub(crate) fn plain_path(path: &Path) -> Result<(), String> {
         Some(text) if text.bytes().all(plain) => Ok(()),
         _ => Err(format!(
             "{} can't be exported: its name must hold nothing but letters, digits and / - _ . + @",
-            path.display()
+            path.shown()
         )),
     }
 }
@@ -90,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_must_be_in_force() {
-        assert_eq!(mount_options(&layer(&[])), (vec![], vec![]));
+        assert_eq!(mount_options(&layer(&[])).unwrap(), (vec![], vec![]));
         let asked = Nfs {
             version: Some(NfsVersion::V4p1),
             rsize_bytes: Some(65536),
@@ -98,18 +103,25 @@ mod tests {
             mount_options: vec!["nconnect=2".to_owned()],
             ..layer(&[])
         };
-        let (options, in_force) = mount_options(&asked);
+        let (options, in_force) = mount_options(&asked).unwrap();
         assert_eq!(options, ["vers=4.1", "rsize=65536", "wsize=4096", "nconnect=2"]);
         assert_eq!(in_force, options[..3]);
         let any_minor = Nfs { version: Some(NfsVersion::V4), ..layer(&[]) };
-        assert_eq!(mount_options(&any_minor), (vec!["vers=4".to_owned()], vec![]));
+        assert_eq!(mount_options(&any_minor).unwrap(), (vec!["vers=4".to_owned()], vec![]));
         let apart = Nfs { client: Some("other".to_owned()), ..layer(&[]) };
-        assert_eq!(mount_options(&apart), (vec!["vers=4".to_owned()], vec![]), "one port");
-        let (options, in_force) = mount_options(&Nfs { version: Some(NfsVersion::V3), ..apart });
+        assert_eq!(mount_options(&apart).unwrap(), (vec!["vers=4".to_owned()], vec![]), "one port");
+        let (options, in_force) = mount_options(&Nfs { version: Some(NfsVersion::V3), ..apart }).unwrap();
         assert_eq!(options, ["vers=3", "proto=tcp", "mountproto=tcp", "nolock"]);
         assert_eq!(in_force, ["vers=3"]);
         let here = Nfs { version: Some(NfsVersion::V3), ..layer(&[]) };
-        assert_eq!(mount_options(&here).0, ["vers=3"]);
+        assert_eq!(mount_options(&here).unwrap().0, ["vers=3"]);
+    }
+
+    #[test]
+    fn a_plan_of_somebody_else_gets_no_more_than_a_file() {
+        assert!(mount_options(&layer(&["insecure"])).unwrap_err().contains("`insecure` is refused"));
+        let bound = Nfs { mount_options: vec!["addr=192.0.2.1".to_owned()], ..layer(&[]) };
+        assert!(mount_options(&bound).unwrap_err().contains("addr=192.0.2.1"));
     }
 
     #[test]

@@ -32,12 +32,13 @@ pub(crate) fn create_args(
     if let Some(ashift) = zfs.ashift {
         args.extend(["-o".to_owned(), format!("ashift={ashift}")]);
     }
-    args.extend(["-O".to_owned(), format!("mountpoint={}", mount.display())]);
+    args.extend(["-O".to_owned(), format!("mountpoint={}", mount.to_string_lossy())]);
     for (property, value) in &zfs.properties {
         args.extend(["-O".to_owned(), format!("{property}={value}")]);
     }
     args.push(name.to_owned());
-    let words = |paths: &[&Path]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    let words =
+        |paths: &[&Path]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>();
     if kind == Vdev::Stripe {
         args.extend(words(&members.main));
     } else {

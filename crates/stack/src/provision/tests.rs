@@ -38,7 +38,7 @@ impl Bench {
             by: Provisioner::Shell,
             path: "scripts/tune.sh".to_owned(),
             text: text.to_owned(),
-            args: vec![self.path().display().to_string()],
+            args: vec![self.path().to_string_lossy().into_owned()],
             vars: BTreeMap::new(),
             target: None,
             digest: text.to_owned(),

@@ -118,7 +118,7 @@ impl Matrix {
     fn child(&self, bench: &Bench, scenario: &Scenario, at: usize) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", self.child, "--nocapture"]);
-        command.env(FAULT, format!("{}:{at}:{}", scenario.name, bench.dir.display()));
+        command.env(FAULT, format!("{}:{at}:{}", scenario.name, bench.dir.to_string_lossy()));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     }

@@ -240,6 +240,6 @@ pub(crate) fn works(built: &Built) -> std::io::Result<()> {
     let mut back = vec![0; data.len()];
     file.seek(SeekFrom::Start(0))?;
     file.read_exact(&mut back)?;
-    assert_eq!(back, data, "{}", path.display());
+    assert_eq!(back, data, "{}", path.to_string_lossy());
     Ok(())
 }

@@ -53,7 +53,7 @@ pub(super) fn experiment(args: &Calibrate) -> Result<Made, Failure> {
     ]);
     match volume {
         Volume::Emulated { iops } => set.insert("iops".to_owned(), iops.to_string()),
-        Volume::Directory(dir) => set.insert("dir".to_owned(), dir.display().to_string()),
+        Volume::Directory(dir) => set.insert("dir".to_owned(), dir.to_string_lossy().into_owned()),
         Volume::Disk(id) => set.insert("disk".to_owned(), id),
     };
     Ok(Made { text, set })

@@ -35,7 +35,7 @@ pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> Found {
     let found = |ceiling, note| Found {
         ceiling,
         measured_now: true,
-        file: ceiling::path(state).display().to_string(),
+        file: ceiling::path(state).to_string_lossy().into_owned(),
         note,
     };
     match NativeEngine::default().measure_ceiling(state, REPETITIONS, EACH, cancel) {
@@ -60,7 +60,7 @@ pub(super) fn look(state: &Path, machine: &Environment) -> Found {
         Kept::Nothing => (None, Some("never measured on this machine".to_owned())),
         Kept::Stale(why) => (None, Some(format!("the one that is kept no longer counts: {why}"))),
     };
-    Found { ceiling, measured_now: false, file: ceiling::path(state).display().to_string(), note }
+    Found { ceiling, measured_now: false, file: ceiling::path(state).to_string_lossy().into_owned(), note }
 }
 
 fn of(measured: &Measured, state: &Path) -> Ceiling {

@@ -64,7 +64,7 @@ impl Faults {
         let faults = self.seen.into_iter().map(|((kind, file), seen)| VerifyFault {
             kind,
             count: seen.count,
-            path: path(file).display().to_string(),
+            path: path(file).to_string_lossy().into_owned(),
             offsets_bytes: seen.offsets_bytes,
             example: seen.example,
         });
