@@ -196,12 +196,12 @@ fn fio_stops_when_cancelled() {
 fn fio_says_what_it_did_not_understand() {
     let bench = Bench::lent();
     let mut o = options(Rw::Randread);
-    o.other.insert("no_such_option".into(), "1".into());
+    o.other.insert("rw_sequencer".into(), "nonsense".into());
     let w = asked(o);
     let job = bench.job(&w, 7, 0.2);
     FioEngine.prepare(&job).unwrap();
     let text = FioEngine.run(&job).unwrap_err().to_string();
-    assert!(text.contains("Bad option <no_such_option=1>"), "{text}");
+    assert!(text.contains("failed parsing rw_sequencer=nonsense"), "{text}");
 }
 
 #[test]

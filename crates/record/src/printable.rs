@@ -147,7 +147,8 @@ pub fn indented(text: &str) -> Cow<'_, str> {
 }
 
 /// In one line that is safe to show: lines that are indented go on behind the one before.
-fn in_one_line(text: &str) -> String {
+#[must_use]
+pub fn one_line(text: &str) -> String {
     let mut lines = text.split('\n');
     let mut out = printable(lines.next().unwrap_or_default()).into_owned();
     for line in lines {
@@ -161,7 +162,7 @@ fn in_one_line(text: &str) -> String {
 pub fn make_printable(value: &mut serde_json::Value) {
     use serde_json::Value;
     match value {
-        Value::String(text) if text.contains(is_hidden) => *text = in_one_line(text),
+        Value::String(text) if text.contains(is_hidden) => *text = one_line(text),
         Value::Array(items) => items.iter_mut().for_each(make_printable),
         Value::Object(fields) => {
             fields.values_mut().for_each(make_printable);

@@ -1,5 +1,6 @@
 //! Whose fault a failure is: it decides the exit code.
 
+use record::printable::indented;
 use serde::{Deserialize, Serialize};
 
 /// Whose fault a failure is.
@@ -14,14 +15,15 @@ pub enum Blame {
     Ours,
 }
 
-/// An error and all its sources, outermost first, as one line.
+/// An error and all its sources, outermost first, behind each other. Some quote what strangers said: nothing of that can be obeyed by a
+/// terminal, and its further lines are indented.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
+    let mut text = indented(&error.to_string()).into_owned();
     let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(": ");
-        text.push_str(&cause.to_string());
+        text.push_str(&indented(&cause.to_string()));
         source = cause.source();
     }
     text

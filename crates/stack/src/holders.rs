@@ -53,3 +53,21 @@ fn holds(process: &Path, path: &Path) -> bool {
         std::fs::read_dir(process.join(dir)).is_ok_and(|links| links.flatten().any(|link| at(&link.path())))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{of, sentence};
+    use record::printable::is_hidden;
+
+    #[test]
+    fn a_process_that_calls_itself_oddly_is_named_in_text() {
+        let proc = tempfile::tempdir().unwrap();
+        let process = proc.path().join("77");
+        std::fs::create_dir_all(process.join("fd")).unwrap();
+        std::fs::write(process.join("comm"), b"\x1b]0;x\x07\nFORGED\xff\n").unwrap();
+        std::os::unix::fs::symlink("/mnt/ours/file", process.join("fd/3")).unwrap();
+        let said = sentence(&of(proc.path(), std::path::Path::new("/mnt/ours")));
+        assert_eq!(said, "held by \\x1b]0;x\\x07\\nFORGED\\xff (pid 77)");
+        assert!(!said.contains(is_hidden));
+    }
+}

@@ -88,7 +88,7 @@ pub enum StoreError {
         run: RunId,
     },
     /// There is no such run.
-    #[error("there is no run `{wanted}` in {}", path.shown())]
+    #[error("there is no run `{}` in {}", wanted.shown(), path.shown())]
     NoSuchRun {
         /// What was looked for.
         wanted: String,
@@ -102,7 +102,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Several runs begin like this.
-    #[error("`{wanted}` could be any of {}: give more of it", listed(candidates))]
+    #[error("`{}` could be any of {}: give more of it", wanted.shown(), listed(candidates))]
     Ambiguous {
         /// What was looked for.
         wanted: String,
@@ -203,5 +203,5 @@ fn free_text(free_bytes: Option<u64>) -> String {
 }
 
 fn listed(candidates: &[RunId]) -> String {
-    candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    candidates.iter().map(|run| run.0.shown().to_string()).collect::<Vec<_>>().join(", ")
 }

@@ -13,7 +13,7 @@ use crate::settings::keys::Progress;
 use record::agreement::{Agreement, Margins, Standing};
 use record::id::RunId;
 use record::plan::Plan;
-use record::printable::Shown as _;
+use record::printable::{Shown as _, printable_noun};
 use record::quantity::{Bytes, Seconds};
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -69,6 +69,7 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
         output::json(&document.map_err(Failure::ours)?)?;
     } else if settings.progress.value != Progress::Json {
         let colored = settings.colored(std::io::stdout().is_terminal());
+        let agreement = printable_noun(&agreement).map_err(Failure::ours)?;
         output::painted(&report::agreement(&agreement, output::width(), colored))?;
     }
     // A workload that could not be measured at all is told as after any run.

@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use record::comparison::Comparison;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
+use record::printable::printable_noun;
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use store::Store;
@@ -91,5 +92,6 @@ pub(crate) fn print(comparison: &Comparison, json: bool, settings: &Settings) ->
         return output::json(&report::comparison_json(comparison));
     }
     let colored = settings.colored(std::io::stdout().is_terminal());
-    output::painted(&report::comparison(comparison, output::width(), colored))
+    let comparison = printable_noun(comparison).map_err(Failure::ours)?;
+    output::painted(&report::comparison(&comparison, output::width(), colored))
 }

@@ -16,11 +16,11 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
     let text = if args.json {
         report::json(&view)
     } else if args.csv_raw {
-        report::csv(&view, Formulas::Raw)
+        report::csv(&judged::for_people(&view)?, Formulas::Raw)
     } else if args.csv {
-        report::csv(&view, Formulas::AsText)
+        report::csv(&judged::for_people(&view)?, Formulas::AsText)
     } else {
-        report::markdown(&view)
+        report::markdown(&judged::for_people(&view)?)
     };
     match &args.output {
         None if args.json => output::json(&text)?,

@@ -8,7 +8,7 @@ use crate::output;
 use crate::settings::Settings;
 use record::id::RunId;
 use record::judged::RunView;
-use record::printable::{Shown as _, printable, printable_noun};
+use record::printable::{Shown as _, one_line};
 use serde::Serialize;
 use std::fmt::Write as _;
 use store::Store;
@@ -65,26 +65,25 @@ struct Judged {
 fn one(store: &Store, run: &RunId) -> Result<Judged, Failure> {
     let kept = store.kept_judgement(run).map_err(judged::unreadable)?;
     let view = judged::anew(store, run)?;
-    let (before, text) = kept.map(|(judge, text)| (printable(&judge).into_owned(), text)).unzip();
+    let (before, text) = kept.map(|(judge, text)| (judge.to_string(), text)).unzip();
     let old = text.and_then(|text| serde_json::from_str::<RunView>(&text).ok());
-    let old = old.and_then(|old| printable_noun(&old).ok());
     let changes = old.map(|old| changes(&old, &view));
     Ok(Judged { run: run.clone(), judged_by: view.judged_by.clone(), before, changes })
 }
 
 impl Judged {
     fn text(&self) -> String {
-        let begin = format!("run {}: judged by {}", self.run.0.shown(), self.judged_by);
+        let begin = format!("run {}: judged by {}", self.run.0.shown(), self.judged_by.shown());
         match (&self.before, &self.changes) {
             (None, _) => format!("{begin}; no judgement was kept\n"),
-            (Some(judge), None) => format!("{begin}; what {judge} had said of it can't be read\n"),
+            (Some(judge), None) => format!("{begin}; what {} had said of it can't be read\n", judge.shown()),
             (Some(judge), Some(changes)) if changes.is_empty() => {
-                format!("{begin}; nothing changed against {judge}\n")
+                format!("{begin}; nothing changed against {}\n", judge.shown())
             }
             (Some(judge), Some(changes)) => {
-                let mut said = format!("{begin}; against {judge}:\n");
+                let mut said = format!("{begin}; against {}:\n", judge.shown());
                 for change in changes {
-                    let _ = writeln!(said, "  {change}");
+                    let _ = writeln!(said, "  {}", one_line(change));
                 }
                 said
             }

@@ -19,14 +19,18 @@ use verdict::{Input, JUDGE};
 pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     let kept = store.judgement(run, JUDGE).map_err(unreadable)?;
     if let Some(view) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
-        return shown(view);
+        return Ok(view);
     }
     anew(store, run)
 }
 
-/// A store may be somebody else's, and so is what it says of processes, mount points and machines: every text of a view is printable.
-fn shown(view: RunView) -> Result<RunView, Failure> {
-    printable_noun(&view).map_err(Failure::ours)
+/// A view in which every text is printable: a store may be somebody else's, and so is what it says of processes, mount points and machines.
+/// Programs read JSON, in which all of it stays as it is.
+///
+/// # Errors
+/// Never but for a mistake of ours: what can be stored can be read back.
+pub(crate) fn for_people(view: &RunView) -> Result<RunView, Failure> {
+    printable_noun(view).map_err(Failure::ours)
 }
 
 /// A run, judged from its records whatever was kept; what this judge says now is kept instead.
@@ -49,7 +53,7 @@ pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
         // Somebody else's store can be read but not written; then it is judged again the next time.
         let _ = store.cache_judgement(run, JUDGE, head.revision, &text);
     }
-    shown(view)
+    Ok(view)
 }
 
 /// What a judge is told of a run.
@@ -79,9 +83,12 @@ pub(crate) fn unreadable(error: StoreError) -> Failure {
 }
 
 /// The answer for people, as wide and colourful as standard output allows.
-pub(crate) fn terminal(view: &RunView, settings: &Settings) -> String {
+///
+/// # Errors
+/// As [`for_people`].
+pub(crate) fn terminal(view: &RunView, settings: &Settings) -> Result<String, Failure> {
     let colored = settings.colored(std::io::stdout().is_terminal());
-    report::terminal(view, output::width(), colored)
+    Ok(report::terminal(&for_people(view)?, output::width(), colored))
 }
 
 /// How a run's end is told to the shell.

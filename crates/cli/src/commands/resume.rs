@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use record::event::Stopped;
 use record::id::RunId;
 use record::plan::{Measure, Plan, Raised};
+use record::printable::indented;
 use run::Earlier;
 use store::Store;
 
@@ -25,7 +26,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     let mut earlier = Earlier::default();
     store.trials(&run, |trial| earlier.add(&plan, &trial)).map_err(unreadable)?;
     if let Some(stopped) = run::ended(&plan, &earlier) {
-        output::aside(&complete(&store, &run, &plan, &stopped)?);
+        output::aside(&indented(&complete(&store, &run, &plan, &stopped)?));
         return Ok(Exit::Fine);
     }
     drop(store);

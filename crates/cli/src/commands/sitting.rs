@@ -181,11 +181,12 @@ fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
     let view = judged::view(&ended.store, run)?;
     if sitting.settings.progress.value != Progress::Json {
         if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
-            output::painted(&judged::terminal(&view, sitting.settings))?;
+            output::painted(&judged::terminal(&view, sitting.settings)?)?;
         }
         output::aside(&format!(
             "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
-            sitting.settings.store.value.shown()
+            sitting.settings.store.value.shown(),
+            run = run.0.shown()
         ));
     }
     if let Some(exit) = ended.by_signal(run) {
