@@ -24,6 +24,7 @@ mod mountinfo;
 mod pool;
 mod refusal;
 mod roots;
+mod whereabouts;
 mod witness;
 
 pub use candidate::{Candidate, Claimed, Cleared};
@@ -36,3 +37,4 @@ pub use lend::{LendError, LentDir, free_bytes, lend, remove_lent};
 pub use pool::devices_of as pool_devices;
 pub use refusal::{Dissent, Refusal, Witness};
 pub use roots::Roots;
+pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};

@@ -36,8 +36,7 @@ fn a_journal_that_is_a_fifo_or_a_link_is_refused_at_once() {
     assert!(told[0].0 == "link" && told[0].1.contains("link.jsonl: is a symbolic link"), "{told:?}");
     assert!(told[1].0 == "pipe" && told[1].1.contains("pipe.jsonl: is a FIFO"), "{told:?}");
     for run in ["pipe", "link"] {
-        let error =
-            soon(state.path(), move |machine| undo_run(machine, &RunId(run.to_owned()))).unwrap_err();
+        let error = soon(state.path(), move |machine| undo_run(machine, &RunId(run.to_owned()))).unwrap_err();
         assert!(
             matches!(error, UndoError::Journal { source: JournalError::Foreign { .. }, .. }),
             "{run}: {error:?}"

@@ -189,8 +189,18 @@ impl Journal {
     /// # Errors
     /// Some acts could not be undone; they stay in the journal.
     pub fn undo_to(&mut self, machine: &Machine<'_>, mark: Mark) -> Result<UndoReport, UndoError> {
+        self.undo_without(machine, mark, None)
+    }
+
+    /// The same without a disk that never returns.
+    pub(super) fn undo_without(
+        &mut self,
+        machine: &Machine<'_>,
+        mark: Mark,
+        given_up: Option<&str>,
+    ) -> Result<UndoReport, UndoError> {
         let entries: Vec<Entry> = self.open.iter().filter(|entry| entry.step >= mark.0).cloned().collect();
-        undo_entries(machine, self, &entries)
+        undo_entries(machine, self, &entries, given_up)
     }
 
     /// Undoes whatever is left and removes the journal.

@@ -64,7 +64,8 @@ impl Memory {
             .mode(0o700)
             .create(state_dir)
             .map_err(|source| io("create", source))?;
-        let file = host::open_trusted(&lock, StateAccess::ChangeOrMake).map_err(|source| io("open", source))?;
+        let file =
+            host::open_trusted(&lock, StateAccess::ChangeOrMake).map_err(|source| io("open", source))?;
         let end = Instant::now() + LOCK_OUTLIVES;
         loop {
             match file.try_lock() {
