@@ -24,6 +24,7 @@ use record::volume::VolumeFacts;
 use std::collections::BTreeMap;
 
 pub(crate) use content::{checked, wrong_content};
+pub use outcome::REFUSED_TRIALS;
 pub(crate) use outcome::{failed, too_wide};
 pub(crate) use source::compressed;
 

@@ -362,6 +362,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
         server_before: Vec::new(),
+        refused: false,
         server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell.id.clone(), round: 0 },
