@@ -96,7 +96,10 @@ pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
     }
     let refused = |finding: &&Finding| finding.evidence.contains_key(verdict::REFUSED_TRIALS);
     if let Some(refusal) = view.findings.iter().find(refused) {
-        return Err(Failure::machine(format!("the guard refused trials of {}: {}", refusal.cell, refusal.text)));
+        return Err(Failure::machine(format!(
+            "the guard refused trials of {}: {}",
+            refusal.cell, refusal.text
+        )));
     }
     if let Some(wrong) = view.findings.iter().find(|f| f.claim == Claim::WrongContent) {
         return Err(Failure::machine(format!("the storage didn't keep what was written: {}", wrong.text)));
