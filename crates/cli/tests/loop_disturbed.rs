@@ -63,7 +63,14 @@ impl Lab {
 
     fn lent(&self, engine: &str) -> Running {
         let dir = self.dir.join("lent").display().to_string();
-        self.start(&["run", "lent.yaml", "--set", &format!("dir={dir}"), "--set", &format!("engine={engine}")])
+        self.start(&[
+            "run",
+            "lent.yaml",
+            "--set",
+            &format!("dir={dir}"),
+            "--set",
+            &format!("engine={engine}"),
+        ])
     }
 
     fn view(&self) -> Value {

@@ -1,6 +1,6 @@
 //! Files below a state directory that are no regular files: they are named at once, and nobody waits for them.
 
-#![allow(clippy::unwrap_used, reason = "a test that can't go on panics")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
 use diskproof_stack::{JournalError, Machine, NoHooks, UndoError, leftovers, undo_run};
 use record::id::RunId;

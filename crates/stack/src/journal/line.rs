@@ -1,6 +1,7 @@
 //! The journal's format: JSON lines, appended and fsynced one by one, never rewritten.
 //!
 //! * 1.0: first.
+//! * 1.1: what a claimed disk says it is.
 
 use crate::act::Act;
 use crate::error::JournalError;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The version this build writes.
-pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

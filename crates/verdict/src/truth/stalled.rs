@@ -27,7 +27,10 @@ fn a_stopped_engine_is_named_with_its_times() {
     let found = stalled(&t);
     assert_eq!((found.len(), found[0].severity), (1, Severity::Caveat), "{found:?}");
     let text = &found[0].text;
-    assert!(text.contains("From 10.0 s to 15.0 s of the measured time, 2 of the engine's processes were stopped"), "{text}");
+    assert!(
+        text.contains("From 10.0 s to 15.0 s of the measured time, 2 of the engine's processes were stopped"),
+        "{text}"
+    );
     assert!(text.contains("says nothing about the storage"), "{text}");
     assert!((found[0].evidence["stalled_seconds"] - 5.0).abs() < 0.11, "{found:?}");
 }
@@ -51,7 +54,12 @@ fn a_stopped_agent_is_named_with_its_times() {
     let found = stalled(&t);
     assert_eq!((found.len(), found[0].severity), (1, Severity::Caveat), "{found:?}");
     let text = &found[0].text;
-    assert!(text.contains("2 times between 2.0 s and 13.0 s of the measured time, for 5.0 s in all, the agent process"), "{text}");
+    assert!(
+        text.contains(
+            "2 times between 2.0 s and 13.0 s of the measured time, for 5.0 s in all, the agent process"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
