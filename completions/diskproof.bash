@@ -2732,12 +2732,16 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__undo)
-            opts="-q -h --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --give-up --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --give-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then

@@ -181,8 +181,9 @@ What was measured is never touched; what the judge makes of it is derived from i
 Examples:
   sudo diskproof undo              all runs that have no living owner
   sudo diskproof undo 20261121-201455-3f9a
+  sudo diskproof undo 20261121-201455-3f9a --give-up nvme-Samsung_SSD_990_S1234
 
-Safe to run at any time, and twice.")]
+A disk that is away stays in the run's journal: bring it back and undo again, or give it up by name. Safe to run at any time, and twice.")]
     Undo(Undo),
     /// Run any verb on another machine, on which nothing but sshd is needed
     #[command(after_help = "\
@@ -470,6 +471,9 @@ pub(crate) struct Judge {
 pub(crate) struct Undo {
     /// Only this run
     pub(crate) run: Option<String>,
+    /// A disk that never comes back, by its name or serial number: what diskproof wrote on it is left there. If it is here, it is undone
+    #[arg(long, value_name = "DISK", requires = "run")]
+    pub(crate) give_up: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -137,7 +137,7 @@ pub(crate) fn leave_abandoned(settings: &Settings, only: Option<&str>) -> Result
         {
             // What is built on the disks goes before they do.
             let node = reach::over(&way_into(stay.lab())?, true)?;
-            let (lines, _) = controller::undo(&node, None).map_err(Failure::machine)?;
+            let (lines, _) = controller::undo(&node, None, None).map_err(Failure::machine)?;
             said.extend(lines);
             said.push(format!(
                 "lab guest {name}: without {} again; a run that was killed had given it that",

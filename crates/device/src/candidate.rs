@@ -325,6 +325,15 @@ impl Claimed {
         }
     }
 
+    /// What it says it is, to be found again by; `None` for our own loop devices.
+    #[must_use]
+    pub fn disk(&self) -> Option<&Identity> {
+        match self.owner {
+            Owner::Claim { .. } => Some(&self.candidate.identity),
+            Owner::OurLoop { .. } => None,
+        }
+    }
+
     /// The file under one of our own loop devices.
     #[must_use]
     pub fn backing(&self) -> Option<&Path> {

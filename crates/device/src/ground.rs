@@ -222,7 +222,10 @@ fn only_on(
 }
 
 /// The first of these that rests on nothing else.
-fn foreign_end<'d>(roots: &Roots, devices: impl Iterator<Item = &'d DevNo>) -> io::Result<Option<Block>> {
+pub(crate) fn foreign_end<'d>(
+    roots: &Roots,
+    devices: impl Iterator<Item = &'d DevNo>,
+) -> io::Result<Option<Block>> {
     for devno in devices {
         let block = Block::by_devno(roots, *devno)?;
         let stacked = block.is_partition() || !block.slaves()?.is_empty();

@@ -25,6 +25,7 @@ mod pool;
 mod refusal;
 mod roots;
 mod trust;
+mod whereabouts;
 mod witness;
 
 pub use candidate::{Candidate, Claimed, Cleared};
@@ -41,3 +42,4 @@ pub use pool::devices_of as pool_devices;
 pub use refusal::{Dissent, Refusal, Witness};
 pub use roots::Roots;
 pub use trust::{TrustError, only_ours_down_to, only_ours_in};
+pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};

@@ -7,6 +7,7 @@ mod invocation;
 mod resolve;
 mod runner;
 mod ssh;
+mod state_file;
 mod tool;
 mod version;
 
@@ -15,5 +16,6 @@ pub use invocation::{Invocation, Program};
 pub use resolve::{DIRECTORIES, find, resolve};
 pub use runner::{LocalRunner, Output, Runner, STARTED_BY};
 pub use ssh::{Installed, Ssh, SshError};
+pub use state_file::{StateAccess, Untrusted, open_regular, open_trusted, read_trusted, untrusted_by};
 pub use tool::Tool;
 pub use version::version;

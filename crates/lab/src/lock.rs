@@ -1,7 +1,8 @@
 //! One changer at a time. The kernel frees a lock when its holder ends, however it ends.
 
 use crate::error::LabError;
-use std::fs::{File, OpenOptions, TryLockError};
+use host::StateAccess;
+use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -35,13 +36,12 @@ pub(crate) fn lock(path: &Path, waiting: impl Fn()) -> Result<Lock, LabError> {
 
 /// Whether somebody holds it now.
 pub(crate) fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = host::open_regular(path, StateAccess::Read) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 fn open(path: &Path) -> Result<File, LabError> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).open(path).map_err(LabError::file("open", path))
+    host::open_regular(path, StateAccess::ChangeOrMake).map_err(LabError::file("open", path))
 }
 
 /// Whether a path still leads to the file that was opened by it.

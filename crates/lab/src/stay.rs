@@ -9,6 +9,7 @@ use crate::places::Places;
 use crate::shape::Shape;
 use crate::status::State;
 use crate::steps::{Told, folder, remove};
+use host::StateAccess;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
@@ -180,7 +181,7 @@ fn free(
     let (mut found, mut held) = (Vec::new(), Vec::new());
     for path in entries.flatten().map(|entry| entry.path()) {
         let Some(lab) = name_of(&path).map(&guest).transpose()? else { continue };
-        let mut file = match File::options().read(true).write(true).open(&path) {
+        let mut file = match host::open_regular(&path, StateAccess::Change) {
             Ok(file) => file,
             // Whoever held it has left meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,

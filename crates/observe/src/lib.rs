@@ -16,6 +16,7 @@ mod text;
 mod topology;
 mod trespass;
 mod virtualization;
+mod watchdog;
 
 pub use counter::collector::{Collector, Subjects, monotonic_ns};
 pub use environment::environment;

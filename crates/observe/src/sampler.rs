@@ -5,6 +5,7 @@ use crate::error::ReadError;
 use crate::others::{self, Census};
 use crate::roots::Roots;
 use crate::trespass::{Found, Lookout};
+use crate::watchdog::Watchdog;
 use record::counter::{Evidence, Sample};
 use std::collections::BTreeSet;
 use std::io;
@@ -57,6 +58,7 @@ pub struct Sampler {
     thread: Option<JoinHandle<Collected>>,
     before: Census,
     roots: Roots,
+    watchdog: Option<Watchdog>,
 }
 
 #[derive(Debug, Default)]
@@ -112,7 +114,14 @@ impl Sampler {
             .name("diskproof-sampler".to_owned())
             .spawn(move || follow(collector, lookout, first, period, &theirs))
             .map_err(|source| Unobservable { source })?;
-        Ok(Self { shared, thread: Some(thread), before, roots: config.roots.clone() })
+        let watchdog = Watchdog::start(&config.roots).map_err(|source| Unobservable { source })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+            before,
+            roots: config.roots.clone(),
+            watchdog: Some(watchdog),
+        })
     }
 
     /// Tells the sampler which process is the engine's first one, as soon as it runs.
@@ -135,6 +144,7 @@ impl Sampler {
     pub fn stop_with_problems(mut self) -> (Evidence, Vec<ReadError>) {
         let nothing = || Collected { samples: Vec::new(), problems: Vec::new(), found: None };
         let collected = self.end().unwrap_or_else(nothing);
+        let agent_gaps = self.watchdog.take().map(Watchdog::stop).unwrap_or_default();
         let after = others::census(&self.roots);
         let engines = std::mem::take(&mut self.shared.orders().engines);
         let others = others::between(&self.before, &after, &engines, collected.found.as_ref());
@@ -142,6 +152,7 @@ impl Sampler {
             host: Vec::new(),
             host_changes: Vec::new(),
             server_clock: None,
+            agent_gaps,
             ticks_per_second: rustix::param::clock_ticks_per_second(),
             samples: collected.samples,
             others: others.processes,

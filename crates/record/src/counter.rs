@@ -21,6 +21,9 @@ pub struct Sample {
     pub cores: Vec<CpuTicks>,
     /// The engine's processes, summed (living ones and those already waited for).
     pub engine: Option<ProcessCounters>,
+    /// Processes of the engine that were stopped, by a signal or a debugger: they don't run until somebody lets them go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<u32>,
     /// Memory, from /proc/meminfo.
     pub memory: Option<Memory>,
     /// From /proc/vmstat.
@@ -297,4 +300,18 @@ pub struct Evidence {
     /// Of a ground that another node serves: how its samples came among these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_clock: Option<ServerClock>,
+    /// When the agent process itself did not run: a thread of it that wakes ten times a second did not wake for half a second or more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_gaps: Vec<Gap>,
+}
+
+/// A time in which a thread that should have run did not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// When it ran last, CLOCK_MONOTONIC.
+    pub start_ns: u64,
+    /// When it ran again.
+    pub end_ns: u64,
+    /// How much of that it was ready and waited for a CPU; `None` where the kernel doesn't tell. Of the rest it was stopped.
+    pub cpu_wait_ns: Option<u64>,
 }

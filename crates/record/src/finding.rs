@@ -112,6 +112,8 @@ pub enum Claim {
     NotIdempotent,
     /// Beyond what figures of a lab guest may claim: it is QEMU's speed.
     BeyondEmulation,
+    /// The engine or the agent process did not run for a while: it was stopped.
+    Stalled,
 }
 
 /// How much a finding matters.

@@ -26,6 +26,9 @@ pub struct TrialRecord {
     pub started_unix_ms: u64,
     /// How it ended.
     pub outcome: Outcome,
+    /// Whether it failed because the guard refused a disk or directory: no fault of the stack.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     /// How long each step took.
     pub steps: Vec<StepTime>,
     /// What was really built: arguments of mkfs, mount and their like, in order.

@@ -133,6 +133,7 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     if let (Outcome::Measured, Outcome::Failed(why)) = (&record.outcome, &server.outcome) {
         record.outcome = Outcome::Failed(format!("the node that serves it: {why}"));
     }
+    record.refused |= server.refused;
     record.steps = added(server.steps, record.steps);
     record.built.splice(0..0, server.built);
     record.settings.splice(0..0, server.settings);

@@ -182,17 +182,21 @@ pub fn execute(
 
 /// Undoes what earlier runs left on the node; `run` names one, else all that have no living owner.
 ///
-/// Returns one line per run and whether nothing is left.
+/// `give_up` names a disk that never returns. Returns one line per run and whether nothing is left.
 ///
 /// # Errors
 /// When the node can't be started or fails.
-pub fn undo(node_argv: &[OsString], run: Option<RunId>) -> Result<(Vec<String>, bool), RunError> {
+pub fn undo(
+    node_argv: &[OsString],
+    run: Option<RunId>,
+    give_up: Option<&str>,
+) -> Result<(Vec<String>, bool), RunError> {
     let never = AtomicBool::new(false);
     let mut silent = |_| Ok(());
     let at = NodeAt { target: LOCAL.to_owned(), argv: node_argv.to_vec(), hosted: Vec::new() };
     let mut line = Line::to(&at)?;
     line.hello(&never, &mut silent)?;
-    match line.ask(&Request::Undo { run }, &never, &mut silent)? {
+    match line.ask(&Request::Undo { run, give_up: give_up.map(str::to_owned) }, &never, &mut silent)? {
         Reply::Undone { lines, clean } => Ok((lines, clean)),
         other => Err(out_of_turn(&other)),
     }

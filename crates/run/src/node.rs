@@ -164,7 +164,7 @@ impl<W: Write> Node<'_, W> {
             Request::Turn { turn } => self.turn(&turn),
             Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
-            Request::Undo { run } => self.undo(run),
+            Request::Undo { run, give_up } => self.undo(run, give_up.as_deref()),
             Request::Cancel | Request::GoOn { .. } => Err(out_of_turn("a word in between came as a request")),
         };
         answered.unwrap_or_else(|failure| Reply::Failed { blame: failure.blame, error: failure.error })
@@ -322,7 +322,7 @@ impl<W: Write> Node<'_, W> {
         open.journal.undo_all(&self.machine).map_err(|e| Failure::ours(&e))
     }
 
-    fn undo(&self, run: Option<RunId>) -> Result<Reply, Failure> {
+    fn undo(&self, run: Option<RunId>, give_up: Option<&str>) -> Result<Reply, Failure> {
         let mut lines = Vec::new();
         let mut clean = true;
         for leftover in stack::leftovers(&self.machine).map_err(|e| Failure::machine(&e))? {
@@ -335,7 +335,7 @@ impl<W: Write> Node<'_, W> {
                 continue;
             }
             sweep(&self.machine, &leftover.run);
-            match stack::undo_run(&self.machine, &leftover.run) {
+            match stack::undo_run_without(&self.machine, &leftover.run, give_up) {
                 Ok(report) => lines.push(format!("{}: {report}", leftover.run)),
                 Err(error) => {
                     clean = false;

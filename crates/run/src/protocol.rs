@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Version of this protocol. Both ends are the same binary; anything else is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 3 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 4 };
 
 /// What the controller asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,6 +83,9 @@ pub enum Request {
     Undo {
         /// Only this run.
         run: Option<RunId>,
+        /// A disk that never returns, by its name or serial number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        give_up: Option<String>,
     },
 }
 

@@ -46,7 +46,10 @@ impl Serving {
             |record: TrialRecord, why| Box::new(TrialRecord { outcome: Outcome::Failed(why), ..record });
         let built = match built {
             Ok(built) => built,
-            Err(error) => return Err(failed(record, chain(&error))),
+            Err(error) => {
+                record.refused = error.is_refusal();
+                return Err(failed(record, chain(&error)));
+            }
         };
         let Some(directory) = built.nfs.as_ref().and_then(|nfs| nfs.directory.clone()) else {
             let why = "nothing was exported".to_owned();

@@ -90,7 +90,12 @@ pub(crate) fn perform(
                 steps.time("undo", || up.built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
             }
         }
-        Err(error) => record.outcome = Outcome::Failed(chain(&error)),
+        // what is left there lies under whatever would be built next
+        Err(error) if error.left_something() => return Err(Failure::ours(&error)),
+        Err(error) => {
+            record.refused = error.is_refusal();
+            record.outcome = Outcome::Failed(chain(&error));
+        }
     }
     record.steps = steps.times;
     Ok(record)
@@ -102,6 +107,7 @@ pub(crate) fn blank(request: &TrialRequest) -> TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
         server_before: Vec::new(),
+        refused: false,
         server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: request.id.clone(),

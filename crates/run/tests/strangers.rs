@@ -54,7 +54,7 @@ fn said(error: &RunError) -> String {
 fn lines_of_an_undo_are_text() {
     let dir = TempDir::new().unwrap();
     let undone = line(&Reply::Undone { lines: vec![EVIL.to_owned()], clean: true });
-    let (lines, clean) = undo(&node(dir.path(), &[hello(), undone], b""), None).unwrap();
+    let (lines, clean) = undo(&node(dir.path(), &[hello(), undone], b""), None, None).unwrap();
     assert!(clean && lines.len() == 1);
     is_safe(&lines[0]);
     assert!(lines[0].contains("\n    FORGED"), "{}", lines[0]);
@@ -68,7 +68,7 @@ fn refusals_and_rubbish_are_text() {
     let unknown = format!("{{\"reply\": {}}}", serde_json::to_string(EVIL).unwrap());
     let out_of_turn = line(&Reply::Served { directory: EVIL.into() });
     for replies in [vec![hello(), failed], vec![rubbish], vec![unknown], vec![hello(), out_of_turn]] {
-        let error = undo(&node(dir.path(), &replies, b""), None).unwrap_err();
+        let error = undo(&node(dir.path(), &replies, b""), None, None).unwrap_err();
         assert!(said(&error).contains("FORGED"), "{error}");
     }
 }
@@ -79,7 +79,7 @@ fn what_ssh_says_before_it_ends_is_quoted_as_text() {
     std::fs::write(dir.path().join("complaints"), EVIL).unwrap();
     let argv = ["/bin/sh", "-c", "cat \"$0/complaints\" >&2; exit 255"].map(OsString::from);
     let argv = [&argv[..], &[dir.path().into()]].concat();
-    let told = said(&undo(&argv, None).unwrap_err());
+    let told = said(&undo(&argv, None, None).unwrap_err());
     assert!(told.contains("    | x\\x1b]0;owned\\x07\n    | FORGED: all is well\\r\\x1b[2J"), "{told}");
 }
 

@@ -450,7 +450,7 @@ impl<'a> Builder<'a> {
             }
             Under::Directory(_) | Under::Server => None,
         };
-        let made = own.unwrap_or(DeviceRef { path, devno, title: Title::Made });
+        let made = own.unwrap_or(DeviceRef::new(path, devno, Title::Made));
         Ok(Top { devices: vec![made], mount: None, by_command })
     }
 

@@ -58,6 +58,19 @@ pub enum ActError {
         /// What it is.
         saw: String,
     },
+    /// A disk can't be found or must not be written to, so what we wrote on it can't be removed now.
+    #[error(
+        "{disk} is out of reach: {saw}. What diskproof wrote on it stays there; `diskproof undo RUN` removes it when the disk is back. \
+         If it never comes back: diskproof undo RUN --give-up {}", .name
+    )]
+    OutOfReach {
+        /// The disk, with its serial number where the journal knows it.
+        disk: String,
+        /// The name to give it up by.
+        name: String,
+        /// What is the matter with it.
+        saw: String,
+    },
     /// The machine did not do what it was told, without saying so.
     #[error("{what}: expected {expected}, found {saw}")]
     Unverified {
@@ -273,5 +286,17 @@ impl StackError {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Act { source: ActError::Cancelled, undo: None, .. })
+    }
+
+    /// Whether the guard refused a disk or directory.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Act { source: ActError::Guard { .. }, .. })
+    }
+
+    /// Whether something of it is left, since it could not be undone.
+    #[must_use]
+    pub fn left_something(&self) -> bool {
+        matches!(self, Self::Act { undo: Some(_), .. })
     }
 }

@@ -22,7 +22,9 @@ pub fn set_knob(
     value: &str,
 ) -> Result<(), StackError> {
     let mark = journal.mark();
-    let knob = Planned { path: path.to_owned(), value: value.to_owned(), disturbs: Vec::new() };
+    // the kernel's own name of it, by which it is known again
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let knob = Planned { path, value: value.to_owned(), disturbs: Vec::new() };
     match knob.set(machine, journal) {
         Ok(_) => Ok(()),
         Err(failed) => Err(failed.undone(machine, journal, mark)),

@@ -12,6 +12,7 @@ mod error;
 mod fill;
 mod holders;
 mod journal;
+mod kernel_file;
 mod knobs;
 mod layer;
 mod machine;
@@ -29,7 +30,7 @@ pub use build::{Built, NfsClient, NfsSource, Remounted, build, build_unless, mou
 pub use cache::Cache;
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
 pub use holders::Holder;
-pub use journal::{Journal, Leftover, Mark, Skipped, UndoReport, leftovers, undo_run};
+pub use journal::{Journal, Leftover, Mark, Skipped, UndoReport, leftovers, undo_run, undo_run_without};
 pub use knobs::set_knob;
 pub use machine::{Fill, Hooks, Injected, Machine, NoHooks, PREFIX, Phase, Point};
 pub use pool::Pool;

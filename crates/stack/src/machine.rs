@@ -32,6 +32,11 @@ impl<'a> Machine<'a> {
         Self { runner, roots, state_dir, prefix: PREFIX, hooks }
     }
 
+    /// Whether it is the machine we run on, not one that a test made up.
+    pub(crate) fn is_real(&self) -> bool {
+        self.roots.proc == Path::new("/proc")
+    }
+
     /// Where journals are kept.
     #[must_use]
     pub fn journal_dir(&self) -> PathBuf {

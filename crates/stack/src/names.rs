@@ -51,6 +51,18 @@ pub(crate) fn carries_prefix(machine: &Machine<'_>, path: &Path) -> bool {
         .is_some_and(|rest| !rest.is_empty())
 }
 
+/// Whether a name is one that this run gave: our prefix, the run, and after it nothing, or something set off.
+pub(crate) fn is_of_run(machine: &Machine<'_>, run: &RunId, name: &str) -> bool {
+    let rest = name.strip_prefix(&of_run(machine, run));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+}
+
+/// Whether a path is directly in `dir` and its name is one that this run gave.
+pub(crate) fn is_of_run_in(machine: &Machine<'_>, run: &RunId, path: &Path, dir: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    path.parent() == Some(dir) && name.is_some_and(|name| is_of_run(machine, run, name))
+}
+
 /// Letters, digits, `-` and `_` only; everything else becomes `-`.
 fn plain(text: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };

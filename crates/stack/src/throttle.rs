@@ -1,7 +1,7 @@
 //! Which cgroup flavour can limit block devices here, and how it is told.
 
 use crate::act::Act;
-use crate::act::cgroup::{EnableController, MakeCgroup, SetThrottle};
+use crate::act::cgroup::{EnableController, IO, MakeCgroup, SetThrottle};
 use crate::machine::Machine;
 use crate::{mounts, names};
 use record::id::RunId;
@@ -27,6 +27,18 @@ impl Flavour {
         }
     }
 }
+
+/// What takes all limits of a device away (v2).
+const NONE: &str = "rbps=max wbps=max riops=max wiops=max";
+
+/// The files of a cgroup that limit devices, and what takes a limit of theirs back.
+pub(crate) const LIMITS: [(&str, &str); 5] = [
+    ("blkio.throttle.read_bps_device", "0"),
+    ("blkio.throttle.write_bps_device", "0"),
+    ("blkio.throttle.read_iops_device", "0"),
+    ("blkio.throttle.write_iops_device", "0"),
+    ("io.max", NONE),
+];
 
 /// The limits of a run's emulated volumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +78,7 @@ pub(crate) fn make(
     let control = root.join("cgroup.subtree_control");
     let enabled = std::fs::read_to_string(&control).unwrap_or_default();
     if flavour == Flavour::V2 && !enabled.split_whitespace().any(|word| word == "io") {
-        acts.push(Act::EnableController(EnableController { file: control, controller: "io".to_owned() }));
+        acts.push(Act::EnableController(EnableController { file: control, controller: IO.to_owned() }));
     }
     let throttle = Throttle { cgroup_procs: path.join("cgroup.procs"), flavour };
     acts.push(Act::MakeCgroup(MakeCgroup { path }));
@@ -95,8 +107,7 @@ pub(crate) fn limit(throttle: &Throttle, devno: (u32, u32), limits: &Limits) -> 
                 .into_iter()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
-            let none = "rbps=max wbps=max riops=max wiops=max";
-            if words.is_empty() { Vec::new() } else { vec![set("io.max", words.join(" "), none)] }
+            if words.is_empty() { Vec::new() } else { vec![set("io.max", words.join(" "), NONE)] }
         }
     }
 }
@@ -167,7 +178,8 @@ mod tests {
         assert_eq!(read_to_string(root.join("cgroup.subtree_control")).unwrap(), "+io");
         assert_eq!(read_to_string(group.join("io.max")).unwrap(), "7:3 riops=80 wiops=70");
 
-        let undoing = Undoing { machine: &machine, rebooted: false };
+        let run = RunId("r".to_owned());
+        let undoing = Undoing { machine: &machine, run: &run, given_up: None, rebooted: false };
         let undo = |act: &Act| act.undo(&undoing).unwrap();
         assert_eq!(undo(&acts[2]), Undone::Done);
         assert_eq!(

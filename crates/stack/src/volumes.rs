@@ -220,7 +220,7 @@ impl Maker<'_> {
             backing_fs: fs_under(self.machine, &path),
             loop_direct_io: attached.direct_io(self.machine),
         };
-        let reference = DeviceRef { path: node, devno: claimed.devno(), title: Title::Backing(path) };
+        let reference = DeviceRef::new(node, claimed.devno(), Title::Backing(path));
         Ok(Provided { facts, place: ProvidedPlace::Device { claimed, reference } })
     }
 
@@ -257,7 +257,8 @@ impl Maker<'_> {
             loop_direct_io: None,
         };
         let title = Title::Claimed(claimed.by_id().unwrap_or(id).to_owned());
-        let reference = DeviceRef { path: claimed.path().to_owned(), devno: claimed.devno(), title };
+        let reference =
+            DeviceRef::new(claimed.path().to_owned(), claimed.devno(), title).being(claimed.disk());
         Ok(Provided { facts, place: ProvidedPlace::Device { claimed, reference } })
     }
 

@@ -418,40 +418,6 @@ fn loop_journal_that_others_may_write_is_not_obeyed() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// A real disk keeps what we wrote through a reboot; only a file system with our own UUID is removed from it.
-#[test]
-fn loop_claimed_disk_loses_only_our_signature() {
-    need_root!();
-    let mut bench = Bench::new("wipe");
-    bench.state();
-    let disk = LoopDevice::new(64 << 20, "wipe-disk");
-    let dev = bench.dir.join("dev");
-    std::fs::create_dir_all(dev.join("disk/by-id")).unwrap();
-    std::os::unix::fs::symlink(disk.path(), dev.join("disk/by-id/some-disk")).unwrap();
-    bench.roots.dev = dev;
-    let ours = "11111111-2222-3333-4444-555555555555";
-    let theirs = "99999999-2222-3333-4444-555555555555";
-    for (on_disk, left) in [(ours, false), (theirs, true)] {
-        run("mkfs.ext4", &[Path::new("-qFU"), Path::new(on_disk), disk.path()]);
-        let text = format!(
-            concat!(
-                r#"{{"line":"session","format":{{"major":1,"minor":0}},"run":"wipe","prefix":"diskproof-test-","boot_id":"old","pid":1}}"#,
-                "\n",
-                r#"{{"line":"intent","step":0,"act":{{"act":"mkfs","fs":"ext4","devices":[{{"path":"/dev/sdz","devno":[8,99],"title":{{"claimed":"some-disk"}}}}],"uuid":"{}","args":[]}}}}"#,
-                "\n"
-            ),
-            ours
-        );
-        std::fs::write(journal_file(&bench), text).unwrap();
-        std::fs::set_permissions(journal_file(&bench), std::os::unix::fs::PermissionsExt::from_mode(0o600))
-            .unwrap();
-        let report = undo(&bench).unwrap();
-        assert_eq!(report.skipped.len(), usize::from(left), "{report}");
-        let blkid = Command::new("blkid").arg("-p").arg(disk.path()).output().unwrap();
-        assert_eq!(blkid.status.success(), left, "{report}");
-    }
-}
-
 #[test]
 fn loop_knob_is_put_back_unless_somebody_else_changed_it() {
     need_root!();

@@ -38,6 +38,10 @@ impl Store {
             fs::create_dir_all(parent)
                 .map_err(|source| StoreError::Directory { path: path.to_owned(), source })?;
         }
+        // SQLite would wait for the writer of a FIFO
+        if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+            return Err(StoreError::NotAStore { path: path.to_owned() });
+        }
         let sql = |source| StoreError::sql(path, "open the results", source);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE

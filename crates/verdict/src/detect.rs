@@ -12,6 +12,7 @@ mod nfs;
 mod outcome;
 mod setting;
 mod source;
+mod stalled;
 
 use crate::attribute::Attribution;
 use crate::facts::Facts;
@@ -24,6 +25,7 @@ use record::volume::VolumeFacts;
 use std::collections::BTreeMap;
 
 pub(crate) use content::{checked, wrong_content};
+pub use outcome::REFUSED_TRIALS;
 pub(crate) use outcome::{failed, too_wide};
 pub(crate) use source::compressed;
 
@@ -80,7 +82,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 32] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 34] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -113,6 +115,8 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         nfs::asynchronous,
         emulated::disks,
         emulated::processor,
+        stalled::engine,
+        stalled::agent,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

@@ -51,4 +51,5 @@ mod truth;
 
 pub use agreement::{agreement, is_calibration};
 pub use compare::{Judged, Wanted, between, gate, other_machine, within};
+pub use detect::REFUSED_TRIALS;
 pub use judge::{Input, JUDGE, judge};

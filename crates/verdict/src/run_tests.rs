@@ -151,6 +151,18 @@ fn failed_trials_are_kept_but_not_used() {
         "{}",
         finding.text
     );
+    assert!(!finding.evidence.contains_key(crate::REFUSED_TRIALS));
+}
+
+#[test]
+fn trials_that_the_guard_refused_are_counted() {
+    let (cell, mut trials) = cell("a", &[2000, 2000, 9000]);
+    for trial in &mut trials[1..] {
+        (trial.outcome, trial.refused) = (Outcome::Failed("the guard refuses".to_owned()), true);
+    }
+    trials[2].refused = false;
+    let view = run(&[(cell, trials)], vec![]);
+    assert_eq!(view.findings[0].evidence.get(crate::REFUSED_TRIALS), Some(&1.0));
 }
 
 #[test]

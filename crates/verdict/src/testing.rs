@@ -4,7 +4,7 @@ use crate::attribute::Attribution;
 use crate::detect::Scene;
 use crate::facts::Facts;
 use record::counter::{
-    BlockCounters, CgroupIo, CpuTicks, Evidence, Memory, OtherProcess, ProcessCounters, Sample,
+    BlockCounters, CgroupIo, CpuTicks, Evidence, Gap, Memory, OtherProcess, ProcessCounters, Sample,
 };
 use record::emulated::Range;
 use record::environment::Environment;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 pub(crate) const MIB: u64 = 1 << 20;
 pub(crate) const GIB: u64 = 1 << 30;
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// Every synthetic trial measures 20 s, with samples at 10 Hz from 2 s before to 2 s after.
 pub(crate) const SECONDS: u64 = 20;
 
@@ -132,6 +132,8 @@ pub(crate) struct Truth {
     pub(crate) device_iops: f64,
     /// What else each sample holds; the second argument grows from 0 to 1 during the window.
     pub(crate) each: fn(&mut Sample, f64),
+    /// When the agent process did not run.
+    pub(crate) agent_gaps: Vec<Gap>,
     /// Bytes read and written on the disk under the loop devices, by anybody; `None`: not counted.
     pub(crate) leaf: Option<(u64, u64)>,
     /// The volumes as found, and the machine.
@@ -184,6 +186,7 @@ impl Truth {
             device_queue: 0.0,
             device_iops: 0.0,
             each: |_, _| {},
+            agent_gaps: Vec::new(),
             leaf: None,
             volumes: vec![],
             machine: Environment::default(),
@@ -298,6 +301,7 @@ impl Truth {
         let share = |share: f64| whole(2.0 * share * SECONDS as f64 * 100.0);
         trial.evidence.others_cpu_ticks = self.others_cpu.map(share);
         trial.evidence.kernel_cpu_ticks = self.kernel_cpu.map(share);
+        trial.evidence.agent_gaps.clone_from(&self.agent_gaps);
         trial.evidence.samples = (0..=240_u64)
             .map(|i| {
                 let monotonic_ns = 98 * SECOND + i * SECOND / 10;
@@ -362,6 +366,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
         server_before: Vec::new(),
+        refused: false,
         server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell.id.clone(), round: 0 },

@@ -12,6 +12,7 @@ mod limit;
 mod load;
 mod nfs;
 mod source;
+mod stalled;
 mod trim;
 
 use crate::attribute::{Attribution, attribute};

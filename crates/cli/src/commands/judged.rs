@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use record::finding::Claim;
+use record::finding::{Claim, Finding};
 use record::id::RunId;
 use record::judged::{RunView, Status};
 use record::printable::printable_noun;
@@ -94,7 +94,7 @@ pub(crate) fn terminal(view: &RunView, settings: &Settings) -> Result<String, Fa
 /// How a run's end is told to the shell.
 ///
 /// # Errors
-/// A cell was planned and could never be measured: then there is no whole answer. Or a block held other than what was
+/// A cell was planned and could never be measured, or the guard refused trials of one: then there is no whole answer. Or a block held other than what was
 /// written to it: then no figure matters, even where the trials went on.
 pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
     let mut unmeasured = view.cells.iter().filter(|cell| cell.trials.done == 0 && cell.trials.failed > 0);
@@ -105,6 +105,13 @@ pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
             view.cells.len(),
             first.stack,
             first.workload
+        )));
+    }
+    let refused = |finding: &&Finding| finding.evidence.contains_key(verdict::REFUSED_TRIALS);
+    if let Some(refusal) = view.findings.iter().find(refused) {
+        return Err(Failure::machine(format!(
+            "the guard refused trials of {}: {}",
+            refusal.cell, refusal.text
         )));
     }
     if let Some(wrong) = view.findings.iter().find(|f| f.claim == Claim::WrongContent) {

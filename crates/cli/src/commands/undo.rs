@@ -16,16 +16,17 @@ use std::ffi::OsString;
 
 pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
     let run = args.run.clone().map(RunId);
+    let give_up = args.give_up.as_deref();
     if let Some(run) = &run
         && let Some(plan) = plan_elsewhere(run, settings)
     {
-        return undo_everywhere(run, &plan, settings);
+        return undo_everywhere(run, &plan, give_up, settings);
     }
     let mut done = guests(settings)?;
-    done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, None)?, run.clone())?);
+    done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, None)?, run.clone(), give_up)?);
     if !privilege::is_root() {
         if settings.sudo.value == Sudo::Auto && privilege::may_sudo(&LocalRunner) {
-            done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, Some("undo"))?, run)?);
+            done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, Some("undo"))?, run, give_up)?);
         } else {
             output::aside("runs that were started as root are not looked at: for those, sudo diskproof undo");
         }
@@ -80,11 +81,16 @@ fn plan_elsewhere(run: &RunId, settings: &Settings) -> Option<Plan> {
 }
 
 /// Undoes a run on all its targets; a machine that can't be reached is told, and the others are undone all the same.
-fn undo_everywhere(run: &RunId, plan: &Plan, settings: &Settings) -> Result<Exit, Failure> {
+fn undo_everywhere(
+    run: &RunId,
+    plan: &Plan,
+    give_up: Option<&str>,
+    settings: &Settings,
+) -> Result<Exit, Failure> {
     let mut done = Done { lines: 0, clean: true };
     for target in targets_of(plan) {
         let there = reach::node_there(plan, target, settings)
-            .and_then(|node| node.map(|node| undo_on(&node.argv, Some(run.clone()))).transpose());
+            .and_then(|node| node.map(|node| undo_on(&node.argv, Some(run.clone()), give_up)).transpose());
         match there {
             Ok(undone) => undone.into_iter().for_each(|undone| done.add(undone)),
             Err(failure) => {
@@ -98,8 +104,8 @@ fn undo_everywhere(run: &RunId, plan: &Plan, settings: &Settings) -> Result<Exit
 }
 
 /// Asks a node to undo.
-fn undo_on(node_argv: &[OsString], run: Option<RunId>) -> Result<Done, Failure> {
-    let (lines, clean) = controller::undo(node_argv, run).map_err(|error| Failure {
+fn undo_on(node_argv: &[OsString], run: Option<RunId>, give_up: Option<&str>) -> Result<Done, Failure> {
+    let (lines, clean) = controller::undo(node_argv, run, give_up).map_err(|error| Failure {
         exit: Exit::from(error.blame()),
         error: Box::new(error),
         placed: false,

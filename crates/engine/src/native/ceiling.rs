@@ -7,6 +7,7 @@ use super::task::{Place, Report, Task};
 use crate::error::EngineError;
 use crate::process::{self, GRACE, Order, Why};
 use crate::regions::DATA_PREFIX;
+use host::StateAccess;
 use record::environment::{Ceiling, Environment};
 use record::printable::Shown as _;
 use record::version::FormatVersion;
@@ -262,7 +263,8 @@ fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> 
     fs::create_dir_all(state)?;
     let beside = path.with_extension(format!("json.{}", std::process::id()));
     let text = serde_json::to_vec_pretty(document)?;
-    let written = File::create(&beside).and_then(|mut file| {
+    let written = host::open_trusted(&beside, StateAccess::ChangeOrMake).and_then(|mut file| {
+        file.set_len(0)?;
         file.write_all(&text)?;
         file.sync_all()?;
         fs::rename(&beside, path)
@@ -276,7 +278,8 @@ fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> 
 /// What is kept, and whether it is still of this machine.
 #[must_use]
 pub fn kept(state: &Path, machine: &Environment) -> Kept {
-    let document = fs::read(path(state)).ok().and_then(|text| serde_json::from_slice::<Document>(&text).ok());
+    let text = host::read_trusted(&path(state)).ok().flatten();
+    let document = text.and_then(|text| serde_json::from_slice::<Document>(&text).ok());
     let Some(document) = document.filter(|d| FORMAT.reads(d.format)) else { return Kept::Nothing };
     let was = |what: &str, then: Option<&str>, now: Option<&str>| {
         (then != now).then(|| {

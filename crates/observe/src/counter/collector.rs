@@ -139,6 +139,7 @@ impl Collector {
             // A sample that failed keeps the last known sum: counters don't fall.
             self.last_engine = noting(engine.read(buffer), problems).or(self.last_engine);
             sample.engine = self.last_engine;
+            sample.stopped = engine.stopped();
         }
         if let Some(throttles) = &self.throttles {
             sample.throttles = noting(throttles.read(&self.devnos, buffer), problems);

@@ -13,6 +13,8 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub(crate) struct Stat<'t> {
     pub(crate) comm: &'t [u8],
     pub(crate) parent: u32,
+    /// Stopped by a signal (`T`) or a debugger (`t`).
+    pub(crate) stopped: bool,
     pub(crate) kernel_thread: bool,
     pub(crate) threads: u32,
     /// Ticks of the process itself.
@@ -72,7 +74,7 @@ fn fields_of(text: &[u8]) -> Option<Stat<'_>> {
     let comm = text.get(open + 1..close)?;
     // Field 3 (state) is index 0 here.
     let mut rest = fields(&text[close + 1..]);
-    rest.next()?;
+    let stopped = matches!(rest.next()?, b"T" | b"t");
     let parent = small(rest.next()?)?;
     // Fields 5 to 8 (group, session, tty and its group) may be negative and aren't needed.
     let mut rest = rest.skip(4);
@@ -85,7 +87,7 @@ fn fields_of(text: &[u8]) -> Option<Stat<'_>> {
     // Priority and nice, of which the first may be negative too.
     let mut rest = rest.skip(2);
     let threads = small(rest.next()?)?;
-    Some(Stat { comm, parent, kernel_thread: flags & KERNEL_THREAD != 0, threads, own, waited })
+    Some(Stat { comm, parent, stopped, kernel_thread: flags & KERNEL_THREAD != 0, threads, own, waited })
 }
 
 fn small(field: &[u8]) -> Option<u32> {
@@ -130,6 +132,7 @@ mod tests {
         let expected = Stat {
             comm: b"a) b (c",
             parent: 10635,
+            stopped: false,
             kernel_thread: false,
             threads: 3,
             own: Ticks { user: 5, system: 6 },
@@ -142,6 +145,14 @@ mod tests {
     fn kernel_threads_are_told_by_their_flag() {
         let text = b"9 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 12 0 0 20 0 1 0 5 0 0\n";
         assert!(stat(Path::new("stat"), text).unwrap().kernel_thread);
+    }
+
+    #[test]
+    fn a_stopped_process_is_told_by_its_state() {
+        for (state, stopped) in [("S", false), ("D", false), ("T", true), ("t", true)] {
+            let text = format!("9 (fio) {state} 2 0 0 0 -1 4194304 0 0 0 0 0 12 0 0 20 0 1 0 5 0 0\n");
+            assert_eq!(stat(Path::new("stat"), text.as_bytes()).unwrap().stopped, stopped, "{state}");
+        }
     }
 
     #[test]

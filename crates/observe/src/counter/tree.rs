@@ -39,6 +39,7 @@ struct Process {
     stat: KernelFile,
     io: Option<KernelFile>,
     threads: u32,
+    stopped: bool,
     last: Counted,
 }
 
@@ -89,6 +90,11 @@ impl ProcessTree {
             read_bytes: io.map(|io| io.read_bytes),
             write_bytes: io.map(|io| io.write_bytes),
         })
+    }
+
+    /// Those of its processes that were stopped when they were read last.
+    pub(crate) fn stopped(&self) -> Vec<u32> {
+        self.living.iter().filter(|process| process.stopped).map(|process| process.pid).collect()
     }
 
     /// Reads every process, finds new children, lets go of the ended. Says whether any had ended.
@@ -143,7 +149,15 @@ impl ProcessTree {
         let Some(stat) = KernelFile::open(directory.join("stat"), Shape::OneRecord)? else { return Ok(()) };
         // Another user's io can't be opened or read: then the tree's I/O is unknown, not an error.
         let io = KernelFile::open(directory.join("io"), Shape::OneRecord).unwrap_or(None);
-        self.living.push(Process { pid, parent, stat, io, threads: 0, last: Counted::default() });
+        self.living.push(Process {
+            pid,
+            parent,
+            stat,
+            io,
+            threads: 0,
+            stopped: false,
+            last: Counted::default(),
+        });
         Ok(())
     }
 
@@ -207,6 +221,7 @@ impl Process {
         let Some(text) = self.stat.read(buffer)? else { return Ok(None) };
         let stat = process::stat(self.stat.path(), text)?;
         self.threads = stat.threads;
+        self.stopped = stat.stopped;
         let mut ticks = stat.own;
         ticks += stat.waited;
         let single_thread_ticks = if stat.threads <= 1 { stat.own.sum() } else { 0 };

@@ -166,6 +166,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
         server_before: Vec::new(),
+        refused: false,
         server_after: Vec::new(),
         engine: (!storage.fails).then_some(engine),
         evidence: Evidence::default(),

@@ -2,6 +2,8 @@
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
+use crate::kernel_file;
+use crate::machine::Machine;
 use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,14 +33,11 @@ impl fmt::Display for SetArcMax {
 
 impl SetArcMax {
     /// With what is in force now.
-    pub(crate) fn reading(path: PathBuf, stats: PathBuf, after: u64) -> Result<Self, ActError> {
+    pub(crate) fn reading(machine: &Machine<'_>, after: u64) -> Result<Self, ActError> {
+        let (path, stats) = (parameter(machine), arcstats(machine));
         let before = number(&path)?;
         let limit_before = limit(&stats)?;
         Ok(Self { path, stats, before, limit_before, after })
-    }
-
-    fn write(&self, bytes: u64) -> Result<(), ActError> {
-        std::fs::write(&self.path, bytes.to_string()).map_err(ActError::io("write", &self.path))
     }
 
     fn in_force(&self, bytes: u64) -> Result<(), ActError> {
@@ -54,12 +53,16 @@ impl SetArcMax {
 }
 
 impl Reversible for SetArcMax {
-    fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
-        self.write(self.after)?;
+    fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
+        kernel_file::write(doing.machine, &self.path, &self.after.to_string())?;
         self.in_force(self.after)
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if (&self.path, &self.stats) != (&parameter(undoing.machine), &arcstats(undoing.machine)) {
+            let saw = "it is not ZFS's limit".to_owned();
+            return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
+        }
         if undoing.rebooted || !self.path.exists() {
             return Ok(Undone::Nothing);
         }
@@ -70,11 +73,21 @@ impl Reversible for SetArcMax {
         if ![self.after, self.before, self.limit_before].contains(&now) {
             return Ok(Undone::Left(format!("somebody set it to {now} since")));
         }
-        self.write(self.limit_before)?;
-        self.write(self.before)?;
+        kernel_file::write(undoing.machine, &self.path, &self.limit_before.to_string())?;
+        kernel_file::write(undoing.machine, &self.path, &self.before.to_string())?;
         self.in_force(self.limit_before)?;
         Ok(Undone::Done)
     }
+}
+
+/// The module's parameter.
+pub(crate) fn parameter(machine: &Machine<'_>) -> PathBuf {
+    machine.roots.sys.join("module/zfs/parameters/zfs_arc_max")
+}
+
+/// Where the limit in force is told.
+fn arcstats(machine: &Machine<'_>) -> PathBuf {
+    machine.roots.proc.join("spl/kstat/zfs/arcstats")
 }
 
 fn number(path: &Path) -> Result<u64, ActError> {

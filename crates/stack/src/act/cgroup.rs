@@ -6,13 +6,17 @@ use crate::error::ActError;
 use crate::holders::Holder;
 use crate::journal::Entry;
 use crate::machine::Machine;
-use crate::names;
+use crate::{kernel_file, names, throttle};
+use record::id::RunId;
 use record::printable::Shown as _;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The controller that limits I/O.
+pub(crate) const IO: &str = "io";
 
 /// Makes a cgroup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,10 +37,7 @@ impl Reversible for MakeCgroup {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        if !names::carries_prefix(undoing.machine, &self.path) {
-            let saw = "it is not named like ours".to_owned();
-            return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
-        }
+        self.ours(undoing.machine, undoing.run)?;
         // a process that has just ended is counted for a moment longer
         until_ok(PATIENCE, || match std::fs::remove_dir(&self.path) {
             Ok(()) => Ok(Undone::Done),
@@ -47,6 +48,18 @@ impl Reversible for MakeCgroup {
             }
             Err(error) => Err(ActError::io("remove the cgroup", &self.path)(error)),
         })
+    }
+}
+
+impl MakeCgroup {
+    /// Whether it is there; an error when it is no cgroup of this run.
+    fn ours(&self, machine: &Machine<'_>, run: &RunId) -> Result<bool, ActError> {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !names::is_of_run(machine, run, name) {
+            let saw = "it is not named like ours".to_owned();
+            return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
+        }
+        Ok(kernel_file::cgroup(machine, &self.path)?.is_some())
     }
 }
 
@@ -67,11 +80,12 @@ fn pids(cgroup: &Path) -> Vec<u32> {
 
 /// Ends what still runs in these cgroups of ours: engines that outlived the node that started them, which would keep
 /// mounts and devices busy. Nobody else is in a cgroup that we made. Returns whom it ended.
-pub(crate) fn end_processes(machine: &Machine<'_>, entries: &[Entry]) -> Vec<u32> {
+pub(crate) fn end_processes(machine: &Machine<'_>, run: &RunId, entries: &[Entry]) -> Vec<u32> {
     let mut ended = Vec::new();
     for entry in entries {
         let Act::MakeCgroup(made) = &entry.act else { continue };
-        if !names::carries_prefix(machine, &made.path) {
+        // what is none of ours is told when its undo is tried
+        if !made.ours(machine, run).is_ok_and(|there| there) {
             continue;
         }
         for pid in pids(&made.path) {
@@ -125,10 +139,18 @@ impl Reversible for EnableController {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        if undoing.rebooted || !self.file.exists() || !self.is_enabled()? {
+        let parent = self.file.parent().unwrap_or(Path::new("/"));
+        if self.controller != IO || self.file.file_name() != Some("cgroup.subtree_control".as_ref()) {
+            let saw = "it is not the io controller of a cgroup's children".to_owned();
+            return Err(ActError::NotOurs { what: self.file.shown().to_string(), saw });
+        }
+        if undoing.rebooted {
             return Ok(Undone::Nothing);
         }
-        let Some(parent) = self.file.parent() else { return Ok(Undone::Nothing) };
+        kernel_file::is_cgroup_root(undoing.machine, parent, &self.file)?;
+        if !self.file.exists() || !self.is_enabled()? {
+            return Ok(Undone::Nothing);
+        }
         if let Some(user) = other_user(undoing.machine, parent) {
             return Ok(Undone::Left(format!("{} uses it too", user.shown())));
         }
@@ -142,13 +164,17 @@ impl Reversible for EnableController {
     }
 }
 
-/// Another run's cgroup beside ours, whose limits would vanish with the controller. Ours is gone by now.
+/// Another cgroup beside ours, another run's or anybody's, whose limits would vanish with the controller. Ours is gone by now.
 fn other_user(machine: &Machine<'_>, parent: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(parent).ok()?;
     entries
         .flatten()
         .map(|entry| entry.path())
-        .find(|path| path.is_dir() && names::carries_prefix(machine, path))
+        .find(|path| path.is_dir() && (names::carries_prefix(machine, path) || is_limited(path)))
+}
+
+fn is_limited(group: &Path) -> bool {
+    std::fs::read_to_string(group.join("io.max")).is_ok_and(|limits| !limits.trim().is_empty())
 }
 
 /// Limits one device in a cgroup.
@@ -186,10 +212,13 @@ impl Reversible for SetThrottle {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        let of_ours = self.file.parent().is_some_and(|group| names::carries_prefix(undoing.machine, group));
-        if !of_ours {
-            let saw = "its cgroup is not named like ours".to_owned();
+        if !self.is_limit() {
+            let saw = "it is no limit of a cgroup, or would not be taken back by this".to_owned();
             return Err(ActError::NotOurs { what: self.file.shown().to_string(), saw });
+        }
+        let group = MakeCgroup { path: self.file.parent().unwrap_or(Path::new("/")).to_owned() };
+        if !group.ours(undoing.machine, undoing.run)? {
+            return Ok(Undone::Nothing);
         }
         let shown = match std::fs::read_to_string(&self.file) {
             Ok(shown) => shown,
@@ -208,6 +237,15 @@ impl Reversible for SetThrottle {
 }
 
 impl SetThrottle {
+    /// Whether the file holds limits of devices, and what takes this one back does only that.
+    fn is_limit(&self) -> bool {
+        let name = self.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_device =
+            self.device.split_once(':').is_some_and(|(major, minor)| number(major) && number(minor));
+        is_device && throttle::LIMITS.iter().any(|(file, none)| *file == name && *none == self.none)
+    }
+
     /// The kernel shows all of a device's limits in one line, in its own order.
     fn is_shown_by(&self, line: &str) -> bool {
         let mut words = line.split_whitespace();

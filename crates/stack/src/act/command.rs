@@ -39,12 +39,20 @@ impl Reversible for CommandUp {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        if self.devices.is_empty() {
+            let saw = "the journal names no device that it works on".to_owned();
+            return Err(ActError::NotOurs { what: self.to_string(), saw });
+        }
         for device in &self.devices {
-            match device.standing(undoing) {
-                Standing::Ours(_) => {}
+            match device.standing(undoing)? {
+                Standing::Ours(path) if path == device.path => {}
                 // the programs name devices by path: somebody else may have that path now
+                Standing::Ours(path) => {
+                    let saw = format!("its disk is {} now; take the layer down by hand", path.shown());
+                    return Err(ActError::NotOurs { what: device.path.shown().to_string(), saw });
+                }
                 Standing::Gone => return Ok(Undone::Left(format!("{} is gone", device.path.shown()))),
-                Standing::Foreign(saw) => return Ok(Undone::Left(saw)),
+                Standing::Left(saw) => return Ok(Undone::Left(saw)),
             }
         }
         let mut failed = None;

@@ -1,6 +1,9 @@
 //! A block device as the journal remembers it, and whether it still is what it was.
 
 use super::kind::Undoing;
+use crate::error::ActError;
+use crate::names;
+use device::{ClaimBook, Identity, LoopOver, Whereabouts};
 use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -15,6 +18,9 @@ pub struct DeviceRef {
     pub devno: (u32, u32),
     /// Why it is ours.
     pub title: Title,
+    /// What a claimed disk says it is: by that it is found again, whatever it is called then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Identity>,
 }
 
 /// Why a device is ours to change.
@@ -34,44 +40,111 @@ pub enum Title {
 pub(crate) enum Standing {
     /// Still ours, at this path.
     Ours(PathBuf),
-    /// Not there any more.
+    /// Not there any more, and with it what was written on it, or what it rested on still has that.
     Gone,
-    /// Something else has its place.
-    Foreign(String),
+    /// Something else has its place, or its owner gave it up: nothing of ours is to be done there, for this reason.
+    Left(String),
 }
 
 impl DeviceRef {
+    pub(crate) fn new(path: PathBuf, devno: (u32, u32), title: Title) -> Self {
+        Self { path, devno, title, disk: None }
+    }
+
+    /// The same of a disk of this identity.
+    pub(crate) fn being(self, disk: Option<&Identity>) -> Self {
+        Self { disk: disk.cloned(), ..self }
+    }
+
     /// Where it is, if it still is ours.
     pub(crate) fn ours(&self, undoing: &Undoing<'_>) -> Option<PathBuf> {
         match self.standing(undoing) {
-            Standing::Ours(path) => Some(path),
-            Standing::Gone | Standing::Foreign(_) => None,
+            Ok(Standing::Ours(path)) => Some(path),
+            Ok(Standing::Gone | Standing::Left(_)) | Err(_) => None,
         }
     }
 
-    /// Whether it still is ours.
-    pub(crate) fn standing(&self, undoing: &Undoing<'_>) -> Standing {
-        let roots = undoing.machine.roots;
+    /// Whether it still is ours: asked of the device itself, whatever the journal says of it.
+    ///
+    /// # Errors
+    /// It never was, or it is a disk that is out of reach: then nobody knows that nothing of ours is left on it.
+    pub(crate) fn standing(&self, undoing: &Undoing<'_>) -> Result<Standing, ActError> {
         match &self.title {
-            Title::Backing(file) => match backing_of(&roots.sys, self.devno) {
-                None => Standing::Gone,
-                Some(now) if now == *file => Standing::Ours(self.path.clone()),
-                Some(now) => Standing::Foreign(format!("it is a loop device over {}", now.shown())),
-            },
-            Title::Claimed(id) => {
-                // joining an absolute path gives that path
-                let link = roots.dev.join("disk/by-id").join(id);
-                match std::fs::canonicalize(&link) {
-                    Ok(path) if undoing.rebooted || devno_of(&path) == Some(self.devno) => {
-                        Standing::Ours(path)
-                    }
-                    Ok(path) => Standing::Foreign(format!("{id} is {} now", path.shown())),
-                    Err(_) => Standing::Gone,
-                }
-            }
-            Title::Made if undoing.rebooted || devno_of(&self.path) != Some(self.devno) => Standing::Gone,
-            Title::Made => Standing::Ours(self.path.clone()),
+            Title::Backing(file) => self.over(undoing, file),
+            Title::Claimed(id) => self.claimed(undoing, id),
+            Title::Made if undoing.rebooted || devno_of(&self.path) != Some(self.devno) => Ok(Standing::Gone),
+            Title::Made => self.made(undoing),
         }
+    }
+
+    fn over(&self, undoing: &Undoing<'_>, file: &Path) -> Result<Standing, ActError> {
+        let machine = undoing.machine;
+        if !names::is_ours_in(machine, file, &machine.volumes_dir()) {
+            return Err(self.not_ours(format!("{} is no backing file of ours", file.shown())));
+        }
+        match device::loop_over(machine.roots, self.devno) {
+            LoopOver::Nothing => Ok(Standing::Gone),
+            LoopOver::File(now) if now == *file => match devno_of(&self.path) {
+                Some(devno) if devno == self.devno => Ok(Standing::Ours(self.path.clone())),
+                Some(_) => Err(self.not_ours(format!("the device over {} is another one", file.shown()))),
+                None => Ok(Standing::Gone),
+            },
+            LoopOver::File(now) | LoopOver::Another(now) => {
+                Ok(Standing::Left(format!("it is a loop device over {} now", now.shown())))
+            }
+        }
+    }
+
+    fn claimed(&self, undoing: &Undoing<'_>, id: &str) -> Result<Standing, ActError> {
+        let machine = undoing.machine;
+        let book = ClaimBook::open(machine.state_dir);
+        // a journal of an earlier diskproof knows the name only
+        let known = self.disk.clone();
+        let known = known.or_else(|| Some(book.as_ref().ok()?.named(id)?.identity.clone()));
+        let is_given_up = undoing.given_up.is_some_and(|name| {
+            let told = known.as_ref().map(|disk| [disk.serial.as_deref(), disk.wwn.as_deref()]);
+            name == id || told.into_iter().flatten().flatten().any(|own| own == name)
+        });
+        let out_of_reach = |saw: String| {
+            let disk = known.as_ref().map_or_else(|| id.to_owned(), |disk| format!("{id} ({disk})"));
+            if is_given_up {
+                return Ok(Standing::Left(format!(
+                    "{disk} was given up; what diskproof wrote on it stays there"
+                )));
+            }
+            Err(ActError::OutOfReach { disk, name: id.to_owned(), saw })
+        };
+        let book = match &book {
+            Ok(book) => book,
+            Err(error) => return out_of_reach(crate::error::chain(error)),
+        };
+        let Some(disk) = &known else {
+            return out_of_reach(
+                "it is not claimed, and the journal does not tell its serial number".to_owned(),
+            );
+        };
+        match device::whereabouts(machine.roots, book, disk, self.devno) {
+            Ok(Whereabouts::Here(path)) => Ok(Standing::Ours(path)),
+            Ok(Whereabouts::Away) => out_of_reach("no disk of this machine is it".to_owned()),
+            Ok(Whereabouts::Barred(why)) => out_of_reach(why),
+            Err(error) => out_of_reach(format!("the disks can't be listed: {error}")),
+        }
+    }
+
+    fn made(&self, undoing: &Undoing<'_>) -> Result<Standing, ActError> {
+        let machine = undoing.machine;
+        let is_ours = |file: &Path| names::is_ours_in(machine, file, &machine.volumes_dir());
+        let book =
+            ClaimBook::open(machine.state_dir).map_err(|error| self.not_ours(crate::error::chain(&error)))?;
+        match device::rests_on_others(machine.roots, self.devno, &book, &is_ours) {
+            Ok(None) => Ok(Standing::Ours(self.path.clone())),
+            Ok(Some(on)) => Err(self.not_ours(format!("it rests on {on}, which is not ours"))),
+            Err(error) => Err(ActError::io("tell what is under", &self.path)(error)),
+        }
+    }
+
+    fn not_ours(&self, saw: String) -> ActError {
+        ActError::NotOurs { what: self.path.shown().to_string(), saw }
     }
 }
 
@@ -81,12 +154,7 @@ pub(crate) fn devno_of(node: &Path) -> Option<(u32, u32)> {
     Some((rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev())))
 }
 
-/// The backing file of a loop device, as the kernel names it; `None` when it has none or is no loop device.
-pub(crate) fn backing_of(sys: &Path, devno: (u32, u32)) -> Option<PathBuf> {
-    backing_in(&sys.join(format!("dev/block/{}:{}", devno.0, devno.1)))
-}
-
-/// The same, by the device's directory in sysfs.
+/// The backing file of a loop device, as the kernel names it, by the device's directory in sysfs; `None` when it has none.
 pub(crate) fn backing_in(device_dir: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(device_dir.join("loop/backing_file")).ok()?;
     let text = text.trim_end_matches('\n');

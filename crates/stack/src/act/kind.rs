@@ -18,6 +18,7 @@ use super::pool::CreatePool;
 use super::zfs_fuse::StartZfsFuse;
 use crate::error::ActError;
 use crate::machine::Machine;
+use record::id::RunId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +63,10 @@ impl Doing<'_> {
 /// What an undo needs.
 pub(crate) struct Undoing<'a> {
     pub(crate) machine: &'a Machine<'a>,
+    /// The run: the names of what it made begin with it.
+    pub(crate) run: &'a RunId,
+    /// A disk that never returns, as its owner said, by the name or the serial number that the journal knows.
+    pub(crate) given_up: Option<&'a str>,
     /// Whether the machine was booted since: devices, mounts, cgroups and knobs are gone then, files are not.
     pub(crate) rebooted: bool,
 }

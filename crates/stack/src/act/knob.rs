@@ -2,6 +2,10 @@
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
+use crate::kernel_file;
+use crate::machine::Machine;
+use device::Roots;
+use record::knobs::{KnobName, KnobPlace};
 use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -48,8 +52,26 @@ impl SetKnob {
         Ok(Self { path, before, after: after.to_owned(), disturbs })
     }
 
-    fn write(path: &Path, value: &str) -> Result<(), ActError> {
-        std::fs::write(path, value).map_err(ActError::io("write", path))
+    /// Whether the path is that of a setting that we make, of a device of the kernel's or of the whole machine, and the others are
+    /// those that the kernel changes along with it.
+    fn is_known(&self, roots: &Roots) -> bool {
+        KnobName::ALL.iter().any(|name| {
+            let is_it = match name.place() {
+                KnobPlace::Machine(file) => self.path == roots.proc.join(file),
+                KnobPlace::Device(file) => is_of_device(roots, &self.path, file),
+            };
+            let beside =
+                |other: &Disturbed| name.disturbs().iter().any(|n| other.path == self.path.with_file_name(n));
+            is_it && self.disturbs.iter().all(beside)
+        })
+    }
+
+    fn known(&self, roots: &Roots) -> Result<(), ActError> {
+        if self.is_known(roots) {
+            return Ok(());
+        }
+        let saw = "it is no setting that diskproof makes".to_owned();
+        Err(ActError::NotOurs { what: self.path.shown().to_string(), saw })
     }
 
     fn beside_is_as_before(&self) -> bool {
@@ -58,11 +80,11 @@ impl SetKnob {
 
     /// Writes everything back. The kernel takes no 0 for a setting of which another says the same; writing that other one
     /// back makes it 0.
-    fn put_back(&self) -> Result<(), ActError> {
-        let refused = Self::write(&self.path, selected(&self.before)).err();
+    fn put_back(&self, machine: &Machine<'_>) -> Result<(), ActError> {
+        let refused = kernel_file::write(machine, &self.path, selected(&self.before)).err();
         for other in &self.disturbs {
             if read(&other.path).is_ok_and(|now| !holds(&now, &other.before)) {
-                let written = Self::write(&other.path, selected(&other.before));
+                let written = kernel_file::write(machine, &other.path, selected(&other.before));
                 // of two that say the same, the one that isn't in force takes no 0
                 if selected(&other.before) != "0" {
                     written?;
@@ -84,12 +106,8 @@ impl SetKnob {
 
 impl Reversible for SetKnob {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
-        let roots = doing.machine.roots;
-        if !self.path.starts_with(&roots.sys) && !self.path.starts_with(&roots.proc) {
-            let saw = "it is not under /sys or /proc".to_owned();
-            return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
-        }
-        let refused = Self::write(&self.path, &self.after).err();
+        self.known(doing.machine.roots)?;
+        let refused = kernel_file::write(doing.machine, &self.path, &self.after).err();
         let saw = read(&self.path).map_err(ActError::io("read", &self.path))?;
         match refused {
             None if selected(&saw) == self.after => Ok(()),
@@ -113,6 +131,11 @@ impl Reversible for SetKnob {
         if undoing.rebooted {
             return Ok(Undone::Nothing);
         }
+        if !self.path.starts_with(&undoing.machine.roots.proc) && !self.path.exists() {
+            // with its device
+            return Ok(Undone::Nothing);
+        }
+        self.known(undoing.machine.roots)?;
         let now = match read(&self.path) {
             Ok(now) => now,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Nothing),
@@ -125,9 +148,20 @@ impl Reversible for SetKnob {
         if !restored && selected(&now) != self.after {
             return Ok(Undone::Left(format!("somebody set it to {now} since")));
         }
-        self.put_back()?;
+        self.put_back(undoing.machine)?;
         Ok(Undone::Done)
     }
+}
+
+/// Whether a path is that of a block device's own directory, no link in it, and this file.
+fn is_of_device(roots: &Roots, path: &Path, file: &str) -> bool {
+    let Some(dir) = path.ancestors().nth(Path::new(file).components().count()) else { return false };
+    if dir.join(file) != path {
+        return false;
+    }
+    let number = std::fs::read_to_string(dir.join("dev")).unwrap_or_default();
+    let link = roots.sys.join("dev/block").join(number.trim());
+    !number.trim().is_empty() && link.canonicalize().is_ok_and(|real| real == dir)
 }
 
 /// What a file holds, without the newline.

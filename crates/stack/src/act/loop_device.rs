@@ -6,7 +6,8 @@ use super::retry::{PATIENCE, until_closed, until_ok};
 use crate::error::ActError;
 use crate::holders;
 use crate::machine::Machine;
-use device::loop_control;
+use crate::names;
+use device::{LoopOver, loop_control};
 use host::{Invocation, Tool};
 use record::printable::Shown as _;
 use rustix::fs::OFlags;
@@ -74,8 +75,16 @@ impl Reversible for AttachLoop {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let machine = undoing.machine;
+        if !names::is_ours_in(machine, &self.backing, &machine.volumes_dir()) || self.number < FIRST_NUMBER {
+            return Err(ActError::NotOurs {
+                what: format!("loop device {} over {}", self.number, self.backing.shown()),
+                saw: "the file is not in our directory, or not named like ours, or the number is not one that we take"
+                    .to_owned(),
+            });
+        }
         let mut undone = Undone::Nothing;
         for name in over(&machine.roots.sys, &self.backing) {
+            self.is_over_ours(machine, &name)?;
             detach(machine, &name, &self.backing)?;
             undone = Undone::Done;
         }
@@ -92,6 +101,19 @@ impl Reversible for AttachLoop {
 }
 
 impl AttachLoop {
+    /// The kernel prints the name that the file had when it was attached; the inode tells whether that is still our file.
+    fn is_over_ours(&self, machine: &Machine<'_>, name: &str) -> Result<(), ActError> {
+        let node = machine.roots.dev.join(name);
+        let over = devno_of(&node).map(|devno| device::loop_over(machine.roots, devno));
+        match over {
+            Some(LoopOver::Another(_)) => Err(ActError::NotOurs {
+                what: node.shown().to_string(),
+                saw: format!("it is over another file that was called {}", self.backing.shown()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn remove(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let node = self.node(machine);
         until_closed(&node, || match loop_control::remove(&machine.roots.dev, self.number) {

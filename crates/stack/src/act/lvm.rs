@@ -107,7 +107,8 @@ impl Reversible for MakeGroup {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        let removed = mapper::remove_group(undoing.machine, &self.group)?;
+        let below: Vec<&DeviceRef> = self.pvs.iter().map(|pv| &pv.device).collect();
+        let removed = mapper::remove_group(undoing, &self.group, &below)?;
         let ours = self.pvs.iter().map(|pv| (&pv.device, wipe::Written::Uuid(&pv.uuid)));
         wipe::join([Ok(removed), wipe::wipe(undoing, ours)])
     }
@@ -127,7 +128,7 @@ impl Reversible for ChangeGroup {
         if self.in_use {
             return Ok(Undone::Nothing);
         }
-        mapper::remove_group(undoing.machine, &self.group)
+        mapper::remove_group(undoing, &self.group, &self.devices.iter().collect::<Vec<_>>())
     }
 }
 

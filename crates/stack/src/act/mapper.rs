@@ -1,13 +1,16 @@
 //! Device-mapper devices of a volume group, whatever state it was left in.
 
-use super::kind::Undone;
+use super::device_ref::{DeviceRef, devno_of};
+use super::kind::{Undoing, Undone};
 use super::retry::until_closed;
 use crate::error::ActError;
 use crate::holders;
 use crate::layer::lvm::escaped;
 use crate::machine::Machine;
+use crate::names;
 use host::{Invocation, Tool};
 use record::printable::Shown as _;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -25,8 +28,13 @@ struct Mapped {
 
 /// Removes all devices of a group of ours, those on top first. It doesn't ask LVM: a command that was killed may have left
 /// devices that no metadata knows. What a cache holds of an origin is not written back, since the origin goes, too.
-pub(super) fn remove_group(machine: &Machine<'_>, group: &str) -> Result<Undone, ActError> {
-    if group.strip_prefix(machine.prefix).is_none_or(str::is_empty) {
+pub(super) fn remove_group(
+    undoing: &Undoing<'_>,
+    group: &str,
+    below: &[&DeviceRef],
+) -> Result<Undone, ActError> {
+    let machine = undoing.machine;
+    if !names::is_of_run(machine, undoing.run, group) {
         return Err(ActError::NotOurs {
             what: format!("volume group {group}"),
             saw: "it is not named like ours".to_owned(),
@@ -34,6 +42,14 @@ pub(super) fn remove_group(machine: &Machine<'_>, group: &str) -> Result<Undone,
     }
     let mut undone = Undone::Nothing;
     if let Some(top) = of_group(&machine.roots.sys, group).first() {
+        let ours = below.iter().filter_map(|device| devno_of(&device.ours(undoing)?)).collect();
+        let all = of_group(&machine.roots.sys, group);
+        if let Some(on) = all.iter().find_map(|device| elsewhere(&machine.roots.sys, &device.kernel, &ours)) {
+            return Err(ActError::NotOurs {
+                what: format!("volume group {group}"),
+                saw: format!("it rests on {on}, too, which is not ours"),
+            });
+        }
         let node = machine.roots.dev.join(&top.kernel);
         until_closed(&node, || remove_all(machine, group))?;
         undone = Undone::Done;
@@ -75,6 +91,30 @@ fn of_group(sys: &Path, group: &str) -> Vec<Mapped> {
     found.sort_by_key(|device| (height(sys, &device.kernel), device.name.clone()));
     found.reverse();
     found
+}
+
+/// A device at the bottom of one of device-mapper's that is none of ours. One that lies on nothing, which a killed command left half
+/// made, holds nothing of anybody's.
+fn elsewhere(sys: &Path, kernel: &str, ours: &BTreeSet<(u32, u32)>) -> Option<String> {
+    let below = std::fs::read_dir(sys.join("block").join(kernel).join("slaves")).into_iter().flatten();
+    let mut names = below.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.find_map(|name| {
+        // partitions lie in the directories of their disks
+        let dir = sys.join("class/block").join(&name);
+        let number = std::fs::read_to_string(dir.join("dev")).unwrap_or_default();
+        let number =
+            number.trim().split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        if number.is_some_and(|number| ours.contains(&number)) {
+            return None;
+        }
+        let stacked = name.starts_with("dm-") && has_slaves(sys, &name);
+        if stacked { elsewhere(sys, &name, ours) } else { Some(name) }
+    })
+}
+
+fn has_slaves(sys: &Path, kernel: &str) -> bool {
+    let dir = std::fs::read_dir(sys.join("block").join(kernel).join("slaves"));
+    dir.is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// How many devices lie below at most.
@@ -119,7 +159,13 @@ fn gone(result: io::Result<()>, path: &Path) -> Result<(), ActError> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_group;
+    use super::{elsewhere, of_group, remove_group};
+    use crate::act::Undoing;
+    use crate::error::ActError;
+    use crate::machine::{Machine, NoHooks};
+    use host::{CommandFailure, Invocation, Output, Runner};
+    use record::id::RunId;
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     fn device(sys: &Path, kernel: &str, name: &str, uuid: &str, below: &[&str]) {
@@ -143,5 +189,57 @@ mod tests {
         device(sys, "dm-6", "vg-root", "LVM-g", &[]);
         let kernel: Vec<String> = of_group(sys, "diskproof-r-1").into_iter().map(|d| d.kernel).collect();
         assert_eq!(kernel, ["dm-1", "dm-5", "dm-0"]);
+    }
+
+    fn numbered(sys: &Path, name: &str, number: &str) {
+        let dir = sys.join("class/block").join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("dev"), format!("{number}\n")).unwrap();
+    }
+
+    /// Nothing may be run.
+    struct Nobody;
+
+    impl Runner for Nobody {
+        fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+            panic!("{cmd:?}")
+        }
+    }
+
+    #[test]
+    fn what_rests_on_others_devices_is_seen_however_deep() {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = dir.path();
+        for (name, number) in [("loop1000", "7:1000"), ("sda2", "8:2"), ("dm-0", "253:0"), ("dm-1", "253:1")]
+        {
+            numbered(sys, name, number);
+        }
+        device(sys, "dm-0", "diskproof--r--1-data_rimage_0", "LVM-a", &["loop1000"]);
+        device(sys, "dm-1", "diskproof--r--1-data_rimage_1", "LVM-b", &["sda2"]);
+        device(sys, "dm-2", "diskproof--r--1-data", "LVM-c", &["dm-0", "dm-1"]);
+        device(sys, "dm-3", "diskproof--r--1-half_made", "LVM-d", &[]);
+        let ours = BTreeSet::from([(7, 1000)]);
+        assert_eq!(elsewhere(sys, "dm-0", &ours), None);
+        assert_eq!(elsewhere(sys, "dm-2", &ours).as_deref(), Some("sda2"));
+        assert_eq!(elsewhere(sys, "dm-3", &ours), None, "it holds nothing");
+    }
+
+    #[test]
+    fn a_group_of_another_run_or_on_others_devices_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = device::Roots {
+            sys: dir.path().join("sys"),
+            dev: dir.path().join("dev"),
+            ..device::Roots::default()
+        };
+        numbered(&roots.sys, "sda2", "8:2");
+        device(&roots.sys, "dm-1", "diskproof--r--1-data", "LVM-b", &["sda2"]);
+        let machine = Machine::local(&Nobody, &roots, dir.path(), &NoHooks);
+        for (run, group) in [("r", "diskproof-r-1"), ("other", "diskproof-r-1"), ("r", "vg")] {
+            let run = RunId(run.to_owned());
+            let undoing = Undoing { machine: &machine, run: &run, given_up: None, rebooted: false };
+            let refused = remove_group(&undoing, group, &[]).unwrap_err();
+            assert!(matches!(refused, ActError::NotOurs { .. }), "{refused}");
+        }
     }
 }

@@ -48,6 +48,10 @@ impl Reversible for MakeArray {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let mut undone = Undone::Nothing;
+        // a disk that is out of reach comes back only when somebody brings it: nothing to wait for
+        let standings: Vec<_> =
+            self.members.iter().map(|member| (member, member.standing(undoing))).collect();
+        let (there, away): (Vec<_>, Vec<_>) = standings.into_iter().partition(|(_, found)| found.is_ok());
         // again and again: udev may assemble it anew between our stopping it and our removing its superblocks
         until_closed(&self.node(undoing.machine), || {
             let mut left = None;
@@ -60,7 +64,7 @@ impl Reversible for MakeArray {
                     Some(why) => left = Some(Undone::Left(why)),
                 }
             }
-            let ours = self.members.iter().map(|member| (member, wipe::Written::Uuid(&self.uuid)));
+            let ours = there.iter().map(|(member, _)| (*member, wipe::Written::Uuid(&self.uuid)));
             let superblocks = wipe::wipe_once(undoing, ours);
             undone = match left {
                 Some(left) => left,
@@ -68,7 +72,7 @@ impl Reversible for MakeArray {
             };
             Ok(())
         })?;
-        Ok(undone)
+        away.into_iter().find_map(|(_, found)| found.err()).map_or(Ok(undone), Err)
     }
 }
 

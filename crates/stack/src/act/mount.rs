@@ -75,7 +75,8 @@ impl Mount {
 
     fn verify(&self, undoing: &Undoing<'_>, entry: &MountEntry) -> Result<(), ActError> {
         let what = || format!("mount at {}", self.target.shown());
-        if !names::is_ours_in(undoing.machine, &self.target, &undoing.machine.mounts_dir()) {
+        let dir = undoing.machine.mounts_dir();
+        if !names::is_of_run_in(undoing.machine, undoing.run, &self.target, &dir) {
             return Err(ActError::NotOurs { what: what(), saw: "the mount point is not ours".to_owned() });
         }
         let source = self.devices.iter().find(|device| device.path == entry.source);
@@ -93,5 +94,9 @@ impl Mount {
 /// has a number of its own.)
 fn is_mounted_from(device: &DeviceRef, entry: &MountEntry, undoing: &Undoing<'_>) -> bool {
     let same_number = !undoing.rebooted && entry.devno == device.devno;
-    same_number || matches!(device.standing(undoing), Standing::Ours(_) | Standing::Gone)
+    same_number
+        || matches!(
+            device.standing(undoing),
+            Ok(Standing::Ours(_) | Standing::Gone) | Err(ActError::OutOfReach { .. })
+        )
 }

@@ -10,6 +10,7 @@ use host::{Invocation, Tool};
 use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -76,6 +77,12 @@ impl Reversible for ExportNfs {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if !names::carries_prefix(undoing.machine, &self.path) {
             return Err(self.not_ours("its name is not like ours".to_owned()));
+        }
+        if self.table != table() {
+            return Err(self.not_ours(format!("{} is not the table of exports", self.table.shown())));
+        }
+        if self.client.parse::<Ipv4Addr>().is_err() {
+            return Err(self.not_ours(format!("its client {:?} is no address", self.client)));
         }
         // The table outlives a reboot.
         match self.found()? {

@@ -92,7 +92,7 @@ impl Reversible for MountNfs {
         let machine = undoing.machine;
         let mut undone = Undone::Nothing;
         while let Some(entry) = top(machine, &self.target)? {
-            let ours = names::is_ours_in(machine, &self.target, &machine.mounts_dir());
+            let ours = names::is_of_run_in(machine, undoing.run, &self.target, &machine.mounts_dir());
             if !ours || !self.is_it(&entry) {
                 return Err(ActError::NotOurs {
                     what: format!("mount at {}", self.target.shown()),

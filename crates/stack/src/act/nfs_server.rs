@@ -81,10 +81,16 @@ impl Reversible for StartNfsServer {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
+        let machine = undoing.machine;
+        if self.threads != threads_file(&machine.roots.proc) || self.table != nfs_export::table() {
+            return Err(ActError::NotOurs {
+                what: "NFS server".to_owned(),
+                saw: format!("{} is not the table of exports", self.table.shown()),
+            });
+        }
         if undoing.rebooted {
             return Ok(Undone::Nothing);
         }
-        let machine = undoing.machine;
         let started: Vec<String> =
             active(machine)?.into_iter().filter(|unit| !self.active_before.contains(unit)).collect();
         if started.is_empty() {

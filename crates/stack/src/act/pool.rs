@@ -55,8 +55,8 @@ impl Reversible for CreatePool {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let machine = undoing.machine;
-        let ours = names::carries_prefix(machine, self.name.as_ref())
-            && names::is_ours_in(machine, &self.target, &machine.mounts_dir());
+        let ours = names::is_of_run(machine, undoing.run, &self.name)
+            && names::is_of_run_in(machine, undoing.run, &self.target, &machine.mounts_dir());
         if !ours {
             let saw = "it is not named like ours, or not mounted in our directory".to_owned();
             return Err(ActError::NotOurs { what: format!("pool {}", self.name), saw });

@@ -62,10 +62,11 @@ fn wipe_within<'a>(
     for (device, written) in devices {
         match device.standing(undoing) {
             // On a file of ours there is nothing of anybody else's.
-            Standing::Ours(path) if matches!(device.title, Title::Backing(_)) => ours.push(path),
-            Standing::Ours(path) => others.push((path, written)),
-            Standing::Gone => {}
-            Standing::Foreign(saw) => outcomes.push(Ok(Undone::Left(saw))),
+            Ok(Standing::Ours(path)) if matches!(device.title, Title::Backing(_)) => ours.push(path),
+            Ok(Standing::Ours(path)) => others.push((path, written)),
+            Ok(Standing::Gone) => {}
+            Ok(Standing::Left(saw)) => outcomes.push(Ok(Undone::Left(saw))),
+            Err(error) => outcomes.push(Err(error)),
         }
     }
     let found = side_by_side(&others, |(path, _)| signature(undoing.machine, path));

@@ -2,7 +2,7 @@
 
 use super::{Builder, Stop, Top, Under};
 use crate::act::Act;
-use crate::act::arc::SetArcMax;
+use crate::act::arc::{self, SetArcMax};
 use crate::act::device_ref::DeviceRef;
 use crate::act::pool::CreatePool;
 use crate::act::zfs_fuse::{StartZfsFuse, daemons};
@@ -130,15 +130,13 @@ impl Builder<'_> {
     }
 
     fn arc_max(&mut self, bytes: u64) -> Result<(), Stop> {
-        let roots = self.machine.roots;
-        let path = roots.sys.join("module/zfs/parameters/zfs_arc_max");
-        let stats = roots.proc.join("spl/kstat/zfs/arcstats");
+        let path = arc::parameter(self.machine);
         let own = self.journal.run().clone();
         if let Some(run) = set_by_another(self.machine, &own, &path) {
             let taken = crate::error::ActError::KnobTaken { path, run };
             return Err(Failed::at("limit ARC")(taken).into());
         }
-        let act = SetArcMax::reading(path.clone(), stats, bytes).map_err(Failed::at("limit ARC"))?;
+        let act = SetArcMax::reading(self.machine, bytes).map_err(Failed::at("limit ARC"))?;
         let before = act.limit_before.to_string();
         self.perform(&Act::SetArcMax(act))?;
         self.settings.push(Setting { path, before, value: bytes.to_string() });

@@ -5,10 +5,11 @@ use super::replay::{UndoReport, undo_entries};
 use crate::act::{Act, Doing};
 use crate::error::{ActError, JournalError, UndoError};
 use crate::machine::{Machine, Phase, Point};
+use host::StateAccess;
 use record::id::RunId;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -80,14 +81,13 @@ impl Journal {
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
         let end = Instant::now() + LOCK_OUTLIVES;
         loop {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(create).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-            let mut file = match options.open(&path) {
+            let access = if create { StateAccess::ChangeOrMake } else { StateAccess::Change };
+            // its undo may run programs and remove files, so nobody else may have written it
+            let mut file = match host::open_trusted(&path, access) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !create => return Ok(None),
-                Err(error) => return Err(io_error("open", &path)(error)),
+                Err(error) => return Err(not_opened(&path, error)),
             };
-            trust(&file, &path)?;
             let locked = file.try_lock();
             let mut text = Vec::new();
             file.read_to_end(&mut text).map_err(io_error("read", &path))?;
@@ -192,8 +192,18 @@ impl Journal {
     /// # Errors
     /// Some acts could not be undone; they stay in the journal.
     pub fn undo_to(&mut self, machine: &Machine<'_>, mark: Mark) -> Result<UndoReport, UndoError> {
+        self.undo_without(machine, mark, None)
+    }
+
+    /// The same without a disk that never returns.
+    pub(super) fn undo_without(
+        &mut self,
+        machine: &Machine<'_>,
+        mark: Mark,
+        given_up: Option<&str>,
+    ) -> Result<UndoReport, UndoError> {
         let entries: Vec<Entry> = self.open.iter().filter(|entry| entry.step >= mark.0).cloned().collect();
-        undo_entries(machine, self, &entries)
+        undo_entries(machine, self, &entries, given_up)
     }
 
     /// Undoes whatever is left and removes the journal.
@@ -256,19 +266,11 @@ fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -
     move |source| JournalError::Io { doing, path: path.to_owned(), source }
 }
 
-/// Its undo may run programs and remove files, so nobody else may have written it.
-fn trust(file: &File, path: &Path) -> Result<(), JournalError> {
-    let about = file.metadata().map_err(io_error("look at", path))?;
-    let me = rustix::process::geteuid().as_raw();
-    if about.uid() != me || about.mode() & 0o022 != 0 {
-        let what = format!(
-            "belongs to user {} with mode {:o}; only user {me} may write it",
-            about.uid(),
-            about.mode() & 0o777
-        );
-        return Err(JournalError::Foreign { path: path.to_owned(), what });
+fn not_opened(path: &Path, error: io::Error) -> JournalError {
+    match host::untrusted_by(&error) {
+        Some(why) => JournalError::Foreign { path: path.to_owned(), what: why.to_string() },
+        None => io_error("open", path)(error),
     }
-    Ok(())
 }
 
 fn is_there(machine: &Machine<'_>, pid: u32) -> bool {

@@ -1,7 +1,7 @@
 //! The journal's format: JSON lines, appended and fsynced one by one, never rewritten.
 //!
 //! * 1.0: first.
-//! * 1.1: what tells a lent directory, and ours in it, from what somebody puts in their place.
+//! * 1.1: what tells a lent directory, and ours in it, from what somebody puts in their place; what a claimed disk says it is.
 
 use crate::act::Act;
 use crate::error::JournalError;

@@ -11,5 +11,5 @@ pub(crate) use file::{LOCK_OUTLIVES, sync_dir};
 pub(crate) use line::Entry;
 pub(crate) use orphans::outlast;
 pub(crate) use owner::set_by_another;
-pub use owner::{Leftover, leftovers, undo_run};
+pub use owner::{Leftover, leftovers, undo_run, undo_run_without};
 pub use replay::{Skipped, UndoReport};

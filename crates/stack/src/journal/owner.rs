@@ -61,16 +61,29 @@ fn leftover(machine: &Machine<'_>, run: &RunId) -> Option<Leftover> {
 /// # Errors
 /// The run is alive, or a program of its is and can't be ended; its journal can't be read; some acts could not be undone and stay in the journal.
 pub fn undo_run(machine: &Machine<'_>, run: &RunId) -> Result<UndoReport, UndoError> {
+    undo_run_without(machine, run, None)
+}
+
+/// The same where a disk never returns, as its owner says: it is named by the name or the serial number that the journal knows. What was
+/// written on it stays there; if it is here all the same, that is removed.
+///
+/// # Errors
+/// As above.
+pub fn undo_run_without(
+    machine: &Machine<'_>,
+    run: &RunId,
+    given_up: Option<&str>,
+) -> Result<UndoReport, UndoError> {
     let locked = Journal::lock(machine, run, false);
     let Some(mut journal) = locked.map_err(|source| UndoError::Journal { run: run.clone(), source })? else {
         return Ok(UndoReport::nothing(run));
     };
-    let mut ended = cgroup::end_processes(machine, journal.entries());
+    let mut ended = cgroup::end_processes(machine, run, journal.entries());
     if let Some(owner) = journal.last_owner() {
         let outlived = orphans::wait(machine, owner);
         ended.extend(outlived.map_err(|left| UndoError::AtWork { run: run.clone(), left })?);
     }
-    let mut report = journal.undo_to(machine, Mark(0))?;
+    let mut report = journal.undo_without(machine, Mark(0), given_up)?;
     journal.undo_all(machine)?;
     report.ended = ended;
     Ok(report)
@@ -84,8 +97,8 @@ pub(crate) fn set_by_another(machine: &Machine<'_>, own: &RunId, file: &Path) ->
     let runs = names.filter_map(|name| name.strip_suffix(".jsonl").map(|run| RunId(run.to_owned())));
     let sets = |run: &RunId| {
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
-        let text = std::fs::read(&path).unwrap_or_default();
-        // what can't be read is told by whoever undoes it
+        // what can't be read, or isn't to be trusted, is told by whoever undoes it
+        let text = host::read_trusted(&path).ok().flatten().unwrap_or_default();
         let content = parse(&String::from_utf8_lossy(&text), &path, run, machine.prefix);
         let open = content.map(|content| content.open).unwrap_or_default();
         open.iter().any(|entry| match &entry.act {

@@ -62,12 +62,13 @@ pub(super) fn undo_entries(
     machine: &Machine<'_>,
     journal: &mut Journal,
     entries: &[Entry],
+    given_up: Option<&str>,
 ) -> Result<UndoReport, UndoError> {
     let mut report = UndoReport::nothing(journal.run());
     let (mut failures, mut gone) = (Vec::new(), Vec::new());
     for entry in entries.iter().rev() {
         let act = entry.act.to_string();
-        match undo_entry(machine, journal, entry) {
+        match undo_entry(machine, journal, entry, given_up) {
             Ok(undone) => {
                 gone.extend(may_come_back(journal, entry, &undone).map(|device| (entry, device)));
                 match undone {
@@ -115,10 +116,16 @@ fn confirm_gone(
     gone.iter().zip(stayed).filter_map(undone).collect()
 }
 
-fn undo_entry(machine: &Machine<'_>, journal: &mut Journal, entry: &Entry) -> Result<Undone, ActError> {
+fn undo_entry(
+    machine: &Machine<'_>,
+    journal: &mut Journal,
+    entry: &Entry,
+    given_up: Option<&str>,
+) -> Result<Undone, ActError> {
     let point = |phase| Point { step: entry.step, phase, act: entry.act.name() };
     machine.hooks.at(&point(Phase::BeforeUndo))?;
-    let undoing = Undoing { machine, rebooted: is_rebooted(journal, entry) };
+    let run = journal.run().clone();
+    let undoing = Undoing { machine, run: &run, given_up, rebooted: is_rebooted(journal, entry) };
     let undone = entry.act.undo(&undoing)?;
     machine.hooks.at(&point(Phase::AfterUndo))?;
     if may_come_back(journal, entry, &undone).is_none() {

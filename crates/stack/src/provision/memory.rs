@@ -2,6 +2,7 @@
 
 use super::ProvisionError;
 use crate::journal::{LOCK_OUTLIVES, sync_dir};
+use host::StateAccess;
 use record::provision::{ProvisionStep, Provisioned};
 use record::version::FormatVersion;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,8 @@ impl Memory {
             .mode(0o700)
             .create(state_dir)
             .map_err(|source| io("create", source))?;
-        let file = File::create(&lock).map_err(|source| io("create", source))?;
+        let file =
+            host::open_trusted(&lock, StateAccess::ChangeOrMake).map_err(|source| io("open", source))?;
         let end = Instant::now() + LOCK_OUTLIVES;
         loop {
             match file.try_lock() {
@@ -77,8 +79,8 @@ impl Memory {
 
     /// What is remembered; nothing, where it can't be read: then all is carried out.
     pub(super) fn read(&self) -> Known {
-        let known =
-            std::fs::read(&self.path).ok().and_then(|text| serde_json::from_slice::<Known>(&text).ok());
+        let text = host::read_trusted(&self.path).ok().flatten();
+        let known = text.and_then(|text| serde_json::from_slice::<Known>(&text).ok());
         known.filter(|known| FORMAT.reads(known.format)).unwrap_or_else(|| Known::nothing(None))
     }
 
@@ -98,7 +100,8 @@ impl Memory {
         let io = |source| ProvisionError::Io { doing: "write", path: self.path.clone(), source };
         let text = serde_json::to_vec_pretty(known).map_err(|error| io(error.into()))?;
         let beside = self.path.with_extension("json.new");
-        let mut file = File::create(&beside).map_err(io)?;
+        let mut file = host::open_trusted(&beside, StateAccess::ChangeOrMake).map_err(io)?;
+        file.set_len(0).map_err(io)?; // of a process that was killed between these lines
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(io)?;
         std::fs::rename(&beside, &self.path).map_err(io)?;
         sync_dir(self.path.parent().unwrap_or(&self.path)).map_err(io)

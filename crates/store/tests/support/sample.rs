@@ -87,6 +87,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
         server_before: Vec::new(),
+        refused: false,
         server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: cell_id(cell), round },

@@ -9,6 +9,9 @@ use record::plan::{Cell, Measure};
 use record::trial::{Outcome, TrialRecord};
 use std::collections::BTreeMap;
 
+/// The evidence that tells how many of the failed trials the guard refused.
+pub const REFUSED_TRIALS: &str = "refused_trials";
+
 /// Trials that failed.
 pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> Option<Finding> {
     let last = failed.last()?;
@@ -17,6 +20,7 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
         Outcome::Measured => "the engine left no figures",
     };
     let n = number(failed.len());
+    let refused = number(failed.iter().filter(|trial| trial.refused).count());
     let detected = Detected {
         claim: Claim::TrialsFailed,
         severity: if measured == 0 { Severity::Void } else { Severity::Caveat },
@@ -24,6 +28,7 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
         evidence: evidence([
             ("failed_trials", Some(f64::from(n))),
             ("measured_trials", Some(f64::from(number(measured)))),
+            (REFUSED_TRIALS, (refused > 0).then(|| f64::from(refused))),
         ]),
         text: format!(
             "{} failed; the last one, in round {}: {reason}",

@@ -65,6 +65,7 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
         backing_before: Vec::new(),
         backing_after: Vec::new(),
         server_before: Vec::new(),
+        refused: false,
         server_after: Vec::new(),
         format: FormatVersion::RECORD,
         id: TrialId { cell: CellId("a".to_owned()), round: 0 },

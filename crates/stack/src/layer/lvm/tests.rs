@@ -88,7 +88,7 @@ fn caches_are_made_and_attached() {
 #[test]
 fn physical_volumes_get_our_uuids_and_tags() {
     let pv = |path: &str, tag: &str| Pv {
-        device: DeviceRef { path: path.into(), devno: (7, 0), title: Title::Made },
+        device: DeviceRef::new(path.into(), (7, 0), Title::Made),
         uuid: format!("U{}", &path[9..]),
         tag: Some(tag.to_owned()),
     };

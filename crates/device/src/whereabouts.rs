@@ -1,0 +1,120 @@
+//! Where a device is that we were given earlier, perhaps in another boot: found again by what it is, never by what it is called.
+//! Who takes something back asks here before he writes to it.
+
+use crate::block::Block;
+use crate::candidate::Candidate;
+use crate::claims::ClaimBook;
+use crate::devno::DevNo;
+use crate::family::below;
+use crate::identity::Identity;
+use crate::loops::{self, file_at};
+use crate::mountinfo;
+use crate::roots::Roots;
+use record::printable::Shown as _;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where a disk is now that its owner had given over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// Here, and its claim still holds: the kernel's node.
+    Here(PathBuf),
+    /// No disk of this machine is it.
+    Away,
+    /// It can't be told or must not be touched, for this reason.
+    Barred(String),
+}
+
+/// Looks for a disk by its serial number, WWN, model and size, first where it was. It must be claimed in `book`.
+///
+/// # Errors
+/// The disks of this machine can't be listed.
+pub fn whereabouts(
+    roots: &Roots,
+    book: &ClaimBook,
+    identity: &Identity,
+    was: (u32, u32),
+) -> io::Result<Whereabouts> {
+    let is_it = |block: &Block| {
+        let whole = !block.is_partition();
+        let found = Candidate::of_block(roots, block).ok().filter(|_| whole)?;
+        identity.is_same_disk(found.identity()).then_some(found)
+    };
+    let was = DevNo { major: was.0, minor: was.1 };
+    let there = Block::by_devno(roots, was).ok().and_then(|block| is_it(&block));
+    let all: Vec<Candidate> = match there {
+        Some(found) => vec![found],
+        None => Block::all(roots)?.iter().filter_map(is_it).collect(),
+    };
+    Ok(match all.as_slice() {
+        [] => Whereabouts::Away,
+        [one] if book.find(one.identity()).is_some() => Whereabouts::Here(one.path().to_path_buf()),
+        [one] => Whereabouts::Barred(format!(
+            "{} is here, but its owner has taken the claim back; claim it again (diskproof claim {})",
+            one.path().shown(),
+            one.short()
+        )),
+        [one, other, ..] => Whereabouts::Barred(format!(
+            "{} and {} both say that they are it",
+            one.path().shown(),
+            other.path().shown()
+        )),
+    })
+}
+
+/// What a loop device of ours shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoopOver {
+    /// Nothing: it is not attached, not there, or no loop device.
+    Nothing,
+    /// The file of this name; or the one that had it, should it be removed.
+    File(PathBuf),
+    /// Another file, or a device, that only had this name.
+    Another(PathBuf),
+}
+
+/// What a loop device shows: by the name that the kernel prints, and by the inode.
+#[must_use]
+pub fn loop_over(roots: &Roots, devno: (u32, u32)) -> LoopOver {
+    let block = Block::by_devno(roots, DevNo { major: devno.0, minor: devno.1 });
+    let Some(found) = block.ok().and_then(|block| loops::of(roots, block)) else { return LoopOver::Nothing };
+    let printed = found.backing.to_string_lossy();
+    let Some(name) = printed.strip_suffix(" (deleted)") else {
+        let same = file_at(&found.backing).is_ok_and(|file| found.file == Some(file));
+        return if same && found.device.is_none() {
+            LoopOver::File(found.backing)
+        } else {
+            LoopOver::Another(found.backing)
+        };
+    };
+    let name = PathBuf::from(name);
+    // somebody else's may have the name by now
+    if name.exists() { LoopOver::Another(name) } else { LoopOver::File(name) }
+}
+
+/// What a block device rests on that is neither claimed nor a loop device over a file that `is_ours`; `None`: nothing.
+///
+/// # Errors
+/// It can't be told what it rests on.
+pub fn rests_on_others(
+    roots: &Roots,
+    devno: (u32, u32),
+    book: &ClaimBook,
+    is_ours: &dyn Fn(&Path) -> bool,
+) -> io::Result<Option<String>> {
+    let of_ours = |block: &Block| {
+        let devno = (block.devno.major, block.devno.minor);
+        let on_file = matches!(loop_over(roots, devno), LoopOver::File(file) if is_ours(&file));
+        on_file || Candidate::of_block(roots, block).is_ok_and(|disk| book.find(disk.identity()).is_some())
+    };
+    let floor: BTreeSet<DevNo> =
+        Block::all(roots)?.iter().filter(|block| of_ours(block)).map(|block| block.devno).collect();
+    let top = DevNo { major: devno.0, minor: devno.1 };
+    let beneath = below(roots, &[top], &mountinfo::own(roots)?, &floor)?;
+    if beneath.is_disjoint(&floor) {
+        return Ok(Some(Block::by_devno(roots, top)?.label()));
+    }
+    let foreign = crate::ground::foreign_end(roots, beneath.difference(&floor))?;
+    Ok(foreign.map(|block| block.label()))
+}
