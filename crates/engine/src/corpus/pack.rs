@@ -86,7 +86,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Tree> {
     let wrong = |what: &str| {
         io::Error::new(io::ErrorKind::InvalidData, format!("{} is no sound corpus: {what}", path.shown()))
     };
-    let mut file = File::open(path)?;
+    let mut file = host::open_regular(path, host::StateAccess::Read)?;
     let mut head = [0; HEAD_BYTES];
     file.read_exact(&mut head)?;
     if head[..16] != *MAGIC {

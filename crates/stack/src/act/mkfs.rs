@@ -104,14 +104,17 @@ impl Mkfs {
 
     /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
     fn clear_copies(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<(), ActError> {
+        if self.fs != MadeFs::Btrfs {
+            return Ok(());
+        }
         let uuid = match (&device.title, &self.uuid) {
             (Title::Backing(_), _) => None,
             (_, Some(uuid)) => Some(uuid.as_str()),
             (_, None) => return Ok(()),
         };
         match device.ours(undoing) {
-            Some(path) if self.fs == MadeFs::Btrfs => btrfs_copies::clear(&path, uuid),
-            _ => Ok(()),
+            Some(path) => btrfs_copies::clear(&path, uuid),
+            None => Ok(()),
         }
     }
 }
