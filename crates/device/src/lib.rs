@@ -24,10 +24,12 @@ mod mountinfo;
 mod pool;
 mod refusal;
 mod roots;
+mod sample;
+pub mod trusted;
 mod witness;
 
 pub use candidate::{Candidate, Claimed, Cleared};
-pub use claims::{BookError, Claim, ClaimBook};
+pub use claims::{BookError, Claim, ClaimBook, Word};
 pub use ground::{Ground, GroundError, Place};
 pub use guard::{PREFIX, disk, emulated};
 pub use identity::{Identity, Strength};
@@ -36,3 +38,4 @@ pub use lend::{LendError, LentDir, free_bytes, lend, remove_lent};
 pub use pool::devices_of as pool_devices;
 pub use refusal::{Dissent, Refusal, Witness};
 pub use roots::Roots;
+pub use sample::{Effort, Sample};

@@ -2,6 +2,7 @@
 //! fixed directories (never `$PATH`), and given an argument vector, never a shell.
 
 mod capture;
+mod directories;
 mod failure;
 mod invocation;
 mod resolve;
@@ -10,6 +11,7 @@ mod ssh;
 mod tool;
 mod version;
 
+pub use directories::make_directories;
 pub use failure::CommandFailure;
 pub use invocation::{Invocation, Program};
 pub use resolve::{DIRECTORIES, find, resolve};

@@ -14,7 +14,7 @@ pub(crate) struct Lock {
 /// Waits for the lock; `waiting` is called if somebody else has it.
 pub(crate) fn lock(path: &Path, waiting: impl Fn()) -> Result<Lock, LabError> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(LabError::file("make", folder))?;
+        host::make_directories(folder).map_err(LabError::file("make", folder))?;
     }
     loop {
         let file = open(path)?;

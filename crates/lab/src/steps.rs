@@ -93,7 +93,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
 
 /// Makes a folder and those above it.
 pub(crate) fn folder(path: &Path) -> Result<(), LabError> {
-    fs::create_dir_all(path).map_err(LabError::file("make", path))
+    host::make_directories(path).map_err(LabError::file("make", path))
 }
 
 /// A path with something at its end; versions have dots, so it is no extension.

@@ -153,7 +153,7 @@ fn measure(
     let (bench, steps_cell) = (steps.bench, steps.cell);
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
-    std::fs::create_dir_all(&bench.scratch)
+    host::make_directories(&bench.scratch)
         .map_err(|e| format!("can't make {}: {e}", bench.scratch.display()))?;
     let prepare = Job {
         ground: &built.ground,

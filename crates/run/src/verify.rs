@@ -162,7 +162,7 @@ fn run_probe(
                 let workload = workload(probe, bs, size);
                 let scratch = bench.scratch.join(format!("probe-{}", raw.name));
                 let handle = scope.spawn(move || {
-                    std::fs::create_dir_all(&scratch)
+                    host::make_directories(&scratch)
                         .map_err(|e| format!("can't make {}: {e}", scratch.display()))?;
                     engine_for(ENGINE, &scratch)
                         .run(&Job {

@@ -3,7 +3,8 @@
 use crate::error::StoreError;
 use crate::format::{self, Found, STORE_FORMAT};
 use rusqlite::{Connection, OpenFlags};
-use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,7 +36,11 @@ impl Store {
     /// When the file is something else, too new, or can't be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent)
+            // never writable by others, whatever the umask
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o755)
+                .create(parent)
                 .map_err(|source| StoreError::Directory { path: path.to_owned(), source })?;
         }
         let sql = |source| StoreError::sql(path, "open the results", source);

@@ -50,7 +50,7 @@ impl Recipe {
             let place = place.to_owned();
             move |error| Unmade::Io(place, error)
         };
-        fs::create_dir_all(corpora).map_err(io(corpora))?;
+        host::make_directories(corpora).map_err(io(corpora))?;
         let generator = Generator::new(self.kind, self.files.max(1), self.seed);
         let (entries, numbers): (Vec<_>, Vec<u64>) = generator.entries().into_iter().unzip();
         let draft = corpora.join(format!("{}.{}.making", self.name(), std::process::id()));
@@ -92,7 +92,7 @@ impl Recipe {
                 _ => {}
             }
         }
-        fs::create_dir_all(&draft).map_err(io)?;
+        host::make_directories(&draft).map_err(io)?;
         write_tree(&tree, &draft).map_err(Unmade::Copy)?;
         fs::rename(&draft, &path).map_err(io)?;
         Ok(path)

@@ -109,7 +109,7 @@ impl Hole {
             let path = path.to_owned();
             move |source| EngineError::Io { action, path, source }
         };
-        fs::create_dir_all(&folder).map_err(io("make", &folder))?;
+        host::make_directories(&folder).map_err(io("make", &folder))?;
         let file = folder.join(format!("{DATA_PREFIX}ceiling"));
         let hole = Self { folder, file };
         let made = File::create(&hole.file).map_err(io("make", &hole.file))?;
@@ -258,7 +258,7 @@ pub fn keep(state: &Path, machine: &Environment, ceiling: &Ceiling) -> Result<()
 
 /// Whole or not at all: a reader never sees half of it.
 fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> {
-    fs::create_dir_all(state)?;
+    host::make_directories(state)?;
     let beside = path.with_extension(format!("json.{}", std::process::id()));
     let text = serde_json::to_vec_pretty(document)?;
     let written = File::create(&beside).and_then(|mut file| {
