@@ -39,3 +39,6 @@ pub use pool::devices_of as pool_devices;
 pub use refusal::{Dissent, Refusal, Witness};
 pub use roots::Roots;
 pub use sample::{Effort, Sample};
+pub use witness::copies::{
+    SuperblockCopy, find as superblock_copies, of_first as copies_of_first_superblock,
+};

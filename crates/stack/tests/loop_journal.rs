@@ -450,6 +450,65 @@ fn loop_claimed_disk_loses_only_our_signature() {
     }
 }
 
+/// A journal with one mkfs on the claimed disk `some-disk`, as another boot left it.
+fn mkfs_of_another_boot(bench: &Bench, fs: &str, uuid: &str) {
+    let text = format!(
+        concat!(
+            r#"{{"line":"session","format":{{"major":1,"minor":0}},"run":"wipe","prefix":"diskproof-test-","boot_id":"old","pid":1}}"#,
+            "\n",
+            r#"{{"line":"intent","step":0,"act":{{"act":"mkfs","fs":"{}","devices":[{{"path":"/dev/sdz","devno":[8,99],"title":{{"claimed":"some-disk"}}}}],"uuid":"{}","args":[]}}}}"#,
+            "\n"
+        ),
+        fs, uuid
+    );
+    std::fs::write(journal_file(bench), text).unwrap();
+    std::fs::set_permissions(journal_file(bench), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .unwrap();
+}
+
+/// wipefs takes only the first superblock's mark away; the copies would keep the guard from ever accepting the disk again.
+#[test]
+fn loop_claimed_disk_loses_the_copies_of_our_superblock_too() {
+    need_root!();
+    let mut bench = Bench::new("wipe");
+    bench.state();
+    let disk = LoopDevice::new(320 << 20, "wipe-disk");
+    let dev = bench.dir.join("dev");
+    std::fs::create_dir_all(dev.join("disk/by-id")).unwrap();
+    std::os::unix::fs::symlink(disk.path(), dev.join("disk/by-id/some-disk")).unwrap();
+    bench.roots.dev = dev;
+    let (ours, theirs) = ("11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555");
+    let copies = || device::superblock_copies(&std::fs::File::open(disk.path()).unwrap(), 320 << 20).unwrap();
+    for (fs, mkfs) in
+        [("ext4", ["mkfs.ext4", "-qF", "-b1024", "-U"].as_slice()), ("xfs", &["mkfs.xfs", "-qf"])]
+    {
+        for (on_disk, damaged) in [(ours, false), (ours, true), (theirs, false)] {
+            let uuid = format!("uuid={on_disk}");
+            let own = if fs == "xfs" { vec!["-m", &uuid] } else { vec![on_disk] };
+            let args: Vec<&Path> =
+                mkfs[1..].iter().copied().chain(own).map(Path::new).chain([disk.path()]).collect();
+            run(mkfs[0], &args);
+            let before = copies();
+            assert!(before.len() > 2, "{fs}: {before:?}");
+            if damaged {
+                // As by an undo that was killed after wipefs, and a load that followed.
+                let device = std::fs::File::options().write(true).open(disk.path()).unwrap();
+                std::os::unix::fs::FileExt::write_all_at(&device, &[0; 8192], 0).unwrap();
+            }
+            mkfs_of_another_boot(&bench, fs, ours);
+            let report = undo(&bench).unwrap();
+            let left = copies();
+            if on_disk == ours {
+                assert_eq!(left, [], "{fs}: {report}");
+            } else {
+                assert_eq!(left, before, "{fs}: somebody else's were touched");
+            }
+            run("wipefs", &[Path::new("-qa"), disk.path()]);
+            run("blkdiscard", &[Path::new("--zeroout"), disk.path()]);
+        }
+    }
+}
+
 #[test]
 fn loop_knob_is_put_back_unless_somebody_else_changed_it() {
     need_root!();

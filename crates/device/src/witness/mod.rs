@@ -1,6 +1,7 @@
 //! The witnesses, each for itself. A witness that can't be heard counts as objecting.
 
 pub(crate) mod claim;
+pub(crate) mod copies;
 pub(crate) mod exclusive;
 pub(crate) mod exports;
 pub(crate) mod generic;
