@@ -304,7 +304,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__claim)
-            opts="-q -h --yes-i-own --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --yes-i-own --overwrite-data --unseen-processes --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

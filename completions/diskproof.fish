@@ -259,6 +259,8 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l color -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l overwrite-data -d 'Claim it although blocks of it hold data: what is there is lost with the first run'
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l unseen-processes -d 'Vouch for processes whose open files can\'t be seen (outside of a container, or with more rights): none uses this disk'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F

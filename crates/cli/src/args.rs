@@ -202,6 +202,10 @@ and names come from ~/.ssh/config. The exit code is that of the verb.")]
 Examples:
   sudo diskproof claim nvme-Samsung_SSD_990_S1234     asks you to type the disk's serial number
   sudo diskproof claim nvme-Samsung_SSD_990_S1234 --yes-i-own S1234
+  sudo diskproof claim nvme-Samsung_SSD_990_S1234 --yes-i-own S1234 --overwrite-data
+
+Up to 4096 blocks of 4 KiB all over the disk are read first. If any isn't blank (00 or FF throughout), the claim says how many are
+not, and needs a second confirmation. A blank sample doesn't prove that the disk is blank.
 
 The claim names the disk by serial number and size, so it doesn't follow a name to another disk. A claimed disk is
 still refused while it is mounted, holds a foreign signature, or is used by anything else.")]
@@ -495,6 +499,12 @@ pub(crate) struct Claim {
     /// The disk's serial number, instead of typing it when asked
     #[arg(long, value_name = "SERIAL")]
     pub(crate) yes_i_own: Option<String>,
+    /// Claim it although blocks of it hold data: what is there is lost with the first run
+    #[arg(long)]
+    pub(crate) overwrite_data: bool,
+    /// Vouch for processes whose open files can't be seen (outside of a container, or with more rights): none uses this disk
+    #[arg(long)]
+    pub(crate) unseen_processes: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -39,7 +39,9 @@ impl Guest {
         guest.changes_only_its_own(disks)?;
         let own = reach::install(&guest.ssh)?;
         for disk in disks {
-            let claim = [own.path.as_str(), "claim", &disk.id(), "--yes-i-own", &disk.name];
+            // made for the run, and written beforehand
+            let id = disk.id();
+            let claim = [own.path.as_str(), "claim", &id, "--yes-i-own", &disk.name, "--overwrite-data"];
             guest.ssh.run(&LocalRunner, "claim the lab's disk", &claim, None).map_err(Failure::machine)?;
         }
         Ok(guest)

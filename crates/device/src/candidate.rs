@@ -9,7 +9,7 @@ use crate::identity::{Identity, ids_of};
 use crate::refusal::{Dissent, Refusal, Witness};
 use crate::roots::Roots;
 use crate::witness::users::Sight;
-use crate::witness::{claim, exclusive, openers, plain, root, signature, swap, users};
+use crate::witness::{claim, exclusive, exports, openers, plain, root, signature, swap, users};
 use host::Runner;
 use record::printable::Shown as _;
 use std::fmt;
@@ -177,7 +177,7 @@ impl Candidate {
         runner: &dyn Runner,
         min_size_bytes: u64,
     ) -> Result<Cleared, Refusal> {
-        let scope = Scope { min_size_bytes, foreign: true };
+        let scope = Scope { min_size_bytes, foreign: true, vouched: false, copies: true };
         self.cleared_within(roots, runner, scope)
     }
 
@@ -209,9 +209,11 @@ impl Candidate {
                 dissent.extend(users::mounts(roots, &sight));
                 dissent.extend(users::hidden(&sight.tables).filter(|_| !held));
                 dissent.extend(users::holders(&sight));
+                dissent.extend(exports::testify(roots, &sight));
                 dissent.extend(swap::testify(roots, &sight));
                 if scope.foreign {
-                    dissent.extend(openers::testify(roots, &sight));
+                    let openers = openers::testify(roots, &sight);
+                    dissent.extend(openers.into_iter().filter(|d| d.heard || !scope.vouched));
                 }
             }
             Err(unheard) => dissent.extend(unheard),
@@ -222,7 +224,7 @@ impl Candidate {
         dissent.extend(plain::size(&self.block, scope.min_size_bytes));
         if scope.foreign {
             dissent.extend(plain::identity(roots, &self.block, &self.identity));
-            dissent.extend(signature::testify(runner, &self.block, &self.node));
+            dissent.extend(signature::testify(runner, &self.block, &self.node, scope.copies));
         }
         dissent
     }
@@ -263,6 +265,11 @@ pub(crate) struct Scope {
     pub(crate) min_size_bytes: u64,
     /// Not made by us: who it is and what is on it matter too.
     pub(crate) foreign: bool,
+    /// Its owner vouches for processes that can't be seen.
+    pub(crate) vouched: bool,
+    /// Copies of superblocks are looked for too, in hundreds of places. Once is enough: what is written while we hold the disk is
+    /// ours, or has a first superblock as well.
+    pub(crate) copies: bool,
 }
 
 impl fmt::Display for Candidate {
@@ -357,8 +364,11 @@ impl Claimed {
             Err(gone) => dissent.push(gone),
         }
         dissent.extend(self.retake(roots).err());
-        let foreign = matches!(self.owner, Owner::Claim { .. });
-        let scope = Scope { min_size_bytes: self.min_size_bytes, foreign };
+        let (foreign, vouched) = match &self.owner {
+            Owner::Claim { claim, .. } => (true, claim.word.unseen_processes),
+            Owner::OurLoop { .. } => (false, false),
+        };
+        let scope = Scope { min_size_bytes: self.min_size_bytes, foreign, vouched, copies: false };
         dissent.extend(self.candidate.hear(roots, runner, scope, self.is_held()));
         if dissent.is_empty() {
             return Ok(());

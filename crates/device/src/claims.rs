@@ -2,12 +2,12 @@
 
 use crate::candidate::Candidate;
 use crate::identity::{Identity, Strength};
+use crate::sample::Sample;
+use crate::trusted::{TrustError, TrustedDir};
 use record::printable::Shown as _;
 use record::version::FormatVersion;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -15,9 +15,10 @@ use thiserror::Error;
 /// The format this build writes.
 ///
 /// * 1.0: first.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+/// * 1.1: what was on the disk, and what its owner said about that and about processes that can't be seen.
+const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 const FILE: &str = "claims.json";
-const STICKY: u32 = 0o1000;
+const LOCK: &str = "claims.lock";
 
 /// One disk that its owner has given over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,29 @@ pub struct Claim {
     pub names: Vec<String>,
     /// When, in milliseconds since 1970 (UTC).
     pub claimed_unix_ms: u64,
+    /// What its owner said beside that. Books before 1.1 don't have it.
+    #[serde(flatten)]
+    pub word: Word,
+}
+
+/// What an owner says about a disk when he claims it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Word {
+    /// What was on it. `None`: nobody looked, or nobody could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
+    /// The data on it may be overwritten.
+    #[serde(skip_serializing_if = "is_false")]
+    pub overwrite_data: bool,
+    /// No process that can't be seen writes to it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unseen_processes: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,12 +107,26 @@ pub enum BookError {
         found: FormatVersion,
     },
     /// Others than its owner could have written it.
-    #[error("{} belongs to user {uid} or may be written by others; chown root and chmod go-w it, then check every claim", .path.shown())]
+    #[error("{source}, then check every claim in {}", .path.shown())]
     Untrusted {
         /// Which file.
         path: PathBuf,
-        /// Its owner.
-        uid: u32,
+        /// What is wrong, and with what: the file, or a directory on the way to it.
+        source: TrustError,
+    },
+    /// It is a link, a FIFO, a device...
+    #[error("{source}; nothing in it counts as claimed")]
+    NotAFile {
+        /// What it is.
+        source: TrustError,
+    },
+    /// There is data on the disk, or nobody could look, and the owner didn't say that it may be overwritten.
+    #[error("{disk} can't be taken for blank: {saw}; say that it may be overwritten, or save it")]
+    HoldsData {
+        /// Which disk.
+        disk: String,
+        /// What was seen.
+        saw: String,
     },
     /// The disk can't be told from others.
     #[error("{disk} has no serial number, no WWN and no place it is plugged in; it can't be claimed")]
@@ -114,30 +152,27 @@ impl ClaimBook {
     }
 
     pub(crate) fn read(path: PathBuf) -> Result<Self, BookError> {
-        let failed = |source| BookError::Read { path: path.clone(), source };
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self { path, claims: Vec::new(), newer: None });
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        only_ours(&path, 0).map_err(failed)??;
-        if rustix::process::geteuid().is_root() {
-            // In a directory that others may write, the file can be exchanged; not so where the sticky bit is set.
-            let dir = path.parent().unwrap_or(Path::new("/"));
-            only_ours(dir, STICKY).map_err(failed)??;
+        let dir = path.parent().unwrap_or(Path::new("/"));
+        let text = TrustedDir::open(dir).and_then(|dir| dir.read(FILE));
+        match text {
+            Ok(Some(text)) => Self::parse(path, &text),
+            Ok(None) => Ok(Self { path, claims: Vec::new(), newer: None }),
+            Err(error) if error.is_not_found() => Ok(Self { path, claims: Vec::new(), newer: None }),
+            Err(error) => Err(untrusted(&path, error)),
         }
+    }
+
+    fn parse(path: PathBuf, text: &str) -> Result<Self, BookError> {
         #[derive(Deserialize)]
         struct Head {
             format: FormatVersion,
         }
         let damaged = |source| BookError::Damaged { path: path.clone(), source };
-        let head: Head = serde_json::from_str(&text).map_err(damaged)?;
+        let head: Head = serde_json::from_str(text).map_err(damaged)?;
         if !FORMAT.reads(head.format) {
             return Err(BookError::Version { path, found: head.format });
         }
-        let document: Document = serde_json::from_str(&text).map_err(damaged)?;
+        let document: Document = serde_json::from_str(text).map_err(damaged)?;
         let newer = (head.format > FORMAT).then_some(head.format);
         Ok(Self { path, claims: document.claims, newer })
     }
@@ -164,18 +199,23 @@ impl ClaimBook {
     /// replaces the first. The change is durable when this returns.
     ///
     /// # Errors
-    /// The disk has no identity, or the book can't be read again or written.
-    pub fn claim(&mut self, disk: &Candidate) -> Result<Claim, BookError> {
+    /// The disk has no identity; it holds data, or may hold some since nobody looked, and the owner didn't say that this may be
+    /// overwritten; or the book can't be read again or written.
+    pub fn claim(&mut self, disk: &Candidate, word: Word) -> Result<Claim, BookError> {
         let identity = disk.identity().clone();
         let strength = identity.strength();
         if strength == Strength::None {
             return Err(BookError::Nameless { disk: disk.to_string() });
         }
+        if !word.overwrite_data && word.sample.as_ref().is_none_or(Sample::has_data) {
+            let saw = word.sample.map_or_else(|| "nobody looked".to_owned(), |sample| sample.to_string());
+            return Err(BookError::HoldsData { disk: disk.to_string(), saw });
+        }
         let mut names = disk.ids().to_vec();
         if names.is_empty() {
             names.push(disk.path().to_string_lossy().into_owned());
         }
-        let claim = Claim { identity, strength, names, claimed_unix_ms: now_ms() };
+        let claim = Claim { identity, strength, names, claimed_unix_ms: now_ms(), word };
         self.change(|claims| {
             claims.retain(|c| !c.identity.is_same_disk(&claim.identity));
             for other in claims.iter_mut() {
@@ -215,35 +255,22 @@ impl ClaimBook {
         let path = self.path.clone();
         let failed = |source| BookError::Write { path: path.clone(), source };
         let dir = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(dir).map_err(failed)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path.with_extension("lock"))
-            .map_err(failed)?;
-        lock.lock().map_err(failed)?;
+        std::fs::create_dir_all(dir).map_err(failed)?;
+        let dir = TrustedDir::open(dir).map_err(|error| untrusted(&path, error))?;
+        let _lock = dir.lock(LOCK).map_err(|error| untrusted(&path, error))?;
         let mut now = Self::read(path.clone())?;
         if let Some(found) = now.newer {
             return Err(BookError::Version { path, found });
         }
         act(&mut now.claims)?;
-        now.write(dir).map_err(failed)?;
+        let document = Document { format: FORMAT, claims: now.claims.clone() };
+        let text = serde_json::to_string_pretty(&document).map_err(io::Error::from).map_err(failed)?;
+        dir.replace(FILE, &format!("{text}\n")).map_err(|error| match error {
+            TrustError::Io { source, path } => BookError::Write { path, source },
+            error => untrusted(&path, error),
+        })?;
         *self = now;
         Ok(())
-    }
-
-    fn write(&self, dir: &Path) -> io::Result<()> {
-        let document = Document { format: FORMAT, claims: self.claims.clone() };
-        let mut text = serde_json::to_string_pretty(&document)?;
-        text.push('\n');
-        let fresh = self.path.with_extension("new");
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o644).open(&fresh)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&fresh, &self.path)?;
-        File::open(dir)?.sync_all()
     }
 
     /// Where it is.
@@ -253,15 +280,12 @@ impl ClaimBook {
     }
 }
 
-/// Whether nobody but us and root can write a file or directory, or a bit that makes up for it is set.
-fn only_ours(path: &Path, unless: u32) -> io::Result<Result<(), BookError>> {
-    let about = fs::metadata(path)?;
-    let us = rustix::process::geteuid().as_raw();
-    let open = about.mode() & 0o022 != 0 && about.mode() & unless == 0;
-    if open || (about.uid() != us && about.uid() != 0) {
-        return Ok(Err(BookError::Untrusted { path: path.to_path_buf(), uid: about.uid() }));
+fn untrusted(path: &Path, error: TrustError) -> BookError {
+    match error {
+        TrustError::Io { path, source } => BookError::Read { path, source },
+        source @ TrustError::Open { .. } => BookError::Untrusted { path: path.to_path_buf(), source },
+        source @ TrustError::NotAFile { .. } => BookError::NotAFile { source },
     }
-    Ok(Ok(()))
 }
 
 fn now_ms() -> u64 {

@@ -29,7 +29,9 @@ pub fn disk(
     let candidate = Candidate::by_id(roots, id)?;
     let owner = claim::testify(&candidate, book);
     let shown = candidate.to_string();
-    match (candidate.cleared(roots, runner, min_size_bytes), owner) {
+    let vouched = owner.as_ref().is_ok_and(|claim| claim.word.unseen_processes);
+    let scope = Scope { min_size_bytes, foreign: true, vouched, copies: true };
+    match (candidate.cleared_within(roots, runner, scope), owner) {
         (Ok(cleared), Ok(claim)) => {
             Ok(cleared.claimed(Owner::Claim { book: book.path().to_path_buf(), claim }))
         }
@@ -51,7 +53,7 @@ pub fn emulated(roots: &Roots, runner: &dyn Runner, dev: &Path, backing: &Path) 
     let candidate = Candidate::loop_device(roots, dev)?;
     let ours = backing_is(roots, candidate.block(), backing);
     let shown = candidate.to_string();
-    let scope = Scope { min_size_bytes: 0, foreign: false };
+    let scope = Scope { min_size_bytes: 0, foreign: false, vouched: false, copies: false };
     match (candidate.cleared_within(roots, runner, scope), ours) {
         (Ok(cleared), Ok(())) => Ok(cleared.claimed(Owner::OurLoop { backing: backing.to_path_buf() })),
         (Ok(_), Err(objection)) => Err(Refusal::of(shown, vec![objection])),

@@ -8,6 +8,7 @@ use crate::identity::{Identity, Strength};
 use crate::mountinfo;
 use crate::refusal::{Dissent, Refusal, Witness};
 use crate::roots::Roots;
+use crate::sample::{Effort, Sample};
 use crate::witness::{claim, exclusive, users};
 use host::Runner;
 use serde::{Deserialize, Serialize};
@@ -35,12 +36,16 @@ pub struct DiskReport {
     pub strength: Strength,
     /// No witness objects, and all could be heard or another one speaks for them. The owner's claim is asked for separately.
     pub free: bool,
-    /// Who couldn't be heard, but is spoken for: the exclusive open stands for mount namespaces that can't be seen.
+    /// Who couldn't be heard, but is spoken for: the exclusive open stands for mount namespaces that can't be seen, the owner's
+    /// claim for processes that can't be seen.
     pub spoken_for: Vec<Dissent>,
     /// Everyone who objects, and everyone who couldn't be heard; the claim is not among them.
     pub dissent: Vec<Dissent>,
     /// The owner has claimed this very disk.
     pub claimed: bool,
+    /// What a sample of blocks all over it holds; `None` for partitions, and where it can't be read (without root).
+    #[serde(default)]
+    pub sample: Option<Sample>,
 }
 
 /// Every disk, partition and loop device in use. Changes nothing and needs no root; without it some witnesses can't be
@@ -58,22 +63,27 @@ fn report(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>, block: &
             // Opened and closed at once: only a question.
             let held = exclusive::hold(roots, block, candidate.path()).map(drop);
             let locked = exclusive::lock(roots, candidate.path()).map(drop);
-            let scope = Scope { min_size_bytes: 0, foreign: true };
+            let scope = Scope { min_size_bytes: 0, foreign: true, vouched: false, copies: true };
             let mut dissent = candidate.hear(roots, runner, scope, held.is_ok());
             dissent.extend(held.err());
             dissent.extend(locked.err());
             let hidden = mountinfo::all(roots).ok().and_then(|tables| users::hidden(&tables));
-            let spoken_for: Vec<_> = hidden.into_iter().filter(|d| !dissent.contains(d)).collect();
-            let claimed = book.is_some_and(|b| claim::testify(&candidate, b).is_ok());
+            let mut spoken_for: Vec<_> = hidden.into_iter().filter(|d| !dissent.contains(d)).collect();
+            let claim = book.and_then(|b| claim::testify(&candidate, b).ok());
+            if claim.as_ref().is_some_and(|claim| claim.word.unseen_processes) {
+                let unseen = |d: &mut Dissent| d.witness == Witness::Openers && !d.heard;
+                spoken_for.extend(dissent.extract_if(.., unseen));
+            }
+            let sample = (!block.is_partition()).then(|| Sample::of(&candidate, Effort::LIST).ok()).flatten();
             let ids = candidate.ids().to_vec();
             let report = describe(
                 candidate.path().to_path_buf(),
                 ids,
                 candidate.identity(),
                 advice::fit(dissent),
-                claimed,
+                claim.is_some(),
             );
-            DiskReport { spoken_for, ..report }
+            DiskReport { spoken_for, sample, ..report }
         }
         Err(Refusal { dissent, .. }) => {
             let identity = Identity::of(roots, block);
@@ -101,6 +111,7 @@ fn describe(
         spoken_for: Vec::new(),
         dissent,
         claimed,
+        sample: None,
     }
 }
 

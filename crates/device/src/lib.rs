@@ -24,12 +24,13 @@ mod mountinfo;
 mod pool;
 mod refusal;
 mod roots;
-mod trust;
+mod sample;
+mod trusted;
 mod whereabouts;
 mod witness;
 
 pub use candidate::{Candidate, Claimed, Cleared};
-pub use claims::{BookError, Claim, ClaimBook};
+pub use claims::{BookError, Claim, ClaimBook, Word};
 pub use ground::{Ground, GroundError, Place};
 pub use guard::{PREFIX, disk, emulated};
 pub use identity::{Identity, Strength};
@@ -41,5 +42,9 @@ pub use lend::{
 pub use pool::devices_of as pool_devices;
 pub use refusal::{Dissent, Refusal, Witness};
 pub use roots::Roots;
-pub use trust::{TrustError, only_ours_down_to, only_ours_in};
+pub use sample::{Effort, Sample};
+pub use trusted::{TrustError, only_ours_down_to, only_ours_in};
 pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};
+pub use witness::copies::{
+    SuperblockCopy, find as superblock_copies, of_first as copies_of_first_superblock,
+};

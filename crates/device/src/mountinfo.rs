@@ -6,7 +6,7 @@ use crate::roots::{Roots, unescape};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,15 @@ fn parse_line(line: &str) -> Option<Mount> {
     Some(Mount { devno, target, kind, source, fuse_user })
 }
 
+/// The options of the uppermost mount of a kind at a place, those of the mount and those of its file system.
+pub(crate) fn parse_options(text: &str, kind: &str, target: &Path) -> Vec<String> {
+    let at = |line: &&str| parse_line(line).is_some_and(|m| m.kind == kind && m.target == target);
+    let Some(line) = text.lines().rfind(at) else { return Vec::new() };
+    let (left, right) = line.split_once(" - ").unwrap_or((line, ""));
+    let both = [left.split(' ').nth(5), right.split(' ').nth(2)];
+    both.into_iter().flatten().flat_map(|options| options.split(',')).map(str::to_owned).collect()
+}
+
 /// Our own namespace's mounts.
 pub(crate) fn own(roots: &Roots) -> io::Result<Vec<Mount>> {
     Ok(parse(&fs::read_to_string(roots.proc("self/mountinfo"))?))
@@ -103,8 +112,18 @@ fn gone(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, parse_options};
     use std::path::Path;
+
+    #[test]
+    fn options_of_the_uppermost_mount_count() {
+        let text = "22 1 0:21 / /proc rw,nosuid - proc proc rw,hidepid=2\n\
+                    23 1 0:22 / /proc rw - tmpfs none rw,hidepid=1\n\
+                    24 1 0:23 / /proc ro - proc proc rw,gid=5,hidepid=invisible\n";
+        let options = parse_options(text, "proc", Path::new("/proc"));
+        assert_eq!(options, ["ro", "rw", "gid=5", "hidepid=invisible"]);
+        assert!(parse_options(text, "proc", Path::new("/other")).is_empty());
+    }
 
     #[test]
     fn optional_fields_and_escapes_are_understood() {

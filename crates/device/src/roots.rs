@@ -19,6 +19,15 @@ pub struct Roots {
     pub run: PathBuf,
 }
 
+/// A device node, by what it leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Node {
+    /// A block device.
+    Block(DevNo),
+    /// A character device.
+    Char(DevNo),
+}
+
 impl Default for Roots {
     fn default() -> Self {
         Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into(), run: "/run".into() }
@@ -43,15 +52,39 @@ impl Roots {
     }
 
     /// Which block device a path leads to, whatever the path is called: links are followed, then the node's own
-    /// number counts. In a made-up tree, which can't hold device nodes, a plain file with `major:minor` as its text is one.
+    /// number counts.
     pub(crate) fn block_at(&self, path: &Path) -> io::Result<DevNo> {
-        let about = fs::metadata(path)?;
-        if about.file_type().is_block_device() {
-            return Ok(DevNo::from_raw(about.rdev()));
+        match self.node_at(path)? {
+            Node::Block(number) => Ok(number),
+            Node::Char(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a block device")),
         }
-        let made_up = !self.is_real() && about.is_file() && path.starts_with(&self.dev);
-        let number = if made_up { DevNo::parse(fs::read_to_string(path)?.trim()) } else { None };
-        number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a block device"))
+    }
+
+    /// Which device a path leads to. In a made-up tree, which can't hold device nodes, a plain file below [`Self::dev`] with
+    /// `major:minor` as its text is a block device, with `c major:minor` a character device.
+    pub(crate) fn node_at(&self, path: &Path) -> io::Result<Node> {
+        let about = fs::metadata(path)?;
+        let number = DevNo::from_raw(about.rdev());
+        if about.file_type().is_block_device() {
+            return Ok(Node::Block(number));
+        }
+        if about.file_type().is_char_device() {
+            return Ok(Node::Char(number));
+        }
+        let made_up = if !self.is_real() && about.is_file() && self.is_made_up(path)? {
+            let text = fs::read_to_string(path)?;
+            match text.trim().strip_prefix("c ") {
+                Some(number) => DevNo::parse(number).map(Node::Char),
+                None => DevNo::parse(text.trim()).map(Node::Block),
+            }
+        } else {
+            None
+        };
+        made_up.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a block device"))
+    }
+
+    fn is_made_up(&self, path: &Path) -> io::Result<bool> {
+        Ok(path.starts_with(&self.dev) || fs::canonicalize(path)?.starts_with(fs::canonicalize(&self.dev)?))
     }
 
     /// A path that the kernel printed, `/dev/...` moved below [`Self::dev`].

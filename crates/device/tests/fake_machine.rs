@@ -1,132 +1,14 @@
 //! Machines that aren't there: device mapper, md, multipath, cciss, namespaces that hide. No root, no devices.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
-use diskproof_device::{ClaimBook, DiskReport, Dissent, Roots, Strength, Witness, disk, inventory};
-use host::{CommandFailure, Invocation, Output, Runner};
+#[path = "support/fake.rs"]
+mod fake;
+
+use diskproof_device::{ClaimBook, Sample, Strength, Witness, Word, disk, inventory};
+use fake::{Machine, Nothing, ROOT_ON_NFS, whatever};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-
-/// blkid that finds nothing.
-struct Nothing;
-
-impl Runner for Nothing {
-    fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
-        Ok(Output { status: 2, argv: cmd.argv(), ..Output::default() })
-    }
-}
-
-/// A tree of /proc, /sys and /dev. Device nodes are files that hold their number.
-struct Machine {
-    dir: TempDir,
-    roots: Roots,
-}
-
-const ROOT_ON_NFS: &str = "22 1 0:40 / / rw - nfs server:/root rw\n";
-
-impl Machine {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let under = |name: &str| dir.path().join(name);
-        let roots = Roots { proc: under("proc"), sys: under("sys"), dev: under("dev"), run: under("run") };
-        let machine = Self { dir, roots };
-        for path in ["sys/block", "sys/class/block", "sys/dev/block", "sys/devices", "dev/disk/by-id"] {
-            fs::create_dir_all(machine.dir.path().join(path)).unwrap();
-        }
-        machine.write("proc/swaps", "Filename Type Size Used Priority\n");
-        machine.namespace("self", "mnt:[1]", ROOT_ON_NFS);
-        machine.namespace("1", "mnt:[1]", ROOT_ON_NFS);
-        machine
-    }
-
-    fn path(&self, rest: &str) -> PathBuf {
-        self.dir.path().join(rest)
-    }
-
-    fn write(&self, rest: &str, text: &str) {
-        let path = self.path(rest);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn namespace(&self, pid: &str, namespace: &str, mountinfo: &str) {
-        let link = self.path(&format!("proc/{pid}/ns/mnt"));
-        fs::create_dir_all(link.parent().unwrap()).unwrap();
-        let _ = fs::remove_file(&link);
-        symlink(namespace, link).unwrap();
-        self.write(&format!("proc/{pid}/mountinfo"), mountinfo);
-    }
-
-    /// A block device at `sys/devices/<place>/<name>`.
-    fn block(&self, place: &str, name: &str, devno: &str) {
-        let dir = format!("sys/devices/{place}/{name}");
-        for (file, text) in [("dev", devno), ("size", "2048"), ("ro", "0")] {
-            self.write(&format!("{dir}/{file}"), &format!("{text}\n"));
-        }
-        self.write(&format!("{dir}/uevent"), &format!("DEVNAME={}\n", name.replace('!', "/")));
-        for sub in ["holders", "slaves"] {
-            fs::create_dir_all(self.path(&dir).join(sub)).unwrap();
-        }
-        for link in [format!("sys/class/block/{name}"), format!("sys/dev/block/{devno}")] {
-            symlink(self.path(&dir), self.path(&link)).unwrap();
-        }
-        self.write(&format!("dev/{}", name.replace('!', "/")), devno);
-    }
-
-    /// A disk that is plugged in somewhere.
-    fn disk(&self, name: &str, devno: &str) {
-        self.block(&format!("pci0/{name}-port/block"), name, devno);
-        let dir = format!("sys/devices/pci0/{name}-port");
-        symlink(self.path(&dir), self.path(&format!("{dir}/block/{name}/device"))).unwrap();
-        symlink(self.path(&format!("{dir}/block/{name}")), self.path(&format!("sys/block/{name}"))).unwrap();
-    }
-
-    fn partition(&self, disk: &str, name: &str, devno: &str) {
-        self.block(&format!("pci0/{disk}-port/block/{disk}"), name, devno);
-        self.write(&format!("sys/class/block/{name}/partition"), "1\n");
-    }
-
-    /// A stacked device, held by what it rests on.
-    fn stacked(&self, name: &str, devno: &str, on: &[&str]) {
-        self.block("virtual/block", name, devno);
-        for below in on {
-            symlink("..", self.path(&format!("sys/class/block/{below}/holders/{name}"))).unwrap();
-            symlink("..", self.path(&format!("sys/class/block/{name}/slaves/{below}"))).unwrap();
-        }
-    }
-
-    fn report(&self, name: &str) -> DiskReport {
-        let all = inventory(&self.roots, &Nothing, None);
-        all.into_iter().find(|d| d.path == self.roots.dev.join(name)).unwrap()
-    }
-
-    fn dissent(&self, name: &str, witness: Witness) -> Vec<Dissent> {
-        self.report(name).dissent.into_iter().filter(|d| d.witness == witness).collect()
-    }
-
-    fn objects(&self, name: &str, witness: Witness, words: &[&str]) {
-        let found = self.dissent(name, witness);
-        for word in words {
-            let said = found.iter().any(|d| d.heard && (d.saw.contains(word) || d.remedy.contains(word)));
-            assert!(said, "{witness} doesn't say {word:?} about {name}: {found:#?}");
-        }
-    }
-
-    fn unheard(&self, name: &str, witness: Witness, word: &str) {
-        let found = self.dissent(name, witness);
-        let said = found.iter().any(|d| !d.heard && d.saw.contains(word));
-        assert!(said, "{witness} was heard about {name}: {found:#?}");
-        assert!(!self.report(name).free, "a witness that couldn't be heard, and yet free");
-    }
-
-    fn silent(&self, name: &str, witnesses: &[Witness]) {
-        for witness in witnesses {
-            let found = self.dissent(name, *witness);
-            assert!(found.is_empty(), "{witness} objects to {name}: {found:#?}");
-        }
-    }
-}
+use std::path::Path;
 
 const USE: [Witness; 5] =
     [Witness::Mounts, Witness::Holders, Witness::Swap, Witness::Root, Witness::Partitions];
@@ -144,7 +26,7 @@ fn an_unused_disk_has_nobody_against_it_but_its_own_unreality() {
     let mut book = ClaimBook::open(state.path()).unwrap();
     let id = machine.path("dev/sda");
     let candidate = diskproof_device::Candidate::by_id(&machine.roots, id.to_str().unwrap()).unwrap();
-    book.claim(&candidate).unwrap();
+    book.claim(&candidate, whatever()).unwrap();
     assert!(disk(&machine.roots, &Nothing, &book, id.to_str().unwrap(), 0).is_err());
 }
 
@@ -368,7 +250,7 @@ fn a_weakly_named_disk_is_claimed_with_that_said() {
     assert!(!ask(&book).claimed);
     let path = machine.path("dev/vdb");
     let candidate = diskproof_device::Candidate::by_id(&machine.roots, path.to_str().unwrap()).unwrap();
-    let claim = book.claim(&candidate).unwrap();
+    let claim = book.claim(&candidate, whatever()).unwrap();
     assert_eq!(claim.strength, Strength::Weak);
     assert!(claim.identity.to_string().contains("at pci0/vdb-port"), "{}", claim.identity);
     assert!(ask(&book).claimed);
@@ -386,7 +268,7 @@ fn claims_survive_and_a_newer_book_is_read_but_not_rewritten() {
     let state = tempfile::tempdir().unwrap();
     let mut book = ClaimBook::open(state.path()).unwrap();
     let candidate = diskproof_device::Candidate::by_id(&machine.roots, "virtio-S1").unwrap();
-    book.claim(&candidate).unwrap();
+    book.claim(&candidate, whatever()).unwrap();
     let again = ClaimBook::open(state.path()).unwrap();
     assert_eq!(again.claims(), book.claims());
     assert_eq!(again.named("virtio-S1").unwrap().identity.serial.as_deref(), Some("S1"));
@@ -401,22 +283,81 @@ fn claims_survive_and_a_newer_book_is_read_but_not_rewritten() {
 fn newer(book: &Path) {
     let text = fs::read_to_string(book).unwrap();
     let text =
-        text.replace("\"minor\": 0", "\"minor\": 7").replace("\"names\"", "\"added_later\": 1, \"names\"");
+        text.replace("\"minor\": 1", "\"minor\": 7").replace("\"names\"", "\"added_later\": 1, \"names\"");
     fs::write(book, text).unwrap();
+}
+
+/// A book that an earlier build wrote, in a state directory.
+fn pinned(name: &str) -> (tempfile::TempDir, ClaimBook) {
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("claims.json");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name), &file).unwrap();
+    let mut permissions = fs::metadata(&file).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
+    fs::set_permissions(&file, permissions).unwrap();
+    let book = ClaimBook::open(state.path()).unwrap();
+    (state, book)
 }
 
 /// Written by 1.0; every later build of major 1 must read it.
 #[test]
 fn the_first_format_stays_readable() {
-    let state = tempfile::tempdir().unwrap();
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/claims-1.0.json"), state.path().join("claims.json"))
-        .unwrap();
-    let mut permissions = fs::metadata(state.path().join("claims.json")).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
-    fs::set_permissions(state.path().join("claims.json"), permissions).unwrap();
-    let book = ClaimBook::open(state.path()).unwrap();
+    let (_state, book) = pinned("claims-1.0.json");
     let claim = book.named("nvme-Samsung_SSD_990_S1234").unwrap();
     assert_eq!(claim.strength, Strength::Strong);
     assert_eq!(claim.identity.wwn.as_deref(), Some("eui.0025385b71b00001"));
     assert_eq!((claim.identity.size_bytes, claim.claimed_unix_ms), (1_000_204_886_016, 1_795_219_200_000));
+    assert_eq!(claim.word, Word::default(), "nobody was asked for more");
+}
+
+/// Written by 1.1.
+#[test]
+fn what_was_on_a_claimed_disk_stays_readable() {
+    let (_state, book) = pinned("claims-1.1.json");
+    let word = &book.named("nvme-Samsung_SSD_990_S1234").unwrap().word;
+    assert!(word.overwrite_data && word.unseen_processes);
+    let sample = word.sample.as_ref().unwrap();
+    assert_eq!((sample.read_blocks, sample.data_blocks, sample.unreadable_blocks), (4096, 1024, 0));
+    assert_eq!(sample.to_string(), "1024 of a sample of 4096 blocks of 4 KiB hold data (25 %)");
+    assert_eq!(book.named("nvme-blank").unwrap().word, Word::default());
+}
+
+#[test]
+fn a_disk_that_nobody_looked_at_or_that_holds_data_needs_a_word_of_its_own() {
+    let machine = Machine::new();
+    machine.disk("vda", "254:0");
+    machine.write("sys/class/block/vda/serial", "S1\n");
+    let state = tempfile::tempdir().unwrap();
+    let mut book = ClaimBook::open(state.path()).unwrap();
+    let path = machine.path("dev/vda");
+    let candidate = diskproof_device::Candidate::by_id(&machine.roots, path.to_str().unwrap()).unwrap();
+    let sample = |data_blocks, unreadable_blocks| {
+        let blocks = (4096, 250, 256);
+        let (block_bytes, disk_blocks, read_blocks) = blocks;
+        Some(Sample {
+            block_bytes,
+            disk_blocks,
+            read_blocks,
+            data_blocks,
+            unreadable_blocks,
+            taken_unix_ms: 1,
+        })
+    };
+    for (seen, words) in
+        [(None, "nobody looked"), (sample(1, 0), "hold data"), (sample(0, 1), "can't be read")]
+    {
+        let word = Word { sample: seen, ..Word::default() };
+        let error = book.claim(&candidate, word.clone()).unwrap_err();
+        assert!(
+            error.to_string().contains("be taken for blank") && error.to_string().contains(words),
+            "{error}"
+        );
+        assert!(ClaimBook::open(state.path()).unwrap().claims().is_empty());
+        book.claim(&candidate, Word { overwrite_data: true, ..word }).unwrap();
+        book.unclaim("S1").unwrap();
+    }
+    book.claim(&candidate, Word { sample: sample(0, 0), ..Word::default() }).unwrap();
+    let again = ClaimBook::open(state.path()).unwrap();
+    assert_eq!(again.claims(), book.claims(), "what was seen is kept");
+    assert_eq!(again.claims()[0].word.sample, sample(0, 0));
 }

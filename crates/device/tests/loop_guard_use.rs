@@ -317,7 +317,7 @@ fn loop_same_disk_under_two_names_is_refused() {
     bench.set_id("test-OTHER_NAME", &bench.disk.name());
     let candidate = diskproof_device::Candidate::by_id(&bench.roots(), NAME).unwrap();
     assert_eq!(candidate.ids(), ["test-DISK_A1", "test-OTHER_NAME"]);
-    bench.book.claim(&candidate).unwrap();
+    bench.book.claim(&candidate, bench.word()).unwrap();
     let first = bench.accepted();
     for name in ["test-OTHER_NAME", NAME, bench.path()] {
         let ask = || bench.ask_for(name, 0).map(drop).unwrap_err();

@@ -5,27 +5,36 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::privilege;
 use crate::settings::Settings;
-use device::{BookError, Candidate, ClaimBook, Identity, Roots, Strength};
+use device::{BookError, Candidate, ClaimBook, Effort, Identity, Roots, Sample, Strength, Word};
 use host::LocalRunner;
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 
+/// What is typed when there is data on the disk.
+const OVERWRITE: &str = "overwrite";
+
 pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> {
     need_root("claim", settings)?;
     let id = args.disk.strip_prefix("/dev/disk/by-id/").unwrap_or(&args.disk);
-    let disk = Candidate::by_id(&Roots::default(), id).map_err(Failure::input)?;
-    let word = confirmation(disk.identity(), id);
-    let typed = match &args.yes_i_own {
-        Some(serial) => serial.clone(),
-        None => ask(&disk, &word)?,
-    };
-    if typed != word {
-        return Err(Failure::input(format!(
-            "`{typed}` is not what {disk} calls itself (`{word}`); nothing was claimed"
-        )));
+    let roots = Roots::default();
+    let disk = Candidate::by_id(&roots, id).map_err(Failure::input)?;
+    let own = confirmation(disk.identity(), id);
+    if let Some(typed) = &args.yes_i_own {
+        same(typed, &own, &disk)?;
     }
+    let sample = Sample::of(&disk, Effort::CLAIM).map_err(|error| error.to_string());
+    let saw = sample.as_ref().map_or_else(|error| format!("it can't be read ({error})"), Sample::to_string);
+    output::aside(&format!("{disk}: {saw}"));
+    let blank = sample.as_ref().is_ok_and(|sample| !sample.has_data());
+    if args.yes_i_own.is_none() {
+        same(&ask(&disk, &own)?, &own, &disk)?;
+    }
+    if !blank && !args.overwrite_data {
+        may_overwrite(args, &disk, &saw)?;
+    }
+    let word = Word { sample: sample.ok(), overwrite_data: !blank, unseen_processes: args.unseen_processes };
     let mut book = ClaimBook::open(&settings.state.value).map_err(Failure::machine)?;
-    let claim = book.claim(&disk).map_err(Failure::machine)?;
+    let claim = book.claim(&disk, word).map_err(Failure::machine)?;
     output::answer(&format!("claimed: {disk}"))?;
     if claim.strength == Strength::Weak {
         output::aside(
@@ -33,10 +42,38 @@ pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> 
              a twin put into the same slot would not be noticed",
         );
     }
-    if let Err(refusal) = disk.cleared(&Roots::default(), &LocalRunner, 0) {
+    if claim.word.unseen_processes {
+        output::aside(
+            "you vouch for processes that diskproof can't see: if one of them writes to the disk, both lose",
+        );
+    }
+    if let Err(refusal) = device::disk(&roots, &LocalRunner, &book, id, 0) {
         output::aside(&format!("as it is now, it would still be refused:\n{refusal}"));
     }
     Ok(Exit::Fine)
+}
+
+fn same(typed: &str, own: &str, disk: &Candidate) -> Result<(), Failure> {
+    if typed == own {
+        return Ok(());
+    }
+    let said = format!("`{typed}` is not what {disk} calls itself (`{own}`); nothing was claimed");
+    Err(Failure::input(said))
+}
+
+/// The confirmation of its own that a disk with data needs.
+fn may_overwrite(args: &Claim, disk: &Candidate, saw: &str) -> Result<(), Failure> {
+    let typed = if args.yes_i_own.is_none() && output::can_ask() {
+        output::ask(&format!("There may be data that nobody signed. If it may be lost, type `{OVERWRITE}`: "))
+    } else {
+        None
+    };
+    if typed.as_deref() == Some(OVERWRITE) {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{disk} can't be taken for blank: {saw}; nothing was claimed; save what you need, and if the rest may be lost, add --overwrite-data"
+    )))
 }
 
 pub(crate) fn unclaim(args: &Unclaim, settings: &Settings) -> Result<Exit, Failure> {

@@ -26,7 +26,9 @@ pub(crate) fn devices(args: &JsonOnly, settings: &Settings) -> Result<Exit, Fail
         output::aside("this kernel shows no disks");
     }
     if !privilege::is_root() {
-        output::aside("without root some witnesses can't be heard; sudo diskproof devices hears all of them");
+        output::aside(
+            "without root some witnesses can't be heard, and what is on the disks can't be sampled; sudo diskproof devices does both",
+        );
     }
     Ok(Exit::Fine)
 }
@@ -46,6 +48,9 @@ fn describe(disk: &DiskReport) -> String {
     if disk.strength == Strength::None {
         text.push_str("  nothing tells it from another disk, so it can't be claimed\n");
     }
+    if let Some(sample) = &disk.sample {
+        let _ = writeln!(text, "  data: {sample}");
+    }
     // What the machine runs from can't be freed, so there is nothing to advise.
     let runs_from_it = disk.dissent.iter().any(|dissent| dissent.witness == Witness::Root && dissent.heard);
     for dissent in &disk.dissent {
@@ -54,8 +59,11 @@ fn describe(disk: &DiskReport) -> String {
         let _ = writeln!(text, "  {}: {unheard}{}{remedy}", dissent.witness, dissent.saw);
     }
     for hidden in &disk.spoken_for {
-        let _ =
-            writeln!(text, "  note: {}: {}; the exclusive open speaks for it", hidden.witness, hidden.saw);
+        let speaks = match hidden.witness {
+            Witness::Openers => "its owner vouched for that when claiming it",
+            _ => "the exclusive open speaks for it",
+        };
+        let _ = writeln!(text, "  note: {}: {}; {speaks}", hidden.witness, hidden.saw);
     }
     text
 }
@@ -63,7 +71,7 @@ fn describe(disk: &DiskReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::describe;
-    use device::{DiskReport, Dissent, Strength, Witness};
+    use device::{DiskReport, Dissent, Sample, Strength, Witness};
     use std::path::PathBuf;
 
     fn disk(dissent: Vec<Dissent>) -> DiskReport {
@@ -79,6 +87,7 @@ mod tests {
             dissent,
             claimed: false,
             spoken_for: vec![],
+            sample: None,
         }
     }
 
@@ -95,6 +104,34 @@ mod tests {
         let text = describe(&disk(vec![mounted, root]));
         assert!(!text.contains("umount"), "{text}");
         assert!(text.contains("  root: the root file system rests on sda\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_on_it_is_told_as_a_sample() {
+        let sample = Sample {
+            block_bytes: 4096,
+            disk_blocks: 1 << 28,
+            read_blocks: 128,
+            data_blocks: 32,
+            unreadable_blocks: 0,
+            taken_unix_ms: 1,
+        };
+        let text = describe(&DiskReport { sample: Some(sample.clone()), ..disk(vec![]) });
+        assert!(
+            text.contains("\n  data: 32 of a sample of 128 blocks of 4 KiB hold data (25 %)\n"),
+            "{text}"
+        );
+        let blank = Sample { data_blocks: 0, ..sample };
+        let text = describe(&DiskReport { sample: Some(blank), ..disk(vec![]) });
+        assert!(text.contains("at most 2.3 % of the disk does (95 % confidence)"), "{text}");
+        assert!(!text.contains("blank"), "a sample doesn't prove that: {text}");
+    }
+
+    #[test]
+    fn a_witness_that_is_spoken_for_is_told_with_who_speaks() {
+        let unseen = Dissent { heard: false, ..says(Witness::Openers, "process 1 can't be seen", "") };
+        let text = describe(&DiskReport { spoken_for: vec![unseen], ..disk(vec![]) });
+        assert!(text.contains("note: open files: process 1 can't be seen; its owner vouched"), "{text}");
     }
 
     #[test]

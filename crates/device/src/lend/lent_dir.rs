@@ -6,7 +6,7 @@ use crate::family::mount_of;
 use crate::guard::PREFIX;
 use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
-use crate::trust::only_ours_down_to;
+use crate::trusted::only_ours_down_to;
 use crate::witness::exclusive::locked_by;
 use record::printable::{Shown as _, printable};
 use rustix::fs::{Mode, fstat, fstatvfs, mkdirat, openat};

@@ -3,8 +3,8 @@
 use crate::block::Block;
 use crate::devno::DevNo;
 use crate::refusal::{Dissent, Witness};
-use crate::roots::Roots;
-use crate::witness::openers::openers;
+use crate::roots::{Node, Roots};
+use crate::witness::openers;
 use record::printable::{Printable, Shown as _};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
@@ -157,7 +157,7 @@ pub(super) fn comm(roots: &Roots, pid: &str) -> String {
 
 /// Processes that have a device open, in words.
 fn also_open(roots: &Roots, devno: DevNo) -> String {
-    let found: Vec<_> = openers(roots, &[devno]).iter().map(ToString::to_string).collect();
+    let found = openers::named(roots, Node::Block(devno));
     if found.is_empty() { String::new() } else { format!("; it is open in {}", found.join(", ")) }
 }
 

@@ -5,6 +5,7 @@
 //! It objects too often rather than too rarely; but noise, which our own loads leave on a raw disk, must not look signed, so
 //! magics of two bytes need more than those.
 
+use super::copies;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -19,6 +20,23 @@ enum At {
 
 use At::{End, Start};
 
+/// A signature that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Of what.
+    pub(crate) name: &'static str,
+    /// Where, in bytes.
+    pub(crate) offset: u64,
+    /// A copy of a superblock, which wipefs leaves.
+    pub(crate) copy: bool,
+}
+
+impl Mark {
+    fn new(name: &'static str, offset: u64) -> Self {
+        Self { name, offset, copy: name.ends_with("copy)") || name.ends_with("header)") }
+    }
+}
+
 /// Name, place, bytes.
 type Magic = (&'static str, At, &'static [u8]);
 
@@ -30,24 +48,34 @@ const MAGICS: &[Magic] = &[
     ("bcache or bcachefs", Start(4096 + 24), b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
     ("bcachefs", Start(4096 + 24), b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),
     ("f2fs", Start(1024), &[0x10, 0x20, 0xF5, 0xF2]),
+    ("f2fs (second copy)", Start(4096 + 1024), &[0x10, 0x20, 0xF5, 0xF2]),
+    ("f2fs (second copy)", Start(16384 + 1024), &[0x10, 0x20, 0xF5, 0xF2]),
     ("erofs", Start(1024), &[0xE2, 0xE1, 0xF5, 0xE0]),
     ("squashfs", Start(0), b"hsqs"),
     ("jfs", Start(32768), b"JFS1"),
+    ("jfs (second copy)", Start(0xF000), b"JFS1"),
     ("reiserfs", Start(65536 + 52), b"ReIsEr"),
     // Revision 2 and the header's size come with the two bytes of magic.
     ("nilfs2", Start(1024), &[2, 0, 0, 0, 0, 0, 0x34, 0x34]),
     ("gfs2", Start(65536), &[0x01, 0x16, 0x19, 0x70]),
     ("ocfs2", Start(8192), b"OCFSV2"),
+    ("ocfs2 (second copy)", Start(1 << 30), b"OCFSV2"),
+    ("ocfs2 (third copy)", Start(4 << 30), b"OCFSV2"),
     ("iso9660", Start(32769), b"CD001"),
     ("udf", Start(32769), b"BEA01"),
     ("ntfs", Start(3), b"NTFS    "),
+    ("ntfs (second copy)", End(512 - 3), b"NTFS    "),
     ("exfat", Start(3), b"EXFAT   "),
+    ("exfat (second copy)", Start(12 * 512 + 3), b"EXFAT   "),
     ("fat", Start(54), b"FAT1"),
     ("fat32", Start(82), b"FAT32"),
+    ("fat32 (second copy)", Start(6 * 512 + 82), b"FAT32"),
     ("BitLocker", Start(3), b"-FVE-FS-"),
     ("apfs", Start(32), b"NXSB"),
     ("hfs+", Start(1024), b"H+\0\x04"),
     ("hfsx", Start(1024), b"HX\0\x05"),
+    ("hfs+ (second copy)", End(1024), b"H+\0\x04"),
+    ("hfsx (second copy)", End(1024), b"HX\0\x05"),
     ("vmfs", Start(0x20_0000), &[0x5E, 0xF1, 0xAB, 0x2F]),
     ("vmfs volume", Start(0x10_0000), &[0x0D, 0xD0, 0x01, 0xC0]),
     ("LUKS", Start(0), b"LUKS\xba\xbe"),
@@ -68,6 +96,7 @@ const MAGICS: &[Magic] = &[
     ("md member (1.1)", Start(0), &[0xFC, 0x4E, 0x2B, 0xA9]),
     ("md member (1.2)", Start(4096), &[0xFC, 0x4E, 0x2B, 0xA9]),
     ("stratis", Start(512 + 4), b"!Stra0tis\x86\xff\x02^\x41rh"),
+    ("stratis (second copy)", Start(9 * 512 + 4), b"!Stra0tis\x86\xff\x02^\x41rh"),
     ("dm-integrity", Start(0), b"integrt\0"),
     ("dm-verity", Start(0), b"verity\0\0"),
     ("VDO", Start(0), b"dmvdo001"),
@@ -90,11 +119,12 @@ const ZFS_RING: std::ops::Range<usize> = (128 << 10)..(256 << 10);
 const SWAP_PAGES: [u64; 5] = [4096, 8192, 16384, 32768, 65536];
 const SWAP_MAGICS: [&[u8; 10]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
 
-/// Names of everything found, without repetition.
+/// Everything that was found. Copies of the superblocks of ext and xfs, which lie all over the disk, are sought only where nothing
+/// else speaks.
 ///
 /// # Errors
 /// The disk can't be read where it should be readable.
-pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<&'static str>> {
+pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64, copies: bool) -> io::Result<Vec<Mark>> {
     let mut found = Vec::new();
     for (name, at, bytes) in MAGICS {
         let offset = match at {
@@ -104,7 +134,7 @@ pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<&'stat
         if let Some(offset) = offset
             && read(disk, size_bytes, offset, bytes.len())?.as_deref() == Some(*bytes)
         {
-            found.push(*name);
+            found.push(Mark::new(name, offset));
         }
     }
     found.extend(ext(disk, size_bytes)?);
@@ -112,12 +142,19 @@ pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<&'stat
     found.extend(swap(disk, size_bytes)?);
     found.extend(old_md(disk, size_bytes)?);
     found.extend(zfs(disk, size_bytes)?);
-    found.dedup();
+    if copies && found.is_empty() {
+        found.extend(copies::marks(disk, size_bytes)?);
+    }
     Ok(found)
 }
 
 /// Bytes at a place; `None` where the disk is too small to have that place.
-fn read(disk: &dyn FileExt, size_bytes: u64, offset: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read(
+    disk: &dyn FileExt,
+    size_bytes: u64,
+    offset: u64,
+    length: usize,
+) -> io::Result<Option<Vec<u8>>> {
     let end = offset.checked_add(length as u64);
     if end.is_none_or(|end| end > size_bytes) {
         return Ok(None);
@@ -127,49 +164,46 @@ fn read(disk: &dyn FileExt, size_bytes: u64, offset: u64, length: usize) -> io::
     Ok(Some(bytes))
 }
 
-/// Magic, with a block size and a revision that ext can have (Documentation/filesystems/ext4/super.rst).
-fn ext(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
-    let Some(block) = read(disk, size_bytes, 1024, 256)? else { return Ok(None) };
-    let word = |at: usize| block[at..at + 4].iter().rev().fold(0_u32, |sum, b| sum << 8 | u32::from(*b));
-    let signed = block[56..58] == [0x53, 0xEF] && word(24) <= 6 && word(76) <= 1;
-    Ok(signed.then_some("ext2/3/4"))
+fn ext(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
+    let bytes = read(disk, size_bytes, 1024, 512)?;
+    Ok(bytes.and_then(|bytes| copies::ext(&bytes)).map(|_| Mark::new("ext2/3/4", 1024)))
 }
 
 /// The last two bytes of the first sector, with four partition entries that can be, or a jump at its start.
-fn boot_sector(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+fn boot_sector(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
     let Some(sector) = read(disk, size_bytes, 0, 512)? else { return Ok(None) };
     let table = [446, 462, 478, 494].iter().all(|at| matches!(sector[*at], 0x00 | 0x80));
     let jump = sector[0] == 0xE9 || (sector[0] == 0xEB && sector[2] == 0x90);
     let signed = sector[510..] == [0x55, 0xAA] && (table || jump);
-    Ok(signed.then_some("MBR or boot sector"))
+    Ok(signed.then(|| Mark::new("MBR or boot sector", 0)))
 }
 
-fn swap(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+fn swap(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
     for page in SWAP_PAGES {
         let bytes = read(disk, size_bytes, page - 10, 10)?;
         if bytes.is_some_and(|b| SWAP_MAGICS.iter().any(|m| b == *m)) {
-            return Ok(Some("swap"));
+            return Ok(Some(Mark::new("swap", page - 10)));
         }
     }
     Ok(None)
 }
 
 /// md superblocks at the end: 0.90 in the last whole 64 KiB, 1.0 at least 8 KiB before the end (md(4)).
-fn old_md(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+fn old_md(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
     let v090 = (size_bytes & !0xFFFF).checked_sub(0x1_0000);
     let v10 = (size_bytes / 512).checked_sub(16).map(|sector| (sector & !7) * 512);
     for (name, offset) in [("md member (0.90)", v090), ("md member (1.0)", v10)] {
         let bytes = offset.map(|o| read(disk, size_bytes, o, 4)).transpose()?.flatten();
         let little = bytes.as_deref() == Some(&MD_MAGIC.to_le_bytes());
         if little || bytes.as_deref() == Some(&MD_MAGIC.to_be_bytes()) {
-            return Ok(Some(name));
+            return Ok(Some(Mark::new(name, offset.unwrap_or(0))));
         }
     }
     Ok(None)
 }
 
 /// ZFS writes four labels, two at each end, each with a ring of uberblocks (ZFS On-Disk Specification, 1.2.1).
-fn zfs(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+fn zfs(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
     let whole = size_bytes & !(ZFS_LABEL_BYTES - 1);
     let labels = [
         Some(0),
@@ -182,7 +216,7 @@ fn zfs(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> 
         let Some(bytes) = read(disk, size_bytes, label, label_bytes)? else { continue };
         let mut slots = bytes[ZFS_RING].chunks_exact(1024).map(|slot| &slot[..8]);
         if slots.any(|s| s == ZFS_UBERBLOCK.to_le_bytes() || s == ZFS_UBERBLOCK.to_be_bytes()) {
-            return Ok(Some("zfs"));
+            return Ok(Some(Mark::new("zfs", label)));
         }
     }
     Ok(None)

@@ -1,11 +1,16 @@
 //! The witnesses, each for itself. A witness that can't be heard counts as objecting.
 
 pub(crate) mod claim;
+pub(crate) mod copies;
 pub(crate) mod exclusive;
+pub(crate) mod exports;
+pub(crate) mod generic;
 pub(crate) mod magic;
+pub(crate) mod maps;
 pub(crate) mod openers;
 pub(crate) mod plain;
 pub(crate) mod probe;
+pub(crate) mod processes;
 pub(crate) mod root;
 pub(crate) mod signature;
 pub(crate) mod swap;

@@ -1,20 +1,36 @@
-//! Processes that have the disk open for writing without asking the kernel for exclusive use: virtual machines, databases,
-//! a dd somebody forgot.
+//! Processes that can write to the disk without asking the kernel for exclusive use: virtual machines, databases, a dd somebody
+//! forgot. They have it, or a generic SCSI or NVMe node of it, open for writing, or mapped it before they closed it.
 
 use crate::block::names_in;
-use crate::devno::DevNo;
 use crate::refusal::{Dissent, Witness};
-use crate::roots::Roots;
+use crate::roots::{Node, Roots};
 use crate::witness::exclusive::comm;
+use crate::witness::generic::{self, Generic};
+use crate::witness::maps;
+use crate::witness::processes::{self, gone, tables};
 use crate::witness::users::Sight;
 use std::fmt;
 use std::fs;
+use std::io;
 
-/// A process that has a device open.
+/// How a process has a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// An open file for reading.
+    Reads,
+    /// A shared mapping that it can write to.
+    Maps,
+    /// An open file for writing.
+    Writes,
+}
+
+/// A process that has a device open or mapped.
+#[derive(Debug)]
 pub(crate) struct Opener {
     pid: String,
     name: String,
-    writes: bool,
+    way: Way,
+    node: Node,
 }
 
 impl fmt::Display for Opener {
@@ -23,39 +39,106 @@ impl fmt::Display for Opener {
     }
 }
 
-/// Those that may write. Readers are let be: udev, smartd and their like look at every disk now and then. Open files of
-/// processes with more rights than ours can't be seen; then this witness says nothing, and the others have to do.
+/// What a look at all processes showed.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    openers: Vec<Opener>,
+    /// Processes that live, and whose files can't be seen, in words.
+    hidden: Vec<String>,
+}
+
+/// Those that may write, and whatever keeps us from seeing all processes. Readers are let be: udev, smartd and their like look at
+/// every disk now and then.
 pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
-    let family: Vec<_> = sight.family.members.iter().map(|m| m.block.devno).collect();
-    let own = std::process::id().to_string();
-    let writers = openers(roots, &family).into_iter().filter(|o| o.writes && o.pid != own);
-    writers
-        .map(|opener| {
-            let saw = format!("{opener} has it open for writing");
-            Dissent::new(Witness::Openers, saw, format!("end process {}, if nobody needs it", opener.pid))
-        })
-        .collect()
+    let mut dissent: Vec<_> = processes::unseen(roots).into_iter().collect();
+    let blocks = sight.family.members.iter().map(|m| &m.block);
+    let generics: Vec<Generic> = blocks.clone().flat_map(generic::of).collect();
+    let mut wanted: Vec<Node> = blocks.map(|block| Node::Block(block.devno)).collect();
+    wanted.extend(generics.iter().map(|generic| generic.node));
+    let seen = openers(roots, &wanted);
+    let own = processes::own(roots);
+    for opener in seen.openers.iter().filter(|o| o.way != Way::Reads && o.pid != own) {
+        let saw = said(opener, &generics);
+        dissent.push(Dissent::new(
+            Witness::Openers,
+            saw,
+            format!("end process {}, if nobody needs it", opener.pid),
+        ));
+    }
+    if let Some(first) = seen.hidden.first() {
+        let why = match seen.hidden.len() {
+            1 => format!("open files of process {first} can't be seen"),
+            n => format!("open files of {n} processes can't be seen, process {first} among them"),
+        };
+        dissent.push(Dissent::unheard(Witness::Openers, why, processes::AS_FULL_ROOT));
+    }
+    dissent
 }
 
-/// Every process that has one of these devices open.
-pub(crate) fn openers(roots: &Roots, devices: &[DevNo]) -> Vec<Opener> {
+fn said(opener: &Opener, generics: &[Generic]) -> String {
+    let what = generics.iter().find(|generic| generic.node == opener.node);
+    let what = what.map_or_else(|| "it".to_owned(), |generic| format!("its {}", generic.name));
+    match opener.way {
+        Way::Maps => format!("{opener} has {what} mapped for writing"),
+        Way::Reads | Way::Writes => format!("{opener} has {what} open for writing"),
+    }
+}
+
+/// Every process that has one of these nodes open or mapped.
+fn openers(roots: &Roots, wanted: &[Node]) -> Seen {
+    let mut seen = Seen::default();
     let pids = names_in(&roots.proc).unwrap_or_default();
-    let pids = pids.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    pids.filter_map(|pid| {
-        let writes = opens(roots, &pid, devices)?;
-        Some(Opener { name: comm(roots, &pid), pid, writes })
-    })
-    .collect()
+    for pid in pids.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+        match held_by(roots, &pid, wanted) {
+            Ok(None) => {}
+            Ok(Some((way, node))) => {
+                seen.openers.push(Opener { name: comm(roots, &pid), pid, way, node });
+            }
+            Err(error) if gone(&error) => {}
+            Err(_) => seen.hidden.push(format!("{pid} ({})", comm(roots, &pid))),
+        }
+    }
+    seen
 }
 
-/// Whether a process has one of these devices open, and if so, for writing.
-fn opens(roots: &Roots, pid: &str, devices: &[DevNo]) -> Option<bool> {
-    let dir = roots.proc.join(pid);
-    let fds = names_in(&dir.join("fd")).ok()?;
-    let open = fds
-        .iter()
-        .filter(|fd| roots.block_at(&dir.join("fd").join(fd)).is_ok_and(|devno| devices.contains(&devno)));
-    open.map(|fd| writes(&fs::read_to_string(dir.join("fdinfo").join(fd)).unwrap_or_default())).max()
+/// Processes that have a block device open, in words; as many as can be seen.
+pub(crate) fn named(roots: &Roots, node: Node) -> Vec<String> {
+    openers(roots, &[node]).openers.iter().map(ToString::to_string).collect()
+}
+
+/// The strongest way in which a process has one of these nodes.
+fn held_by(roots: &Roots, pid: &str, wanted: &[Node]) -> io::Result<Option<(Way, Node)>> {
+    let mut strongest = None;
+    let mut ended = None;
+    for task in tables(roots, pid) {
+        match held_by_task(roots, &task, wanted) {
+            Ok(way) => strongest = strongest.max(way),
+            // A thread that ended takes nothing back of what the others have.
+            Err(error) if gone(&error) => ended = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match ended {
+        Some(error) if strongest.is_none() => Err(error),
+        _ => Ok(strongest),
+    }
+}
+
+fn held_by_task(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<(Way, Node)>> {
+    let open = opened(roots, task, wanted)?;
+    let mapped = maps::writable(roots, task, wanted)?;
+    Ok(open.max(mapped.map(|node| (Way::Maps, node))))
+}
+
+fn opened(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<(Way, Node)>> {
+    let dir = roots.proc.join(task);
+    let fds = names_in(&dir.join("fd"))?;
+    let open = fds.iter().filter_map(|fd| {
+        let node = roots.node_at(&dir.join("fd").join(fd)).ok().filter(|node| wanted.contains(node))?;
+        let info = fs::read_to_string(dir.join("fdinfo").join(fd)).unwrap_or_default();
+        Some((if writes(&info) { Way::Writes } else { Way::Reads }, node))
+    });
+    Ok(open.max())
 }
 
 /// From the octal open flags of fdinfo (proc_pid_fdinfo(5)).

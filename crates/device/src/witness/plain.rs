@@ -45,9 +45,11 @@ pub(crate) fn zero(disk: &Block) -> String {
     if disk.is_partition() {
         return WHOLE.to_owned();
     }
+    let node = format!("/dev/{}", disk.name.replace('!', "/"));
     format!(
-        "wipefs doesn't see it; if nobody needs what is on it: save it, then blkdiscard --zeroout /dev/{}, by hand, which writes all of it",
-        disk.name.replace('!', "/")
+        "wipefs doesn't see it; a file system of which copies are left can often be saved (e2fsck -b, xfs_repair); if nobody needs \
+         what is on it: save it, then blkdiscard --zeroout {node}, by hand, which writes all of it, or zero each place: dd \
+         if=/dev/zero of={node} bs=1024 count=1 oflag=seek_bytes conv=notrunc,fsync seek=BYTE"
     )
 }
 

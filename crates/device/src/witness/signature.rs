@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::refusal::{Dissent, Witness};
-use crate::witness::magic;
+use crate::witness::magic::{self, Mark};
 use crate::witness::plain::{wipe, zero};
 use crate::witness::probe::{Found, probe};
 use host::Runner;
@@ -11,8 +11,8 @@ use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Both looks at one disk.
-pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path) -> Vec<Dissent> {
+/// Both looks at one disk; `copies`: also at the places of copies of superblocks.
+pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path, copies: bool) -> Vec<Dissent> {
     let mut dissent = Vec::new();
     match probe(runner, node) {
         Found::Nothing => {}
@@ -26,11 +26,11 @@ pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path) -> Vec<Dis
         )),
         Found::Unheard(why, remedy) => dissent.push(Dissent::unheard(Witness::Signature, why, remedy)),
     }
-    match own_look(disk, node) {
+    match own_look(disk, node, copies) {
         Ok(found) if found.is_empty() => {}
         Ok(found) => dissent.push(Dissent::new(
             Witness::Signature,
-            format!("found the mark of {}", found.join(", ")),
+            format!("found the mark of {}", describe(&found)),
             if dissent.is_empty() { zero(disk) } else { wipe(disk) },
         )),
         Err(error) => dissent.push(Dissent::unheard(
@@ -42,7 +42,39 @@ pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path) -> Vec<Dis
     dissent
 }
 
-fn own_look(disk: &Block, node: &Path) -> std::io::Result<Vec<&'static str>> {
+/// Each name once, copies with all their places.
+fn describe(marks: &[Mark]) -> String {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for mark in marks {
+        let plain = mark.copy && !mark.name.ends_with(')');
+        let name = if plain { format!("{} (copy)", mark.name) } else { mark.name.to_owned() };
+        let place = mark.copy.then(|| mark.offset.to_string());
+        match said.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, places)) => places.extend(place),
+            None => said.push((name, place.into_iter().collect())),
+        }
+    }
+    let one = |(name, places): &(String, Vec<String>)| match places.as_slice() {
+        [] => name.clone(),
+        places => format!("{name} at byte {}", places.join(", ")),
+    };
+    said.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn own_look(disk: &Block, node: &Path, copies: bool) -> std::io::Result<Vec<Mark>> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(node)?;
-    magic::look(&file, disk.size_bytes().unwrap_or(0))
+    magic::look(&file, disk.size_bytes().unwrap_or(0), copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mark, describe};
+
+    #[test]
+    fn copies_are_told_with_their_places() {
+        let copy = |name, offset| Mark { name, offset, copy: true };
+        let first = Mark { name: "swap", offset: 4086, copy: false };
+        let all = [first, copy("xfs", 80), copy("xfs", 160), copy("GPT (second copy)", 7)];
+        assert_eq!(describe(&all), "swap, xfs (copy) at byte 80, 160, GPT (second copy) at byte 7");
+    }
 }

@@ -15,6 +15,16 @@ impl Child {
         Self(child)
     }
 
+    /// Starts a program that prints more than that, and waits until it says the word.
+    pub fn start_and_find(program: &str, args: &[&str], word: &str) -> Self {
+        let mut child = Command::new(program).args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let said = lines.map_while(Result::ok).any(|line| line.contains(word));
+        let child = Self(child);
+        assert!(said, "{program} {args:?} did not say {word}");
+        child
+    }
+
     /// Perl is in every Debian, and can open with any flags.
     pub fn perl(script: &str, args: &[&str]) -> Self {
         let script = format!("use Fcntl qw(:DEFAULT :flock); $|=1; {script}; print \"ready\\n\"; sleep 600;");

@@ -6,6 +6,6 @@ mod child;
 mod mirror;
 mod tools;
 
-pub use bench::{Bench, MIB, NAME, start};
+pub use bench::{Bench, MIB, NAME, start, whatever};
 pub use child::Child;
-pub use tools::{Mounted, Partition, mkfs, run, write_at};
+pub use tools::{Mounted, Partition, map_and_stay, mkfs, run, write_at};

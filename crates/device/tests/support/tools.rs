@@ -86,3 +86,26 @@ impl Drop for Partition {
         let _ = Command::new("delpart").arg(&self.disk).arg("1").output();
     }
 }
+
+/// Maps the first page of a device, closes its descriptor, says so, and sleeps. `how`: `shared` (for reading and writing),
+/// `protected` (the same, then made read-only), `reader` (shared, by a descriptor for reading), `private` (copy on write).
+pub fn map_and_stay(device: &str, how: &str) -> ! {
+    use std::os::fd::AsRawFd as _;
+    let writes = how != "reader";
+    let file = OpenOptions::new().read(true).write(writes).open(device).unwrap();
+    let access = if writes { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+    let kind = if how == "private" { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
+    // SAFETY: a fresh mapping at an address of the kernel's choice, which nothing else refers to.
+    #[expect(unsafe_code, reason = "mapping a device is what is tested")]
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), 4096, access, kind, file.as_raw_fd(), 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        if how == "protected" {
+            assert_eq!(libc::mprotect(at, 4096, libc::PROT_READ), 0);
+        }
+    }
+    drop(file);
+    println!("ready");
+    std::thread::sleep(std::time::Duration::from_secs(600));
+    std::process::exit(1)
+}

@@ -2,6 +2,7 @@
 
 use super::btrfs_copies;
 use super::device_ref::{DeviceRef, Title};
+use super::fs_copies;
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
@@ -104,17 +105,16 @@ impl Mkfs {
 
     /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
     fn clear_copies(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<(), ActError> {
-        if self.fs != MadeFs::Btrfs {
-            return Ok(());
-        }
-        let uuid = match (&device.title, &self.uuid) {
-            (Title::Backing(_), _) => None,
-            (_, Some(uuid)) => Some(uuid.as_str()),
-            (_, None) => return Ok(()),
-        };
-        match device.ours(undoing) {
-            Some(path) => btrfs_copies::clear(&path, uuid),
-            None => Ok(()),
+        // Whatever is on a file of ours: the guard doesn't ask what that is.
+        let on_file = matches!(device.title, Title::Backing(_));
+        let uuid = self.uuid.as_deref().filter(|_| !on_file);
+        let Some(path) = device.ours(undoing).filter(|_| on_file || uuid.is_some()) else { return Ok(()) };
+        match (self.fs, uuid) {
+            (MadeFs::Btrfs, uuid) => btrfs_copies::clear(&path, uuid),
+            (_, Some(uuid)) if !wipe::is_anothers(undoing.machine, &path, uuid)? => {
+                fs_copies::clear(&path, uuid)
+            }
+            _ => Ok(()),
         }
     }
 }

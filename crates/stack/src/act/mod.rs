@@ -7,6 +7,7 @@ pub(crate) mod cgroup;
 pub(crate) mod command;
 pub(crate) mod device_ref;
 pub(crate) mod directory;
+mod fs_copies;
 mod kind;
 pub(crate) mod knob;
 pub(crate) mod loop_device;

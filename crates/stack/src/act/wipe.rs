@@ -147,6 +147,11 @@ fn signature(machine: &Machine<'_>, path: &Path) -> Result<Option<Signature>, Ac
     Ok(Some(Signature { kind, uuid: value("UUID="), label: value("LABEL=") }))
 }
 
+/// Whether a device carries a signature without this UUID.
+pub(super) fn is_anothers(machine: &Machine<'_>, path: &Path, uuid: &str) -> Result<bool, ActError> {
+    Ok(signature(machine, path)?.is_some_and(|found| !Written::Uuid(uuid).is(&found)))
+}
+
 /// Size of a label of ZFS; there are two at each end of a device.
 const LABEL_BYTES: u64 = 256 << 10;
 

@@ -1,0 +1,290 @@
+//! Files that we believe what they say: only plain files of ours or root's, in directories that nobody else can change.
+
+use record::printable::Shown as _;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, renameat, unlinkat};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
+use thiserror::Error;
+
+/// As many links as the kernel follows.
+const LINKS: u32 = 40;
+const STICKY: u32 = 0o1000;
+const OTHERS_WRITE: u32 = 0o022;
+
+/// A directory that is held open, and in whose place nobody but us and root can put another: neither it nor any directory or link
+/// on the way to it belongs to others or may be written by them.
+#[derive(Debug)]
+pub(crate) struct TrustedDir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// A file or directory that can't be believed.
+#[derive(Debug, Error)]
+pub enum TrustError {
+    /// It can't be opened, read or written.
+    #[error("{}", .path.shown())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Others own it, or may write to it.
+    #[error("{} belongs to user {uid} or may be written by others (mode {mode:o}); chown root and chmod go-w it", .path.shown())]
+    Open {
+        /// Which one.
+        path: PathBuf,
+        /// Its owner.
+        uid: u32,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It is a link, a FIFO, a device...
+    #[error("{} {what}; put a plain file there", .path.shown())]
+    NotAFile {
+        /// Which one.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+}
+
+impl TrustError {
+    fn io(path: &Path) -> impl FnOnce(Errno) -> Self {
+        let path = path.to_path_buf();
+        move |errno| Self::Io { path, source: errno.into() }
+    }
+
+    /// Whether there is nothing by that name.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// Checks each directory and link on the way to a directory, and itself: none belongs to others or may be written by them.
+///
+/// # Errors
+/// The first in whose place somebody else can put another; or one that can't be looked at.
+pub fn only_ours_down_to(dir: &Path) -> Result<(), TrustError> {
+    let absolute =
+        std::path::absolute(dir).map_err(|source| TrustError::Io { path: dir.to_path_buf(), source })?;
+    walk(&absolute).map(drop)
+}
+
+/// Checks a state directory: the way to it, and each directory in it, since what is below these is trusted too.
+///
+/// # Errors
+/// As [`only_ours_down_to`].
+pub fn only_ours_in(state_dir: &Path) -> Result<(), TrustError> {
+    only_ours_down_to(state_dir)?;
+    let io = |source| TrustError::Io { path: state_dir.to_path_buf(), source };
+    for entry in std::fs::read_dir(state_dir).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        // a file is checked by who opens it, and a link that leads nowhere leads nobody astray
+        if std::fs::metadata(&path).is_ok_and(|about| about.is_dir()) {
+            only_ours_down_to(&path)?;
+        }
+    }
+    Ok(())
+}
+
+impl TrustedDir {
+    /// Opens a directory, one part of its path after the other. Without root only the directory itself is opened, and nothing is
+    /// asked of those above it.
+    ///
+    /// # Errors
+    /// There is none, or somebody else can put another in its place.
+    pub(crate) fn open(path: &Path) -> Result<Self, TrustError> {
+        let absolute = std::path::absolute(path)
+            .map_err(|source| TrustError::Io { path: path.to_path_buf(), source })?;
+        let fd = if rustix::process::geteuid().is_root() { walk(&absolute)? } else { whole(&absolute)? };
+        Ok(Self { fd, path: path.to_path_buf() })
+    }
+
+    /// All text of a file in it; `None`: there is no such file.
+    ///
+    /// # Errors
+    /// It is no plain file, others own it or may write to it, or it can't be read.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, TrustError> {
+        let path = self.path.join(name);
+        let Some(mut file) = self.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|source| TrustError::Io { path, source })?;
+        Ok(Some(text))
+    }
+
+    /// Opens a file in it, makes it where there is none, and waits for its lock.
+    ///
+    /// # Errors
+    /// It is no plain file of ours, or can't be made or locked.
+    pub(crate) fn lock(&self, name: &str) -> Result<File, TrustError> {
+        let path = self.path.join(name);
+        let file = self.open_file(name, OFlags::WRONLY | OFlags::CREATE)?;
+        let file = file.ok_or(Errno::NOENT).map_err(TrustError::io(&path))?;
+        file.lock().map_err(|source| TrustError::Io { path, source })?;
+        Ok(file)
+    }
+
+    /// Replaces a file in it, mode 0644: whole or not at all, and durable when this returns. Hold a lock meanwhile.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(crate) fn replace(&self, name: &str, text: &str) -> Result<(), TrustError> {
+        let fresh = format!("{name}.new");
+        let path = self.path.join(&fresh);
+        match unlinkat(&self.fd, &fresh, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(TrustError::io(&path)(error)),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file =
+            openat(&self.fd, &fresh, flags, Mode::from_raw_mode(0o644)).map_err(TrustError::io(&path))?;
+        let mut file = File::from(file);
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        written.map_err(|source| TrustError::Io { path: path.clone(), source })?;
+        renameat(&self.fd, &fresh, &self.fd, name).map_err(TrustError::io(&self.path.join(name)))?;
+        let itself =
+            openat(&self.fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        itself.and_then(rustix::fs::fsync).map_err(TrustError::io(&self.path))
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> Result<Option<File>, TrustError> {
+        let path = self.path.join(name);
+        // NONBLOCK: a FIFO must not keep us waiting for whoever opens its other end.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match openat(&self.fd, name, flags, Mode::from_raw_mode(0o600)) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(TrustError::NotAFile { path, what: "is a link" }),
+            // A FIFO that nobody reads, a socket, a directory.
+            Err(Errno::NXIO | Errno::ISDIR) => return Err(TrustError::NotAFile { path, what: NO_FILE }),
+            Err(error) => return Err(TrustError::io(&path)(error)),
+        };
+        let about = fstat(&file).map_err(TrustError::io(&path))?;
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            return Err(TrustError::NotAFile { path, what: NO_FILE });
+        }
+        only_ours(&path, &about, 0)?;
+        Ok(Some(File::from(file)))
+    }
+}
+
+const NO_FILE: &str = "is not a regular file";
+
+fn whole(path: &Path) -> Result<OwnedFd, TrustError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).map_err(TrustError::io(path))
+}
+
+/// From `/` down, by descriptors, links too: each directory and link is one that nobody else could have put there.
+fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
+    let root = whole(Path::new("/"))?;
+    only_ours(Path::new("/"), &fstat(&root).map_err(TrustError::io(Path::new("/")))?, STICKY)?;
+    let mut way = vec![(root, PathBuf::from("/"))];
+    let mut next = parts(path);
+    let mut links = 0;
+    while let Some(part) = next.pop_front() {
+        if part == ".." {
+            // Above `/` is `/`.
+            way.truncate(way.len().saturating_sub(1).max(1));
+            continue;
+        }
+        let Some((at, above)) = way.last() else { break };
+        let here = above.join(&part);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(at, &*part, flags, Mode::empty()).map_err(TrustError::io(&here))?;
+        let about = fstat(&fd).map_err(TrustError::io(&here))?;
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::Directory => {
+                only_ours(&here, &about, STICKY)?;
+                way.push((fd, here));
+            }
+            FileType::Symlink => {
+                links += 1;
+                if links > LINKS {
+                    return Err(TrustError::io(path)(Errno::LOOP));
+                }
+                // A link's mode says nothing; what counts is who made it.
+                only_ours(&here, &about, u32::MAX)?;
+                let target = readlinkat(&fd, "", Vec::new()).map_err(TrustError::io(&here))?;
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    way.truncate(1);
+                }
+                parts(&target).into_iter().rev().for_each(|part| next.push_front(part));
+            }
+            _ => return Err(TrustError::io(&here)(Errno::NOTDIR)),
+        }
+    }
+    way.pop().map(|(fd, _)| fd).ok_or(Errno::NOENT).map_err(TrustError::io(path))
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let part = |component: Component<'_>| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsStr::new("..").to_owned()),
+        _ => None,
+    };
+    path.components().filter_map(part).collect()
+}
+
+/// Whether nobody but us and root can write it, or a bit that makes up for it is set: in a directory that others may write, what is
+/// ours can be exchanged, but not where the sticky bit is set.
+fn only_ours(path: &Path, about: &Stat, unless: u32) -> Result<(), TrustError> {
+    let us = rustix::process::geteuid().as_raw();
+    let open = about.st_mode & OTHERS_WRITE != 0 && about.st_mode & unless == 0;
+    if open || (about.st_uid != us && about.st_uid != 0) {
+        let mode = about.st_mode & 0o7777;
+        return Err(TrustError::Open { path: path.to_path_buf(), uid: about.st_uid, mode });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TrustError, only_ours_down_to, only_ours_in};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_is_named_wherever_it_is_on_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let below = dir.path().join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        mode(&dir.path().join("a"), 0o755);
+        mode(&below, 0o700);
+        only_ours_down_to(&below).unwrap();
+        mode(&dir.path().join("a"), 0o775);
+        let error = only_ours_down_to(&below).unwrap_err();
+        assert!(matches!(&error, TrustError::Open { path, .. } if path.ends_with("a")), "{error}");
+        mode(&dir.path().join("a"), 0o1777);
+        only_ours_down_to(&below).unwrap();
+    }
+
+    #[test]
+    fn a_link_counts_as_what_it_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let (state, open) = (dir.path().join("state"), dir.path().join("open"));
+        fs::create_dir(&state).unwrap();
+        fs::create_dir(&open).unwrap();
+        mode(&state, 0o700);
+        mode(&open, 0o777);
+        only_ours_in(&state).unwrap();
+        std::os::unix::fs::symlink(&open, state.join("volumes")).unwrap();
+        let error = only_ours_in(&state).unwrap_err();
+        assert!(matches!(&error, TrustError::Open { path, .. } if path.ends_with("open")), "{error}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Shared mappings of a device: they write after their descriptor is closed.
+
+use crate::roots::{Node, Roots};
+use crate::witness::processes::gone;
+use std::fs;
+use std::io;
+
+/// One line of /proc/PID/maps that a file is behind, and that is shared.
+#[derive(Debug, PartialEq, Eq)]
+struct Shared {
+    /// As the directory map_files names it: not padded with zeros.
+    range: String,
+    writes: bool,
+}
+
+/// The first of these nodes that a task has mapped so that it can write to it, now or after an mprotect(2).
+pub(crate) fn writable(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<Node>> {
+    let dir = roots.proc.join(task);
+    let text = match fs::read_to_string(dir.join("maps")) {
+        Ok(text) => text,
+        Err(error) if gone(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    for shared in text.lines().filter_map(parse) {
+        // The number of the node itself: what maps prints is the place of the node, which another mknod has elsewhere.
+        match roots.node_at(&dir.join("map_files").join(&shared.range)) {
+            Ok(node) if wanted.contains(&node) => {
+                if shared.writes || may_write(&fs::read_to_string(dir.join("smaps")), &shared.range) {
+                    return Ok(Some(node));
+                }
+            }
+            Ok(_) => {}
+            // No device at all, or unmapped meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput || gone(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// `7f2c-7f3d rw-s 00000000 00:06 312  /dev/sda` (proc_pid_maps(5)).
+fn parse(line: &str) -> Option<Shared> {
+    let mut fields = line.split_ascii_whitespace();
+    let range = plain(fields.next()?)?;
+    let access = fields.next()?.as_bytes();
+    let inode = fields.nth(2)?;
+    let shared = access.get(3) == Some(&b's') && inode != "0";
+    shared.then(|| Shared { range, writes: access.get(1) == Some(&b'w') })
+}
+
+fn plain(range: &str) -> Option<String> {
+    let (from, to) = range.split_once('-')?;
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    Some(format!("{:x}-{:x}", number(from)?, number(to)?))
+}
+
+/// Whether smaps says of a mapping that it may become writable (`mw`). What can't be told is taken for the worst.
+fn may_write(smaps: &io::Result<String>, range: &str) -> bool {
+    let Ok(text) = smaps else { return true };
+    let begins = |line: &&str| line.split(' ').next().and_then(plain).as_deref() == Some(range);
+    let flags = text.lines().skip_while(|line| !begins(line)).find_map(|line| line.strip_prefix("VmFlags:"));
+    flags.is_none_or(|flags| flags.split_ascii_whitespace().any(|flag| flag == "mw"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shared, may_write, parse};
+
+    #[test]
+    fn only_shared_mappings_of_files_count() {
+        let of = |line: &str| parse(line).map(|Shared { range, writes }| (range, writes));
+        let device = "00400000-00401000 rw-s 00000000 00:06 312                        /dev/sda";
+        assert_eq!(of(device), Some(("400000-401000".to_owned(), true)));
+        let reader = "7f000000-7f001000 r--s 00000000 00:06 312 /dev/disk with spaces";
+        assert_eq!(of(reader), Some(("7f000000-7f001000".to_owned(), false)));
+        assert_eq!(of("7f000000-7f001000 rw-p 00000000 00:06 312 /dev/sda"), None, "copy on write");
+        assert_eq!(of("7f000000-7f001000 rw-s 00000000 00:00 0"), None, "no file");
+        assert_eq!(of("nonsense"), None);
+    }
+
+    #[test]
+    fn what_may_become_writable_is_read_from_the_right_mapping() {
+        let text = "00400000-00401000 r--s 0 00:06 312 /dev/sda\nSize: 4 kB\nVmFlags: rd mr me ms \n\
+                    00500000-00501000 r--s 0 00:06 312 /dev/sda\nSize: 4 kB\nVmFlags: rd sh mr mw me ms \n";
+        assert!(!may_write(&Ok(text.to_owned()), "400000-401000"));
+        assert!(may_write(&Ok(text.to_owned()), "500000-501000"));
+        assert!(may_write(&Ok(text.to_owned()), "600000-601000"), "gone: unknown");
+        assert!(may_write(&Err(std::io::ErrorKind::PermissionDenied.into()), "400000-401000"));
+    }
+}
