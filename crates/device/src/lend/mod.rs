@@ -7,6 +7,8 @@
 mod identity;
 mod lent_dir;
 mod put_back;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use identity::{DirId, LentIds};
