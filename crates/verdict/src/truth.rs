@@ -8,6 +8,7 @@ mod cpu;
 mod emulated;
 mod generator;
 mod host_cache;
+mod jobfile;
 mod limit;
 mod load;
 mod nfs;

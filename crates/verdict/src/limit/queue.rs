@@ -2,7 +2,7 @@
 
 use super::rate::totals;
 use crate::facts::Facts;
-use record::workload::{Ask, EngineKind, Options, Workload};
+use record::workload::{EngineKind, Options, Workload};
 
 /// fio's engines that do one I/O after another, whatever `iodepth` says.
 const ONE_BY_ONE: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
@@ -15,11 +15,13 @@ pub(super) fn is_one_by_one(workload: &Workload, options: &Options) -> bool {
         && (ONE_BY_ONE.contains(&engine) || (engine == "libaio" && !options.direct))
 }
 
-/// I/Os that all jobs together may have in flight; `None` for a user's own job file.
+/// I/Os that all jobs together may have in flight; `None` where the options of a job are not known.
 pub(super) fn depth(workload: &Workload) -> Option<f64> {
-    let Ask::Options(options) = &workload.ask else { return None };
-    let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
-    Some(f64::from(each) * f64::from(options.numjobs))
+    let of_job = |options: &&Options| {
+        let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
+        f64::from(each) * f64::from(options.numjobs)
+    };
+    workload.all_options().iter().map(of_job).reduce(|sum, depth| sum + depth)
 }
 
 /// The same, `None` where the page cache stands between: its own reading ahead and writing back fill the devices' queues.
