@@ -58,6 +58,16 @@ impl<'a> EffectiveJob<'a> {
     }
 }
 
+impl Options {
+    /// Whether fio flushes after each pass over the data, where others flush once, when the time is up. fio 3.33 ends a pass of sequential writes,
+    /// and with it the job's write stage, where it has been through several files or where a last block does not fit into the file.
+    #[must_use]
+    pub fn fio_flushes_each_pass(&self) -> bool {
+        let ends = self.nrfiles > 1 || !self.size_bytes.is_multiple_of(self.bs_bytes.max(1));
+        self.end_fsync && self.time_based && self.rw.writes() && !self.rw.is_random() && ends
+    }
+}
+
 /// fio's options, beside `end_fsync`, that flush what a job wrote when it ends.
 const FLUSHING_ENDS: [&str; 2] = ["fsync_on_close", "end_syncfs"];
 
