@@ -114,6 +114,8 @@ pub enum Claim {
     BeyondEmulation,
     /// The engine or the agent process did not run for a while: it was stopped.
     Stalled,
+    /// Something was done otherwise than the experiment or its job file asked.
+    NotAsAsked,
 }
 
 /// How much a finding matters.

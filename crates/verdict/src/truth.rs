@@ -5,6 +5,7 @@ mod bonnie;
 mod cache_device;
 mod clean;
 mod cpu;
+mod departed;
 mod emulated;
 mod generator;
 mod host_cache;

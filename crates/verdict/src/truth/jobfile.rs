@@ -16,7 +16,7 @@ fn by_file(truth: &Truth, known: bool) -> Truth {
     let options = truth.options().clone();
     let switch = u8::from;
     let text = format!(
-        "[job]\nrw={}\nbs={}\nsize={}\niodepth={}\nioengine=libaio\ndirect={}\nend_fsync={}\nfsync={}\n",
+        "[job]\nrw={}\nbs={}\nsize={}\niodepth={}\nioengine=io_uring\nruntime=20\ntime_based\ndirect={}\nend_fsync={}\nfsync={}\n",
         options.rw.name(),
         options.bs_bytes,
         options.size_bytes,
