@@ -110,8 +110,9 @@ fn title(finding: &Finding) -> &'static str {
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",
         Claim::EngineCpuBound => "limited by CPU, not by the storage",
-        // A note is about the CPU, which is nobody's alone.
+        // in records of before the CPU had a claim of its own
         Claim::Interference if finding.severity == Severity::Note => "others used the CPU",
+        Claim::OthersUsedCpu => "others used the CPU",
         Claim::Interference => "others used the same devices",
         Claim::SourceUnknown => "nobody can tell where the bytes came from",
         Claim::IntervalTooWide => "the interval is wider than asked",
