@@ -160,6 +160,7 @@ fn conclude(argv: &[OsString], ended: &Ended, window: Window) -> Result<EngineOu
         messages: messages.clone(),
     })?;
     Ok(EngineOutput {
+        departures: Vec::new(),
         engine: format!("bonnie++-{version}"),
         argv: argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         input: String::new(),

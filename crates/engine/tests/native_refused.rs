@@ -39,6 +39,7 @@ fn threads_take_over_and_the_record_says_why() {
         assert!(raw["issued_by"].as_str().unwrap().contains("pread"), "{}", raw["issued_by"]);
         let said = out.messages.iter().find(|m| m.contains("instead of io_uring")).unwrap();
         assert!(said.contains("pread and pwrite in threads") && said.contains(words), "{said}");
+        assert!(out.departures.iter().any(|d| d.matters && d.text == *said), "{:?}", out.departures);
         for totals in [out.read.unwrap(), out.write.unwrap()] {
             assert!(totals.ios > 0);
             assert_eq!((totals.bytes, totals.latency.count()), (totals.ios * 4096, totals.ios));

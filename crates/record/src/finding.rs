@@ -48,7 +48,7 @@ pub enum Claim {
     SharedFile,
     /// The load generator, or the machine's CPUs, were the limit rather than the storage.
     EngineCpuBound,
-    /// Others used the same devices, or much of the CPU, during the trial.
+    /// Others used the same devices during the trial.
     Interference,
     /// The counters needed to tell where bytes came from are missing.
     SourceUnknown,
@@ -114,6 +114,10 @@ pub enum Claim {
     BeyondEmulation,
     /// The engine or the agent process did not run for a while: it was stopped.
     Stalled,
+    /// Something was done otherwise than the experiment or its job file asked.
+    NotAsAsked,
+    /// Others used much of the CPU during the trial.
+    OthersUsedCpu,
 }
 
 /// How much a finding matters.

@@ -8,6 +8,7 @@ pub mod bonnie;
 pub mod comparison;
 pub mod copy;
 pub mod counter;
+pub mod effective;
 pub mod emulated;
 pub mod environment;
 pub mod event;

@@ -211,6 +211,7 @@ mod tests {
 
     fn engine(read: Option<Totals>, write: Option<Totals>, trim: Option<Totals>) -> EngineOutput {
         EngineOutput {
+            departures: Vec::new(),
             engine: "native-0.1.0".to_owned(),
             argv: Vec::new(),
             input: String::new(),

@@ -23,6 +23,27 @@ pub struct BlockNode {
     pub size_bytes: Option<u64>,
 }
 
+/// Kernel names of disks that a hypervisor makes: virtio and Xen.
+const VIRTUAL: [&str; 2] = ["vd", "xvd"];
+
+impl BlockNode {
+    /// Whether the name says that a hypervisor made the disk; then nobody knows what lies behind it.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        let name = self.kernel_name();
+        let after = |prefix: &&str| {
+            name.strip_prefix(*prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+        };
+        VIRTUAL.iter().any(after)
+    }
+
+    /// Whether it turns, as far as the kernel can know: its flag is the default for disks of a hypervisor.
+    #[must_use]
+    pub fn turns(&self) -> bool {
+        self.rotational == Some(true) && !self.is_virtual()
+    }
+}
+
 /// What a block device rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -106,6 +106,9 @@ pub struct EngineOutput {
     pub raw: String,
     /// What it said beside its document, e.g. fio's error text.
     pub messages: Vec<String>,
+    /// What it did otherwise than it was asked.
+    #[serde(default)]
+    pub departures: Vec<Departure>,
     /// Measured time, CLOCK_MONOTONIC: totals below count only I/O inside it.
     pub window: Window,
     /// Totals over all jobs.
@@ -138,6 +141,15 @@ pub struct EngineOutput {
     /// What Bonnie++ told.
     #[serde(default)]
     pub bonnie: Option<Bonnie>,
+}
+
+/// Something that was done otherwise than it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departure {
+    /// What was done instead of what, and why.
+    pub text: String,
+    /// Whether the figures may be others for it.
+    pub matters: bool,
 }
 
 /// What the load generator itself used in the measured time.

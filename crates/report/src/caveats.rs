@@ -110,8 +110,9 @@ fn title(finding: &Finding) -> &'static str {
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",
         Claim::EngineCpuBound => "limited by CPU, not by the storage",
-        // A note is about the CPU, which is nobody's alone.
+        // in records of before the CPU had a claim of its own
         Claim::Interference if finding.severity == Severity::Note => "others used the CPU",
+        Claim::OthersUsedCpu => "others used the CPU",
         Claim::Interference => "others used the same devices",
         Claim::SourceUnknown => "nobody can tell where the bytes came from",
         Claim::IntervalTooWide => "the interval is wider than asked",
@@ -142,6 +143,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::CacheOwed => "not on the slow device yet when the load ended",
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
+        Claim::NotAsAsked => "not done as asked",
         Claim::Stalled => "the engine or the agent process was stopped",
         Claim::BeyondEmulation => "beyond what a lab guest's figures may claim",
         Claim::StackRebuilt => "the stack was built anew between rounds",

@@ -138,6 +138,7 @@ fn text(words: &str) -> String {
 mod tests {
     use super::{markdown, text};
     use crate::testing;
+    use record::finding::{Claim, Severity};
 
     #[test]
     fn a_trap_in_markdown() {
@@ -154,6 +155,20 @@ mod tests {
         let rows: Vec<usize> = page.lines().filter(|l| l.starts_with('|')).map(bars).collect();
         assert!(rows.len() > view.cells.len() && rows.iter().all(|n| *n == rows[0]), "{page}");
         assert!(page.contains("\\<img src=x\\>") && !page.contains("\n# no heading"), "{page}");
+    }
+
+    #[test]
+    fn what_was_not_done_as_asked_is_on_the_page_and_in_the_terminal() {
+        let mut view = testing::trap();
+        let text = "Not done as asked: pread and pwrite in threads instead of io_uring: EPERM.";
+        for severity in [Severity::Note, Severity::Caveat] {
+            let cell = view.cells[0].id.0.clone();
+            view.findings = vec![testing::finding(&cell, Claim::NotAsAsked, severity, text, "Compare it.")];
+            for page in [markdown(&view), crate::terminal(&view, 200, false)] {
+                assert!(page.contains("not done as asked"), "{page}");
+                assert!(page.replace('\\', "").contains("in threads instead of io_uring: EPERM"), "{page}");
+            }
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MOST: usize = 60;
 pub(crate) fn course(finding: &Finding, cell: Option<&CellView>) -> Option<String> {
     match finding.claim {
         Claim::RampUp | Claim::NotSteady | Claim::BurstExhausted => tenths(finding),
-        Claim::Trend | Claim::Bimodal | Claim::Autocorrelated | Claim::Outliers => rounds(cell?),
+        Claim::Trend | Claim::Bimodal | Claim::Autocorrelated | Claim::Outliers => rounds(finding, cell?),
         _ => None,
     }
 }
@@ -26,9 +26,16 @@ fn tenths(finding: &Finding) -> Option<String> {
     line("tenths of the trial", &values, unit)
 }
 
-fn rounds(cell: &CellView) -> Option<String> {
+/// Of the figure that the finding is about: `first_round_FIGURE` is among its evidence. Records of before it was tell of rates only.
+fn rounds(finding: &Finding, cell: &CellView) -> Option<String> {
     let large = cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= 128 << 10);
-    let metric = cell.metrics.get(if large { "bw" } else { "iops" })?;
+    let rate = if large { "bw" } else { "iops" };
+    let named = finding.evidence.keys().find_map(|name| name.strip_prefix("first_round_"));
+    let metric = match named {
+        None | Some("iops") => cell.metrics.get(rate)?,
+        Some("bytes_per_second") => cell.metrics.get("bw").or_else(|| cell.metrics.get("block_output_bw"))?,
+        Some(figure) => cell.metrics.get(figure)?,
+    };
     let from = metric.values.len().saturating_sub(MOST);
     line(if from == 0 { "rounds" } else { "last rounds" }, metric.values.get(from..)?, &metric.unit)
 }

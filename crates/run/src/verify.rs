@@ -249,6 +249,7 @@ mod tests {
     fn output(read_iops: f64, write_iops: f64) -> EngineOutput {
         let totals = |iops| Some(Totals { iops, ..Totals::default() });
         EngineOutput {
+            departures: Vec::new(),
             series: None,
             engine: "native-0.1.0".into(),
             argv: Vec::new(),

@@ -9,7 +9,7 @@ use record::workload::{Options, RateProcess, Rw};
 /// Refuses by name what fio gets wrong.
 pub(crate) fn check(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<()> {
     let Some((name, what)) = lack(options) else { return Some(()) };
-    let span = fields.key(name).map(|key| key.span).unwrap_or_default();
+    let span = fields.key(name).or_else(|| fields.key("engine")).map(|key| key.span).unwrap_or_default();
     problems.add(span, what).help("use `engine: native`");
     None
 }
@@ -36,6 +36,11 @@ fn lack(options: &Options) -> Option<(&'static str, &'static str)> {
             "bssplit",
             "fio does not place blocks whose sizes are no multiples of the smallest one",
         ));
+    }
+    if options.fio_flushes_each_pass() {
+        let what = "fio flushes after each pass of `rw: write` over several files, or over a `size` that is no multiple of the block size, not \
+                    once at the end: `end_fsync: 1` (the default of buffered writes) would mean something else by each engine; `end_fsync: 0` leaves it out";
+        return Some(("end_fsync", what));
     }
     if options.verify.is_some() && [options.size_bytes, options.offset_bytes].iter().any(uneven) {
         let what = "fio does not verify a `size` or `offset` that is no multiple of the block size";

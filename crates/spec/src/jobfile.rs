@@ -76,6 +76,14 @@ pub(crate) fn read(
         let note = format!("`{shown}` asks for libaio: the native engine issues its I/O by io_uring");
         problems.note(node.span, note);
     }
+    if let Some((section, _)) = effective(&sections).find(|(_, given)| jobs::is_untimed(given)) {
+        let note = format!(
+            "[{}] of `{}` says no `runtime`: it repeats until the trial's time is up; `time_based=0` there ends it after one pass",
+            section.name,
+            printable(path, 80)
+        );
+        problems.note(node.span, note);
+    }
     let size_bytes = if jobs.is_empty() { laid_out_by_all(&sections) } else { Some(data_bytes(&jobs)) };
     let sets_time = sections
         .iter()

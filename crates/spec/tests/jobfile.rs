@@ -169,6 +169,49 @@ fn what_makes_fio_the_engine_is_named() {
     }
 }
 
+/// Times of the only job, and the notes that speak of them.
+fn times(text: &str, more: &str) -> (bool, Option<u64>, usize) {
+    let (_, jobs, notes) = taken(&format!("[a]\nrw=randwrite\nsize=1m\n{text}"), more);
+    let said = notes.iter().filter(|note| note.contains("repeats until the trial's time is up"));
+    (jobs[0].options.time_based, jobs[0].options.runtime_ms, said.count())
+}
+
+#[test]
+fn what_a_job_file_says_of_its_time_counts_and_what_it_does_not_say_is_noted() {
+    for engine in ["", ", engine: fio"] {
+        assert_eq!(times("time_based=0\n", engine), (false, None, 0), "one pass, as it says");
+        assert_eq!(times("time_based=1\n", engine), (true, None, 0));
+        assert_eq!(times("time_based=0\nruntime=3\n", engine), (false, Some(3000), 0));
+        assert_eq!(times("runtime=3\n", engine), (false, Some(3000), 0), "fio's own default");
+        assert_eq!(times("", engine), (true, None, 1), "the trial's time, and said");
+        assert_eq!(times("runtime=0\n", engine), (true, None, 1));
+    }
+    let (engine, _, notes) = taken("[a]\nrw=read\nsize=1m\nstartdelay=5\n", "");
+    assert_eq!(engine, EngineKind::Fio);
+    assert!(notes.iter().any(|note| note.contains("[a] of `mine.fio` says no `runtime`")), "{notes:?}");
+}
+
+#[test]
+fn where_fio_flushes_after_each_pass_a_job_file_is_fios() {
+    let of = |text: &str| taken(&format!("[a]\nsize=1m\nend_fsync=1\nruntime=2\n{text}"), "").0;
+    for each in
+        ["rw=write\nnrfiles=4\ntime_based", "rw=rw\nbs=48k\ntime_based=1", "rw=write\nbs=48k\ntime_based"]
+    {
+        assert_eq!(of(each), EngineKind::Fio, "{each}");
+    }
+    for once in [
+        "rw=write\ntime_based",
+        "rw=write\nnrfiles=4",
+        "rw=randwrite\nnrfiles=4\ntime_based",
+        "rw=write\nnrfiles=4\ntime_based\nend_fsync=0",
+    ] {
+        assert_eq!(of(once), EngineKind::Native, "{once}");
+    }
+    let text = "[a]\nsize=1m\nend_fsync=1\nrw=write\nbs=48k\nruntime=2\ntime_based\n";
+    let why = load(text, ", engine: native").unwrap_err().to_string();
+    assert!(why.contains("`end_fsync=1` after each pass"), "{why}");
+}
+
 #[test]
 fn global_sections_count_for_the_jobs_below_them() {
     let text = "[global]\nbs=8k\nsize=1m\ndirect=1\n[one]\nrw=write\nblocksize=16k\n\
@@ -192,7 +235,7 @@ fn global_sections_count_for_the_jobs_below_them() {
 
 #[test]
 fn the_experiment_may_choose_the_engine() {
-    let text = "[a]\nrw=read\nsize=1m\nioengine=libaio\n";
+    let text = "[a]\nrw=read\nsize=1m\nioengine=libaio\nruntime=3\n";
     let (engine, jobs, notes) = taken(text, ", engine: fio");
     assert_eq!((engine, jobs.len(), notes.len()), (EngineKind::Fio, 1, 0), "{notes:?}");
     let (engine, _, notes) = taken(text, "");

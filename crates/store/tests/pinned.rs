@@ -45,6 +45,7 @@ fn with_all_of_1_1() -> TrialRecord {
     let mut trial = trial(0, 0);
     let engine = trial.engine.take().unwrap();
     trial.engine = Some(EngineOutput {
+        departures: Vec::new(),
         trim: Some(Totals { ios: 3, bytes: 3 << 16, seconds: 1.0 / 7.0, ..Totals::default() }),
         verified: Some(Verified {
             bytes: 1 << 40,

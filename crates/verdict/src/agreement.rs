@@ -111,13 +111,8 @@ fn name(cell: &Cell) -> String {
 
 impl Couple<'_> {
     fn has_rate(&self) -> bool {
-        match &self.native.workload.ask {
-            Ask::Options(o) => o.rate_iops.is_some() || o.rate_bytes_per_second.is_some(),
-            Ask::Copy(_) | Ask::Bonnie(_) => false,
-            Ask::JobFile { jobs, .. } => jobs
-                .iter()
-                .any(|j| j.options.rate_iops.is_some() || j.options.rate_bytes_per_second.is_some()),
-        }
+        let jobs = self.native.workload.all_options();
+        jobs.iter().any(|o| o.rate_iops.is_some() || o.rate_bytes_per_second.is_some())
     }
 
     /// The rounds in which both were measured, in order.

@@ -72,6 +72,7 @@ fn asked_blocks(facts: &Facts<'_>) -> f64 {
         _ => None,
     });
     let blocks = facts.read.asked / record.unwrap_or(RECORD_BYTES);
-    let random = facts.options().is_none_or(|options| options.rw.is_random());
+    let jobs = facts.all_options();
+    let random = jobs.is_empty() || jobs.iter().any(|options| options.rw.is_random());
     if random { blocks.max(facts.read.ios) } else { blocks }
 }

@@ -54,13 +54,14 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let of_round = |Seen { trials, round, strongest }| {
         strongest.of_round(round, trials, facts.len()).finding(cell, trials)
     };
-    let mut findings: Vec<Finding> = seen.into_values().map(of_round).collect();
+    let mut findings = each_claim_once(seen.into_values().map(of_round));
     findings.extend(detect::wrong_content(cell, trials));
     findings.extend(detect::failed(cell, &failed, measured.len()));
     findings.extend(course::within(cell, &facts, &plan.measure));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
     findings.extend(provision::findings(cell, number(measured.len()), input));
 
+    let rounds = CellRounds::of(plan, cell, &facts, &shares, &metrics);
     let view = CellView {
         limited_by: limit::over_trials(limits),
         model: None,
@@ -87,7 +88,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         verified: detect::checked(trials),
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
-    CellJudgement { view, findings, rounds: CellRounds::of(cell, &facts, &shares) }
+    CellJudgement { view, findings, rounds }
 }
 
 /// In how many trials each metric was too fast to be measured.
@@ -124,6 +125,39 @@ fn remember(seen: &mut BTreeMap<usize, Seen>, detector: usize, round: u32, detec
                 (kept.round, kept.strongest) = (round, detected);
             }
         }
+    }
+}
+
+/// Programs look findings up by their claim: what two detectors claim is one finding, with the worse of the two first.
+fn each_claim_once(all: impl Iterator<Item = Finding>) -> Vec<Finding> {
+    let mut once: Vec<Finding> = Vec::new();
+    for finding in all {
+        match once.iter_mut().find(|kept| kept.claim == finding.claim) {
+            None => once.push(finding),
+            Some(kept) if finding.severity > kept.severity => {
+                let lesser = std::mem::replace(kept, finding);
+                add(kept, lesser);
+            }
+            Some(kept) => add(kept, finding),
+        }
+    }
+    once
+}
+
+/// Adds what another finding of the same claim says; a figure of the same name gets a number.
+fn add(kept: &mut Finding, more: Finding) {
+    kept.trials = kept.trials.max(more.trials);
+    kept.text = format!("{} {}", kept.text, more.text);
+    if kept.remedy != more.remedy {
+        kept.remedy = format!("{} {}", kept.remedy, more.remedy);
+    }
+    for (name, value) in more.evidence {
+        let free = match kept.evidence.get(&name) {
+            Some(same) if (same - value).abs() <= f64::EPSILON * value.abs() => continue,
+            Some(_) => format!("{name}_2"),
+            None => name,
+        };
+        kept.evidence.insert(free, value);
     }
 }
 

@@ -4,6 +4,7 @@ mod bonnie;
 mod cache_device;
 mod content;
 pub(crate) mod cpu;
+mod departed;
 mod emulated;
 pub(crate) mod generator;
 mod ground;
@@ -82,7 +83,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 34] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 35] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -94,6 +95,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         ground::double_caching,
         setting::smaller_than_memory,
         setting::shared_file,
+        departed::not_as_asked,
         cpu::engine_cpu_bound,
         load::interference,
         cpu::others_used_the_cpu,

@@ -3,13 +3,14 @@
 use crate::span::{Span, float};
 use record::copy::CopySync;
 use record::counter::{BlockCounters, Sample};
+use record::effective::EffectiveJob;
 use record::extents::{FileExtents, Residency};
 use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Totals, TrialRecord};
 use record::volume::{Volume, VolumeKind};
-use record::workload::{Ask, CacheStart, Layout, Options};
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Options};
 
 /// One direction of a trial.
 #[derive(Debug, Clone, Copy)]
@@ -120,23 +121,35 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The workload's options; `None` for a user's own job file.
+    /// The options of the workload's only job, and of its clones, whether the experiment or a job file says them; `None`: there are several
+    /// jobs, or they are not known in full.
     pub(crate) fn options(&self) -> Option<&'a Options> {
-        match &self.cell.workload.ask {
-            Ask::Options(options) => Some(options),
-            Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
-        }
+        self.cell.workload.only_options()
+    }
+
+    /// The options of all jobs; empty where they are not known in full.
+    pub(crate) fn all_options(&self) -> Vec<&'a Options> {
+        self.cell.workload.all_options()
     }
 
     /// Whether I/O bypassed the page cache: `None` for a job file that does both, and for Bonnie++, which opens its file again without `O_DIRECT` once
     /// it is written (2.00a).
     pub(crate) fn direct(&self) -> Option<bool> {
         match &self.cell.workload.ask {
-            Ask::Options(options) => Some(options.direct),
-            Ask::JobFile { text, .. } => jobs_direct(text),
+            Ask::Options(_) | Ask::JobFile { .. } => {
+                let jobs = self.cell.workload.effective_jobs();
+                let first = jobs.first()?.direct;
+                jobs.iter().all(|job| job.direct == first).then_some(first)
+            }
             Ask::Copy(_) => Some(false),
             Ask::Bonnie(bonnie) => (!bonnie.direct).then_some(false),
         }
+    }
+
+    /// Whether the workload makes its writes durable before it ends.
+    pub(crate) fn is_flushed(&self) -> bool {
+        let jobs = self.cell.workload.effective_jobs();
+        !jobs.is_empty() && jobs.iter().all(|job| job.durable || !job.writes)
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -257,11 +270,16 @@ fn sum(topology: &Topology, of: impl Fn(&BlockNode) -> Option<f64>) -> Option<f6
 /// read back.
 fn ends_with_the_window(cell: &Cell) -> bool {
     match &cell.workload.ask {
-        Ask::Options(o) => {
-            let flushed = o.direct || o.end_fsync || o.fsync == 1 || o.fdatasync == 1;
-            o.verify.is_none() && (flushed || !o.rw.writes())
+        // fio's own file may go on after its window, in a job that ends later.
+        Ask::JobFile { .. } if cell.workload.engine == EngineKind::Fio => false,
+        Ask::Options(_) | Ask::JobFile { .. } => {
+            let done = |job: &EffectiveJob<'_>| {
+                (job.durable || !job.writes) && job.options.is_some_and(|o| o.verify.is_none())
+            };
+            let jobs = cell.workload.effective_jobs();
+            !jobs.is_empty() && jobs.iter().all(done)
         }
-        Ask::JobFile { .. } | Ask::Bonnie(_) => false,
+        Ask::Bonnie(_) => false,
         Ask::Copy(copy) => copy.sync != CopySync::None,
     }
 }
@@ -311,36 +329,6 @@ pub(crate) fn copies(cell: &Cell) -> f64 {
     }
 }
 
-/// Whether all jobs of a job file bypass the page cache, or none; `None` when they differ. fio's `buffered` is the opposite
-/// of `direct`; the last one said counts, and neither means buffered (fio's HOWTO).
-fn jobs_direct(text: &str) -> Option<bool> {
-    let mut global = false;
-    let mut jobs: Vec<bool> = Vec::new();
-    let mut in_global = false;
-    for line in text.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix('[') {
-            in_global = name.starts_with("global]");
-            if !in_global {
-                jobs.push(global);
-            }
-            continue;
-        }
-        let (name, value) = line.split_once('=').map_or((line, "1"), |(n, v)| (n.trim(), v.trim()));
-        let on = !value.starts_with('0');
-        let direct = match name {
-            "direct" => on,
-            "buffered" => !on,
-            _ => continue,
-        };
-        match jobs.last_mut() {
-            Some(job) if !in_global => *job = direct,
-            _ => global = direct,
-        }
-    }
-    let first = *jobs.first()?;
-    jobs.iter().all(|j| *j == first).then_some(first)
-}
-
 /// Why the ground counts as memory, if it does.
 pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
     if let Some(fs) = topology.fs_type.as_deref().filter(|fs| is_memory_fs(fs)) {
@@ -357,21 +345,4 @@ pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
 
 pub(crate) fn is_memory_fs(fs: &str) -> bool {
     matches!(fs, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::jobs_direct;
-
-    #[test]
-    fn job_files_say_whether_they_are_direct() {
-        let of = jobs_direct;
-        assert_eq!(of("[global]\ndirect=1\n[a]\nrw=read\n[b]\n"), Some(true));
-        assert_eq!(of("[global]\nbs=4k\n[a]\n direct = 1 \n[b]\ndirect\n"), Some(true));
-        assert_eq!(of("[a]\nrw=read\n"), Some(false), "fio's default is buffered");
-        assert_eq!(of("[global]\nbuffered=0\n[a]\n"), Some(true));
-        assert_eq!(of("[global]\ndirect=1\n[a]\n[b]\ndirect=0\n"), None, "both");
-        assert_eq!(of("[a]\n[global]\ndirect=1\n[b]\n"), None, "a global section speaks for what follows it");
-        assert_eq!(of(""), None);
-    }
 }

@@ -1,6 +1,7 @@
 //! What each device under a cell did, down to the leaves.
 
 use crate::facts::Facts;
+use crate::limit::busy_share;
 use record::counter::BlockCounters;
 use record::judged::NodeView;
 use record::topology::{BlockKind, BlockNode};
@@ -30,10 +31,7 @@ pub(crate) fn of_cell(trials: &[Facts<'_>]) -> Vec<NodeView> {
             read_per_asked: over(|facts, node| per_asked(facts, node, true)),
             write_per_asked: over(|facts, node| per_asked(facts, node, false)),
             iops: over(|facts, node| per_second(facts, node, |b| Some(b.reads + b.writes))),
-            busy_share: over(|facts, node| {
-                // Milliseconds of busy time per second; the window's ends make it a little more than all of it.
-                Some((per_second(facts, node, |b| Some(b.busy_ms))? / 1e3).min(1.0))
-            }),
+            busy_share: over(|facts, node| busy_share(facts, &node.name)),
         }
     };
     nodes.iter().enumerate().map(view).collect()
@@ -91,7 +89,11 @@ fn kind(node: &BlockNode, shared: bool) -> String {
         n => format!(" over {n} devices"),
     };
     let what = match &node.kind {
-        BlockKind::Disk if node.rotational == Some(true) => "rotating disk".to_owned(),
+        BlockKind::Disk if node.turns() => "rotating disk".to_owned(),
+        BlockKind::Disk if node.is_virtual() && node.rotational == Some(true) => {
+            "virtual disk; the kernel's flag says rotational".to_owned()
+        }
+        BlockKind::Disk if node.is_virtual() => "virtual disk".to_owned(),
         BlockKind::Disk => "disk".to_owned(),
         BlockKind::Partition { of } => format!("partition of {of}"),
         BlockKind::Loop { backing_fs, direct_io, guest, .. } => {
@@ -113,4 +115,59 @@ fn kind(node: &BlockNode, shared: bool) -> String {
         BlockKind::Memory => "memory".to_owned(),
     };
     if shared { format!("{what}; others may use it too") } else { what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kind, of_cell};
+    use crate::facts::Facts;
+    use crate::testing::{GIB, SECONDS, Truth, filesystem, whole};
+    use record::counter::{BlockCounters, Sample};
+    use record::stack::FsKind;
+    use record::topology::{BlockKind, BlockNode};
+    use record::workload::Rw;
+
+    #[test]
+    fn a_disk_of_a_hypervisor_is_not_called_rotating() {
+        let of = |name: &str, rotational| {
+            let node = BlockNode {
+                name: name.to_owned(),
+                devno: (254, 0),
+                depth: 0,
+                kind: BlockKind::Disk,
+                rotational,
+                scheduler: None,
+                size_bytes: None,
+            };
+            (kind(&node, false), node.turns())
+        };
+        let flagged = "virtual disk; the kernel's flag says rotational".to_owned();
+        for name in ["vda", "xvdb", "host:vdc"] {
+            assert_eq!(of(name, Some(true)), (flagged.clone(), false), "{name}");
+        }
+        assert_eq!(of("vda", Some(false)).0, "virtual disk");
+        assert_eq!(of("sda", Some(true)), ("rotating disk".to_owned(), true));
+        assert_eq!(of("vd", Some(true)).0, "rotating disk", "no name of theirs");
+        assert_eq!(of("nvme0n1", Some(false)).0, "disk");
+    }
+
+    fn block(sample: &mut Sample, done: f64, of: fn(&mut BlockCounters, f64)) {
+        sample.block.values_mut().for_each(|counters| of(counters, done * SECONDS as f64));
+    }
+
+    #[test]
+    fn busy_time_that_the_kernel_did_not_count_is_not_none_of_the_time() {
+        let busy = |iops: f64, each: fn(&mut Sample, f64)| {
+            let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+            t.asked(GIB, 0);
+            (t.device_read, t.device_iops, t.each) = (GIB, iops, each);
+            let record = t.record();
+            of_cell(&[Facts::of(&record, &t.cell).unwrap()])[0].busy_share
+        };
+        assert_eq!(busy(300.0, |_, _| {}), None, "300 I/Os per second, and never busy");
+        assert_eq!(busy(300.0, |s, d| block(s, d, |b, t| b.busy_ms = whole(t))), None, "a tick now and then");
+        let half = busy(300.0, |s, d| block(s, d, |b, t| b.busy_ms = whole(t * 500.0))).unwrap();
+        assert!((half - 0.5).abs() < 0.01, "{half}");
+        assert_eq!(busy(0.0, |_, _| {}), Some(0.0), "it had nothing to do");
+    }
 }

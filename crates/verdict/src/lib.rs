@@ -40,6 +40,8 @@ mod provision;
 mod random;
 mod reached;
 #[cfg(test)]
+mod rounds_tests;
+#[cfg(test)]
 mod run_tests;
 mod sequential;
 mod span;

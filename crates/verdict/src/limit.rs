@@ -24,7 +24,7 @@ pub(crate) use depth::resolve;
 pub(crate) use journal::finding as journal_bound;
 pub(crate) use lock::finding as serialized;
 pub(crate) use network::finding as network_bound;
-pub(crate) use queue::{asked_queue, device_busy, device_queue};
+pub(crate) use queue::{asked_queue, busy_share, device_busy, device_queue};
 pub(crate) use quota::finding as cpu_quota;
 pub(crate) use rate::{is_made as rate_is_made, made_iops, rates};
 pub(crate) use throttle::{LIMIT_MET, finding as undeclared_limit, nearest};

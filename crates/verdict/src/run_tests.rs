@@ -2,6 +2,7 @@
 
 use crate::judge::{Input, judge};
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, measure, totals, whole};
+use record::counter::Gap;
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Claim, Severity};
@@ -12,7 +13,7 @@ use record::stack::{BtrfsProfile, FsKind};
 use record::trial::{FaultKind, Outcome, TrialRecord, Verified, VerifyFault};
 use record::version::FormatVersion;
 use record::workload::Rw;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A cell whose rounds read so many I/Os of 4 KiB in 20 s, all from the device.
 pub(crate) fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
@@ -31,7 +32,7 @@ pub(crate) fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
     (cell, (0..).zip(ios).map(trial).collect())
 }
 
-fn run(cells: &[(Cell, Vec<TrialRecord>)], expectations: Vec<Expectation>) -> RunView {
+pub(crate) fn run(cells: &[(Cell, Vec<TrialRecord>)], expectations: Vec<Expectation>) -> RunView {
     run_with(cells, |plan| plan.expectations = expectations)
 }
 
@@ -280,8 +281,28 @@ fn two_kinds_of_interference_are_two_findings() {
     let view = run(&[(t.cell.clone(), vec![t.record()])], vec![]);
     let found: Vec<_> = view.findings.iter().map(|f| (f.claim, f.severity, f.trials)).collect();
     let wide = (Claim::IntervalTooWide, Severity::Note, 1);
-    let both = [(Claim::Interference, Severity::Caveat, 1), (Claim::Interference, Severity::Note, 1), wide];
+    let both = [(Claim::Interference, Severity::Caveat, 1), wide, (Claim::OthersUsedCpu, Severity::Note, 1)];
     assert_eq!(found, both, "{:?}", view.findings);
+}
+
+#[test]
+fn a_cell_has_each_claim_once_so_that_programs_lose_none() {
+    let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    t.asked(GIB, 0);
+    t.device_read = GIB;
+    // The engine was stopped, and later the agent process: two detectors of one claim.
+    t.each = |sample, done| sample.stopped = if (0.5..0.75).contains(&done) { vec![12] } else { vec![] };
+    let second = 1_000_000_000;
+    t.agent_gaps = vec![Gap { start_ns: 102 * second, end_ns: 105 * second, cpu_wait_ns: None }];
+    let view = run(&[(t.cell.clone(), vec![t.record()])], vec![]);
+    let mut seen = BTreeSet::new();
+    assert!(view.findings.iter().all(|f| seen.insert((f.claim, f.cell.clone()))), "{:?}", view.findings);
+    let stalled = view.findings.iter().find(|f| f.claim == Claim::Stalled).unwrap();
+    assert!(
+        stalled.text.contains("engine's processes") && stalled.text.contains("agent process"),
+        "{stalled:?}"
+    );
+    assert!(stalled.evidence.contains_key("stalled_seconds_2"), "{stalled:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@
 use crate::facts::{Facts, Flow};
 use crate::span::float;
 use record::counter::OtherProcess;
+use record::workload::Options;
 
 /// A surplus below this share of all bytes asked is not worth a claim.
 const MATTERS: f64 = 0.05;
@@ -95,5 +96,6 @@ fn metadata(facts: &Facts<'_>) -> f64 {
 
 /// Bytes that may be submitted on one side of the window's edge and completed on the other.
 pub(crate) fn in_flight(facts: &Facts<'_>) -> f64 {
-    facts.options().map_or(0.0, |o| float(o.bs_bytes) * f64::from(o.iodepth) * f64::from(o.numjobs))
+    let of_job = |o: &Options| float(o.bs_bytes) * f64::from(o.iodepth) * f64::from(o.numjobs);
+    facts.all_options().into_iter().map(of_job).sum()
 }

@@ -68,6 +68,7 @@ pub(crate) fn totals(ios: u64, bs: u64) -> Totals {
 
 pub(crate) fn engine() -> EngineOutput {
     EngineOutput {
+        departures: Vec::new(),
         series: None,
         engine: "fio-3.33".to_owned(),
         argv: Vec::new(),

@@ -74,7 +74,7 @@ fn cell<'a>(view: &'a RunView, workload: &str, stack: &str) -> Option<&'a CellVi
 
 /// The note that others used the CPU.
 fn cpu_taken(findings: &[&Finding]) -> Option<String> {
-    let noted = findings.iter().find(|f| f.claim == Claim::Interference && f.severity == Severity::Note);
+    let noted = findings.iter().find(|f| f.claim == Claim::OthersUsedCpu);
     noted.map(|f| f.text.clone())
 }
 

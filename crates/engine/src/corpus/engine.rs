@@ -274,6 +274,7 @@ fn output(engine: String, argv: &[OsString], input: String, ended: &Ended, repor
     let share = |seconds: f64| (window.seconds() > 0.0).then(|| seconds / window.seconds());
     let allocated = report.used_after.zip(report.used_before);
     EngineOutput {
+        departures: Vec::new(),
         engine,
         argv: argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         input,

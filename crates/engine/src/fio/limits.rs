@@ -12,6 +12,7 @@ pub(super) fn refusal(options: &Options, layout: Layout, place: &Place) -> Optio
     let why = trims(options, place)
         .or_else(|| sizes(options))
         .or_else(|| rates(options))
+        .or_else(|| flushes(options))
         .or_else(|| verify::refusal(options, layout, place))?;
     Some(format!("{why}; use engine: native"))
 }
@@ -60,6 +61,14 @@ fn rates(options: &Options) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+fn flushes(options: &Options) -> Option<String> {
+    options.fio_flushes_each_pass().then(|| {
+        "end_fsync: sequential writes over several files, or over a size that is no multiple of the block size: fio flushes after each pass, \
+         not once at the end"
+            .to_owned()
+    })
 }
 
 /// Whether blocks have several sizes.

@@ -12,7 +12,7 @@ use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::distinct;
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
-use record::trial::{EngineOutput, ErrorCount, Window};
+use record::trial::{Departure, EngineOutput, ErrorCount, Window};
 use record::workload::{Ask, Options};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -81,16 +81,20 @@ impl Engine for FioEngine {
         };
         let mut errors = output::errors(report);
         let verified = check_content(job, &reading, &ended, &mut errors, &mut messages)?;
-        let counted = count(job, &ready.counting, report, &ended, &mut messages);
+        let mut departures = Vec::new();
+        let counted = count(job, &ready.counting, report, &ended, &mut departures);
         let options = options(job);
         if let Some(options) = options {
             let totals = [&counted.read, &counted.write, &counted.trim].map(Option::as_ref);
-            messages.extend(mixed::offsets_note(options));
+            let offsets = mixed::offsets_note(options);
+            departures.extend(offsets.map(|text| Departure { text, matters: false }));
             messages.extend(mixed::bytes_note(options, report, totals));
         }
+        messages.extend(departures.iter().map(|departure| departure.text.clone()));
         let tolerated = options.is_some_and(|o| verify::is_tolerated(o, &errors));
         let ios = [&counted.read, &counted.write, &counted.trim].into_iter().flatten().map(|t| t.ios).sum();
         let output = EngineOutput {
+            departures,
             series: counted.series,
             engine,
             argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
@@ -128,7 +132,7 @@ fn count(
     counting: &Counting,
     report: &Report,
     ended: &Ended,
-    messages: &mut Vec<String>,
+    departures: &mut Vec<Departure>,
 ) -> Counted {
     let asked = |job: &JobReport| match counting {
         Counting::Totals(sections) => {
@@ -139,7 +143,10 @@ fn count(
     if let Counting::Exact(times) = counting {
         match exact::count(report, job.scratch, *times) {
             Ok(counted) => return counted,
-            Err(why) => messages.push(format!("counted over the whole run, the ramp included: {why}")),
+            Err(why) => departures.push(Departure {
+                text: format!("counted over the whole run, the ramp included: {why}"),
+                matters: true,
+            }),
         }
     }
     let mut span = output::span(report, &asked);

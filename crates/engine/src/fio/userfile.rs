@@ -275,7 +275,10 @@ fn time(
     // no ramp but its own: sections may follow one another, and then what the devices did in each ramp can't be told apart
     let ramp = said("ramp_time").unwrap_or(0.0);
     if runtime.is_none() {
-        section.flag("time_based", true);
+        // What the file says of it counts; the plan notes that it says nothing.
+        if user.effective.get("time_based").is_none() {
+            section.flag("time_based", true);
+        }
         section.set("runtime", jobfile::milliseconds(seconds));
     }
     let on = |name: &str| user.effective.get(name).is_some_and(|v| v != "0");

@@ -180,6 +180,7 @@ fn output(
     let share = |seconds: f64| (window.seconds() > 0.0).then(|| seconds / window.seconds());
     let errors: Vec<ErrorCount> = report.errors.iter().map(ErrorSeen::count).collect();
     EngineOutput {
+        departures: report.departures.clone(),
         series: series(report, task),
         engine,
         argv,

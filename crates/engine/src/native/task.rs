@@ -6,7 +6,7 @@ use super::sizes::Sizes;
 use super::tally::Kind;
 use super::think::Pause;
 use record::latency::LatencyHistogram;
-use record::trial::{ErrorCount, Verified};
+use record::trial::{Departure, ErrorCount, Verified};
 use record::workload::{Rw, SyncMode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -285,4 +285,7 @@ pub(crate) struct Report {
     pub(crate) write_series: Vec<Point>,
     pub(crate) trim_series: Vec<Point>,
     pub(crate) messages: Vec<String>,
+    /// What was done otherwise than it was asked; each is among the messages, too.
+    #[serde(default)]
+    pub(crate) departures: Vec<Departure>,
 }

@@ -15,7 +15,7 @@ use super::threads::{self, Thread};
 use super::usage::Usage;
 use crate::data::is_ours;
 use record::printable::Shown as _;
-use record::trial::Verified;
+use record::trial::{Departure, Verified};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -101,25 +101,14 @@ type Lane<'scope> = ScopedJoinHandle<'scope, Result<Vec<Finished>, String>>;
 
 fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, String> {
     check(task)?;
-    let mut messages = Vec::new();
     let refusal = probe_all(task)?;
-    messages.extend(
-        refusal.as_ref().map(|why| format!("pread and pwrite in threads instead of io_uring: {why}")),
-    );
     let ring = refusal.is_none();
-    check_threads(task, ring).map_err(|why| match messages.first() {
+    let departures = departures(task, refusal.as_deref());
+    let mut messages: Vec<String> = departures.iter().map(|departure| departure.text.clone()).collect();
+    check_threads(task, ring).map_err(|why| match messages.first().filter(|_| !ring) {
         Some(message) => format!("{message}; {why}"),
         None => why,
     })?;
-    if ring && task.jobs.iter().any(|job| job.issue == Issue::IoUring && job.discards()) {
-        messages.push("discards of a block device are issued by threads (ioctl BLKDISCARD)".to_owned());
-    }
-    if task.jobs.iter().any(JobTask::repeats) {
-        messages.push(
-            "sizes differ, so random offsets may come again before all blocks were touched (norandommap)"
-                .to_owned(),
-        );
-    }
     let stop = AtomicBool::new(false);
     let (say, said) = channel();
     let hung = Watch::default();
@@ -151,7 +140,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
             let _ = writeln!(err, "{message}");
             messages.push(message);
         })?;
-        let made = Made { issued_by, messages, buffer_bytes, verified };
+        let made = Made { issued_by, messages, departures, buffer_bytes, verified };
         Ok(report(task, &start, finished, stop.load(Ordering::Relaxed), made))
     })
 }
@@ -160,8 +149,28 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
 struct Made {
     issued_by: String,
     messages: Vec<String>,
+    departures: Vec<Departure>,
     buffer_bytes: u64,
     verified: Option<Verified>,
+}
+
+/// What is done otherwise than it was asked. `refusal`: why there is no io_uring.
+fn departures(task: &Task, refusal: Option<&str>) -> Vec<Departure> {
+    let mut all = Vec::new();
+    let mut say = |text: String, matters| all.push(Departure { text, matters });
+    if let Some(why) = refusal {
+        say(format!("pread and pwrite in threads instead of io_uring: {why}"), true);
+    }
+    let by_ring = |job: &JobTask| refusal.is_none() && job.issue == Issue::IoUring;
+    if task.jobs.iter().any(|job| by_ring(job) && job.discards()) {
+        say("discards of a block device are issued by threads (ioctl BLKDISCARD)".to_owned(), false);
+    }
+    if task.jobs.iter().any(JobTask::repeats) {
+        let text =
+            "sizes differ, so random offsets may come again before all blocks were touched (norandommap)";
+        say(text.to_owned(), false);
+    }
+    all
 }
 
 /// Why there is no io_uring here; `None`: all rings that are asked for can be had.
@@ -432,7 +441,7 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     let sum = sum(tallies);
     let [read, write, trim, sync]: [Side; 4] = sum.sides;
     let [read_series, write_series, trim_series, _] = sum.series;
-    let Made { issued_by, mut messages, buffer_bytes, verified } = made;
+    let Made { issued_by, mut messages, departures, buffer_bytes, verified } = made;
     let cost = cost(&meter::sum(&used), read.ios + write.ios + trim.ios, buffer_bytes, &mut messages);
     Report {
         issued_by,
@@ -453,5 +462,6 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
         write_series,
         trim_series,
         messages,
+        departures,
     }
 }

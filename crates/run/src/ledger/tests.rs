@@ -117,6 +117,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
     let counts: Vec<u64> = steps.iter().map(|x| x.round() as u64).collect();
     let none = vec![0; counts.len()];
     let engine = EngineOutput {
+        departures: Vec::new(),
         engine: "scripted".to_owned(),
         argv: Vec::new(),
         input: String::new(),

@@ -172,9 +172,17 @@ fn job<'s>(
         return Err(outside(None, "a job without `size`".to_owned()));
     }
     issue(&mut read, given).map_err(|(odd, what)| outside(Some(odd), what))?;
-    if read.runtime_ms.is_none() {
+    if is_untimed(given) {
         // The trial's time, as fio is given it.
         read.time_based = true;
+    }
+    if read.fio_flushes_each_pass() {
+        let flush = given.get("end_fsync").copied();
+        let shown = flush.map_or_else(String::new, Given::shown);
+        let what = format!(
+            "`{shown}` after each pass over the data, as fio flushes here: once, when the time is up"
+        );
+        return Err(outside(flush, what));
     }
     if let Err(clash) = together::clash(&read, layout) {
         let at = clash.options.iter().find_map(|name| given.get(name).copied());
@@ -184,6 +192,12 @@ fn job<'s>(
         return Err(outside(given.get(lack.option.as_str()).copied(), lack.what));
     }
     Ok(read)
+}
+
+/// Whether a job says nothing about how long it runs.
+pub(super) fn is_untimed(given: &BTreeMap<&str, &Given>) -> bool {
+    let none = |runtime: &&Given| runtime.value.as_deref().and_then(|text| parse(text, "s", 1000)) == Some(0);
+    given.get("runtime").is_none_or(none) && !given.contains_key("time_based")
 }
 
 /// How fio's I/O engine issues, as native does it; or the option that doesn't fit it.

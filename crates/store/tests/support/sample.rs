@@ -131,6 +131,7 @@ fn engine(round: u32) -> EngineOutput {
     latency.bins_ns.insert(u64::MAX, 3);
     latency.bins_ns.insert(1024, u64::from(round));
     EngineOutput {
+        departures: Vec::new(),
         series: None,
         engine: "fio-3.33".to_owned(),
         argv: vec!["fio".to_owned(), "--output-format=json+".to_owned()],

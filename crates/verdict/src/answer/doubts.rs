@@ -86,7 +86,7 @@ mod tests {
             finding("y", Claim::EngineCpuBound, Severity::Caveat),
             finding("y", Claim::CpuQuota, Severity::Caveat),
             finding("x", Claim::NotDurable, Severity::Caveat),
-            finding("y", Claim::Interference, Severity::Note),
+            finding("y", Claim::OthersUsedCpu, Severity::Note),
             finding("x", Claim::Compressed, Severity::Caveat),
             finding("unnamed", Claim::Trend, Severity::Caveat),
         ];

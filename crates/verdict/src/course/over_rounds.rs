@@ -7,14 +7,16 @@ use super::told::{FAR, of_machine, of_order, of_outliers, of_rebuilt, of_warming
 use crate::attribute::Attribution;
 use crate::cache_device::CacheUse;
 use crate::detect::WORTH_SAYING;
+use crate::direction::Direction;
 use crate::facts::Facts;
 use crate::span::float;
 use record::extents::Residency;
 use record::finding::{Claim, Finding};
 use record::id::CellId;
-use record::plan::{Cell, Measure};
-use record::trial::Totals;
+use record::judged::Metric;
+use record::plan::{Cell, Measure, Plan};
 use record::workload::CacheStart;
+use std::collections::BTreeMap;
 
 /// How often a run without anything to find may have a finding: 1 % for the machine's drift, 3 % for the order of the rounds of all cells, 1 % for outliers.
 const MACHINE: f64 = 0.01;
@@ -24,8 +26,12 @@ const OUTLIERS: f64 = 0.01;
 /// A cell's rounds.
 pub(crate) struct CellRounds {
     pub(super) id: CellId,
-    /// `1/s`, or `B/s` for large blocks.
-    pub(super) unit: &'static str,
+    /// What is looked at: the figure that `until` asks for, else the workload's headline.
+    pub(super) figure: String,
+    /// Its unit, as people read it.
+    pub(super) unit: String,
+    /// Whether more of it is better.
+    pub(super) higher: bool,
     pub(super) cache: CacheStart,
     pub(super) rounds: Vec<Round>,
 }
@@ -49,25 +55,42 @@ pub(super) struct Round {
 
 impl CellRounds {
     /// From the measured trials, in order of rounds.
-    pub(crate) fn of(cell: &Cell, facts: &[Facts<'_>], shares: &[Attribution]) -> Self {
-        let large = cell.workload.headline() == "bw";
-        let figure: fn(&Totals) -> f64 = if large { |t| t.bytes_per_second } else { |t| t.iops };
+    pub(crate) fn of(
+        plan: &Plan,
+        cell: &Cell,
+        facts: &[Facts<'_>],
+        shares: &[Attribution],
+        metrics: &BTreeMap<String, Metric>,
+    ) -> Self {
+        let asked = plan.figure_name(cell);
+        let has_it = facts.iter().any(|facts| plan.figure(cell, facts.trial).is_some());
+        let figure = if has_it { asked } else { cell.workload.headline() };
+        // A trial without the figure is no round of it.
         let round = |(facts, shares): (&Facts<'_>, &Attribution)| {
-            let engine = facts.engine;
-            let sides = [&engine.read, &engine.write, &engine.trim];
-            Round {
+            let value = match has_it {
+                true => plan.figure(cell, facts.trial),
+                false => facts.trial.metrics().get(figure).copied(),
+            };
+            Some(Round {
                 number: facts.trial.id.round,
-                value: sides.into_iter().flatten().map(figure).sum(),
+                value: value?,
                 page_cache: (shares.both.unknown < 0.5).then_some(shares.both.page_cache),
                 other_cache: (shares.both.unknown < 0.5).then_some(shares.both.other_cache),
                 backing: cached_share(&facts.trial.backing_before),
                 cache_device: CacheUse::of(facts.trial).and_then(|cache| cache.read_share()),
                 trials_before: facts.trial.trials_before,
-            }
+            })
         };
-        let rounds = facts.iter().zip(shares).map(round).collect();
-        let unit = if large { "B/s" } else { "1/s" };
-        Self { id: cell.id.clone(), unit, cache: cell.workload.cache, rounds }
+        let rounds = facts.iter().zip(shares).filter_map(round).collect();
+        let unit = metrics.get(figure).map_or("1", |metric| metric.unit.as_str());
+        Self {
+            id: cell.id.clone(),
+            figure: figure.to_owned(),
+            unit: in_words(figure, unit).to_owned(),
+            higher: Direction::of(plan, figure).is_higher(),
+            cache: cell.workload.cache,
+            rounds,
+        }
     }
 
     /// Of rounds with these I/Os per second.
@@ -83,7 +106,8 @@ impl CellRounds {
             trials_before: None,
         };
         let rounds = (0..).zip(values).map(round).collect();
-        Self { id: CellId(id.to_owned()), unit: "1/s", cache: CacheStart::Cold, rounds }
+        let (figure, unit) = ("iops".to_owned(), "1/s".to_owned());
+        Self { id: CellId(id.to_owned()), figure, unit, higher: true, cache: CacheStart::Cold, rounds }
     }
 
     /// The same on a stack that stays up and its cache: shares of the reads that were in it, trials that it had served before.
@@ -107,6 +131,15 @@ impl CellRounds {
 
     pub(super) fn mean(&self) -> f64 {
         mean(&self.values())
+    }
+}
+
+/// Bonnie++ counts files and seeks, which are no I/Os.
+fn in_words<'u>(figure: &str, unit: &'u str) -> &'u str {
+    match (figure, unit) {
+        ("seeks", "1/s") => "seeks per second",
+        (figure, "1/s") if !figure.ends_with("iops") => "files per second",
+        _ => unit,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use record::plan::Cell;
 use record::volume::{Limits, VolumeKind};
-use record::workload::{Ask, Rw};
+use record::workload::Rw;
 
 /// The rate that all volumes of a cell are provided with together, in I/Os per second of the one direction that the workload uses; `None` when it
 /// uses several, or a volume's rate isn't known.
@@ -11,7 +11,7 @@ pub(super) fn iops(cell: &Cell) -> Option<f64> {
     if !cell.stack.beside.is_empty() {
         return None;
     }
-    let Ask::Options(options) = &cell.workload.ask else { return None };
+    let options = cell.workload.only_options()?;
     let limit: fn(&Limits) -> Option<u64> = match options.rw {
         Rw::Read | Rw::Randread => |l| l.read_iops.or(l.total_iops),
         Rw::Write | Rw::Randwrite => |l| l.write_iops.or(l.total_iops),

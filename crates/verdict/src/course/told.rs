@@ -5,7 +5,7 @@ use super::machine::Drift;
 use super::order::{Log, Suspect};
 use super::over_rounds::{CellRounds, Round};
 use super::shape::{count, mean};
-use super::words::{counter, rates};
+use super::words::rates;
 use crate::cell::number;
 use crate::detect::WORTH_SAYING;
 use crate::figures::{percent, rate, with_unit};
@@ -45,7 +45,8 @@ pub(super) fn of_order(cell: &CellRounds, log: &Log, suspect: Suspect) -> Option
 
 /// `total`: logarithm of the last round over the first one, by the line through all.
 fn of_trend(cell: &CellRounds, total: f64) -> Finding {
-    let warming = warming(&cell.rounds).filter(|_| total > 0.0);
+    // A cache that warms makes rates higher and latencies lower.
+    let warming = warming(&cell.rounds).filter(|_| (total > 0.0) == cell.higher);
     let values = cell.values();
     let ratio = total.exp();
     let by = if ratio >= FAR || ratio <= 1.0 / FAR {
@@ -56,8 +57,8 @@ fn of_trend(cell: &CellRounds, total: f64) -> Finding {
     let text = format!(
         "From round to round it {} {by}: {}. These trials are no replicates, and their mean of {} is of no state that lasts.{}",
         if total > 0.0 { "climbs" } else { "falls" },
-        listed(&values, cell.unit),
-        with_unit(cell.mean(), cell.unit),
+        listed(&values, &cell.unit),
+        with_unit(cell.mean(), &cell.unit),
         warming.as_ref().map_or(String::new(), super::cache::Warming::text)
     );
     let mut evidence = ends(cell);
@@ -80,8 +81,8 @@ pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
     let warming = warming(&cell.rounds).filter(|w| by_itself(w.counter))?;
     let text = format!(
         "The rounds gave {}. These trials are no replicates, and their mean of {} is of no state that lasts.{}",
-        listed(&cell.values(), cell.unit),
-        with_unit(cell.mean(), cell.unit),
+        listed(&cell.values(), &cell.unit),
+        with_unit(cell.mean(), &cell.unit),
         warming.text()
     );
     let mut evidence = ends(cell);
@@ -119,9 +120,9 @@ fn of_first(cell: &CellRounds) -> Option<Finding> {
     let usual = mean(others);
     let text = format!(
         "The first round is unlike the others: {}, then {}, {} on average.",
-        with_unit(*first, cell.unit),
-        listed(others, cell.unit),
-        with_unit(usual, cell.unit)
+        with_unit(*first, &cell.unit),
+        listed(others, &cell.unit),
+        with_unit(usual, &cell.unit)
     );
     let mut evidence = ends(cell);
     evidence.insert("first_over_others".to_owned(), first / usual);
@@ -142,7 +143,7 @@ fn of_modes(cell: &CellRounds, log: &Log, modes: &TwoModes) -> Finding {
     let describe = |group: &[&Round]| {
         let rounds: Vec<String> = group.iter().take(NAMED).map(|r| (r.number + 1).to_string()).collect();
         let more = if group.len() > NAMED { ", ..." } else { "" };
-        format!("{} (rounds {}{more})", with_unit(average(group), cell.unit), rounds.join(", "))
+        format!("{} (rounds {}{more})", with_unit(average(group), &cell.unit), rounds.join(", "))
     };
     let text = format!(
         "The rounds fall into two groups: {} at about {}, {} at about {}. The mean of {} belongs to neither.",
@@ -150,12 +151,11 @@ fn of_modes(cell: &CellRounds, log: &Log, modes: &TwoModes) -> Finding {
         describe(&low),
         high.len(),
         describe(&high),
-        with_unit(cell.mean(), cell.unit)
+        with_unit(cell.mean(), &cell.unit)
     );
-    let mut evidence = BTreeMap::from([
-        (counter("low", cell.unit), average(&low)),
-        (counter("high", cell.unit), average(&high)),
-    ]);
+    let mut evidence =
+        BTreeMap::from([(named("low", cell), average(&low)), (named("high", cell), average(&high))]);
+    evidence.extend(ends(cell));
     evidence.insert("low_rounds".to_owned(), count(low.len()));
     evidence.insert("high_rounds".to_owned(), count(high.len()));
     let remedy = "See what differs between the rounds of the two groups (where the data lies on the disk, which path or CPU was used), and quote the groups \
@@ -172,7 +172,8 @@ fn of_serial(cell: &CellRounds, serial: &Autocorrelation) -> Finding {
          wide.",
         serial.rho, serial.effective_n
     );
-    let evidence = BTreeMap::from([
+    let mut evidence = ends(cell);
+    evidence.extend([
         ("autocorrelation".to_owned(), serial.rho),
         ("effective_rounds".to_owned(), serial.effective_n),
     ]);
@@ -192,7 +193,7 @@ pub(super) fn of_outliers(cell: &CellRounds, log: &Log, level: f64, measure: &Me
         .filter_map(|o| {
             let round = numbers.get(o.index)?;
             let value = cell.rounds.iter().find(|r| r.number == *round)?.value;
-            Some(format!("round {} ({})", round + 1, with_unit(value, cell.unit)))
+            Some(format!("round {} ({})", round + 1, with_unit(value, &cell.unit)))
         })
         .collect();
     if named.is_empty() {
@@ -200,13 +201,12 @@ pub(super) fn of_outliers(cell: &CellRounds, log: &Log, level: f64, measure: &Me
     }
     let text = format!(
         "Far from the other rounds, whose mean with them is {}: {}; up to {farthest:.1} standard deviations.",
-        with_unit(cell.mean(), cell.unit),
+        with_unit(cell.mean(), &cell.unit),
         named.join(", ")
     );
-    let evidence = BTreeMap::from([
-        ("outliers".to_owned(), count(named.len())),
-        ("farthest_deviations".to_owned(), farthest),
-    ]);
+    let mut evidence = ends(cell);
+    evidence
+        .extend([("outliers".to_owned(), count(named.len())), ("farthest_deviations".to_owned(), farthest)]);
     let remedy = match measure.trim {
         None => "See what else ran then. They are kept; measure: { trim: 10% } takes means without the tenth of the rounds at each end.".to_owned(),
         Some(trim) => {
@@ -266,10 +266,20 @@ pub(super) fn of_machine(drift: &Drift, cells: &[(&CellRounds, &Log)]) -> Option
     Some(finding(cell, Claim::MachineDrift, (evidence, text, remedy)))
 }
 
+/// The cell's figure in evidence: `NAME_iops`, `NAME_bytes_per_second`, `NAME_files_per_second`.
+fn named(name: &str, cell: &CellRounds) -> String {
+    let figure = if cell.figure == "bw" || cell.figure.ends_with("_bw") && cell.unit == "B/s" {
+        "bytes_per_second"
+    } else {
+        cell.figure.as_str()
+    };
+    format!("{name}_{figure}")
+}
+
 fn ends(cell: &CellRounds) -> BTreeMap<String, f64> {
     let (first, last) = (cell.rounds.first(), cell.rounds.last());
     let named = [("first_round", first), ("last_round", last)];
-    named.into_iter().filter_map(|(name, round)| Some((counter(name, cell.unit), round?.value))).collect()
+    named.into_iter().filter_map(|(name, round)| Some((self::named(name, cell), round?.value))).collect()
 }
 
 /// Figures in order of rounds; of many, the first and the last ones.

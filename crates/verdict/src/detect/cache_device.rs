@@ -188,7 +188,8 @@ fn misses(cache: &CacheUse, facts: &Facts<'_>) -> bool {
 }
 
 fn is_stream(facts: &Facts<'_>) -> bool {
-    facts.options().is_some_and(|options| !options.rw.is_random())
+    let jobs = facts.all_options();
+    !jobs.is_empty() && jobs.iter().all(|options| !options.rw.is_random())
 }
 
 fn of_requests(cache: &CacheUse) -> String {

@@ -107,7 +107,7 @@ pub(super) fn others_used_the_cpu(scene: &Scene<'_>) -> Option<Detected> {
         .collect();
     let who = if named.is_empty() { String::new() } else { format!(", among them {}", named.join(", ")) };
     Some(Detected {
-        claim: Claim::Interference,
+        claim: Claim::OthersUsedCpu,
         severity: Severity::Note,
         strength: share,
         evidence: evidence([

@@ -58,8 +58,8 @@ pub(super) fn is_acquitted(scene: &Scene<'_>) -> bool {
 }
 
 fn polls(facts: &Facts<'_>) -> bool {
-    let set = |name: &&str| facts.options().and_then(|o| o.other.get(*name)).is_some_and(|v| v != "0");
-    ["hipri", "sqthread_poll"].iter().any(set)
+    let set = |o: &Options, name: &str| o.other.get(name).is_some_and(|value| value != "0");
+    facts.all_options().iter().any(|o| ["hipri", "sqthread_poll"].iter().any(|name| set(o, name)))
 }
 
 /// How near the load came to the nearest limit of a device; `None` when there are no limits.

@@ -9,7 +9,7 @@ use crate::host_cache::HostCache;
 use crate::nfs;
 use crate::page_cache::turned_buffered;
 use record::finding::{Claim, Served, Severity};
-use record::workload::{CacheStart, Layout};
+use record::workload::{Ask, CacheStart, Layout};
 
 /// What the devices moved for the engine: their share, since their counters may hold others' bytes too.
 fn moved(served: Option<Served>, asked: f64) -> String {
@@ -29,7 +29,7 @@ pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
     let files = facts.before.unwrap_or_default();
     let empty = if files.unwritten >= files.hole { "unwritten extents" } else { "holes" };
     let remedy = match facts.layout() {
-        Layout::Unwritten | Layout::Hole if facts.options().is_some() => {
+        Layout::Unwritten | Layout::Hole if matches!(facts.cell.workload.ask, Ask::Options(_)) => {
             "Write the file before reading it: layout: written (the default)."
         }
         Layout::Unwritten | Layout::Hole => {
@@ -73,7 +73,7 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
     let read = own(scene.shares.read, scene.shares.host_read);
     let absorbed = own(scene.shares.write, scene.shares.host_write);
     // What was still in memory at the end is the business of `not_durable`.
-    let write = if flushed(facts) { absorbed } else { 0.0 };
+    let write = if facts.is_flushed() { absorbed } else { 0.0 };
     let share = read.max(write);
     if share < WORTH_SAYING {
         return None;
@@ -272,11 +272,6 @@ pub(crate) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Whether the workload makes its writes durable before it ends.
-fn flushed(facts: &Facts<'_>) -> bool {
-    facts.options().is_some_and(|o| o.end_fsync || o.direct || o.fsync == 1 || o.fdatasync == 1)
-}
-
 /// Writes that were not on the device when the time was taken.
 pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
@@ -295,7 +290,7 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     let at_server = nfs::server_dirty(facts).unwrap_or(0.0);
     let left = at_server + facts.dirty_after.unwrap_or(0.0) + facts.after.map_or(0.0, |f| f.delalloc);
     let left_share = ((left + on_host) / facts.write.asked).min(1.0);
-    let share = if flushed(facts) {
+    let share = if facts.is_flushed() {
         left_share
     } else {
         (share + on_host / facts.write.asked).max(left_share).min(1.0)
@@ -306,10 +301,10 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     let remedy = if on_host > left {
         "Set end_fsync: 1 (a flush reaches through a loop device; direct: 1 alone does not), or attach the loop device with \
          direct I/O (losetup --direct-io=on)."
-    } else if flushed(facts) {
+    } else if facts.is_flushed() {
         "end_fsync: 1 or direct: 1 is set, yet dirty pages were left: something else wrote to the file, or the file system \
          ignored the flush."
-    } else if facts.options().is_some() {
+    } else if matches!(facts.cell.workload.ask, Ask::Options(_)) {
         "Set end_fsync: 1 (the flush then counts), or direct: 1."
     } else if facts.engine.copied.is_some() {
         "Set sync: end (the flush then counts)."

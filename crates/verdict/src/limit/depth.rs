@@ -9,7 +9,8 @@ use super::queue;
 use crate::figures::{percent, rate as number, with_unit};
 use record::judged::{CellView, Limit, LimitKind, Metric};
 use record::plan::{Cell, Plan};
-use record::workload::{Ask, Workload};
+use record::topology::BlockNode;
+use record::workload::Workload;
 
 /// From this share of all I/Os on, the load had them all in flight.
 const FULL: f64 = 0.8;
@@ -43,7 +44,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         // One I/O alone waits for nothing but itself.
         return always.then(|| told(figures, depth, LimitKind::QueueDepth, mostly));
     }
-    let rotates = figures.facts.trial.topology.nodes.iter().any(|n| n.rotational == Some(true));
+    let rotates = figures.facts.trial.topology.nodes.iter().any(BlockNode::turns);
     let by = if depth >= DEEP || rotates { LimitKind::Device } else { LimitKind::QueueDepth };
     mostly.then(|| told(figures, depth, by, false))
 }
@@ -150,14 +151,11 @@ fn is_open(by: LimitKind) -> bool {
 
 /// The same but for `iodepth`, `numjobs`, and the engine that goes with the depth.
 fn differs_in_depth_only(a: &Cell, b: &Cell) -> bool {
-    let plain = |workload: &Workload| match &workload.ask {
-        Ask::Options(o) => {
-            let mut options = o.clone();
-            (options.iodepth, options.numjobs) = (1, 1);
-            options.ioengine.clear();
-            Some((workload.engine, workload.layout, workload.cache, options))
-        }
-        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
+    let plain = |workload: &Workload| {
+        let mut options = workload.only_options()?.clone();
+        (options.iodepth, options.numjobs) = (1, 1);
+        options.ioengine.clear();
+        Some((workload.engine, workload.layout, workload.cache, options))
     };
     let same = || plain(&a.workload).is_some_and(|options| Some(options) == plain(&b.workload));
     a.id != b.id && a.target == b.target && a.stack == b.stack && same()

@@ -2,7 +2,8 @@
 
 use super::rate::totals;
 use crate::facts::Facts;
-use record::workload::{Ask, EngineKind, Options, Workload};
+use record::counter::BlockCounters;
+use record::workload::{EngineKind, Options, Workload};
 
 /// fio's engines that do one I/O after another, whatever `iodepth` says.
 const ONE_BY_ONE: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
@@ -15,11 +16,13 @@ pub(super) fn is_one_by_one(workload: &Workload, options: &Options) -> bool {
         && (ONE_BY_ONE.contains(&engine) || (engine == "libaio" && !options.direct))
 }
 
-/// I/Os that all jobs together may have in flight; `None` for a user's own job file.
+/// I/Os that all jobs together may have in flight; `None` where the options of a job are not known.
 pub(super) fn depth(workload: &Workload) -> Option<f64> {
-    let Ask::Options(options) = &workload.ask else { return None };
-    let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
-    Some(f64::from(each) * f64::from(options.numjobs))
+    let of_job = |options: &&Options| {
+        let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
+        f64::from(each) * f64::from(options.numjobs)
+    };
+    workload.all_options().iter().map(of_job).reduce(|sum, depth| sum + depth)
 }
 
 /// The same, `None` where the page cache stands between: its own reading ahead and writing back fill the devices' queues.
@@ -49,11 +52,19 @@ pub(crate) fn device_queue(facts: &Facts<'_>) -> Option<f64> {
 
 /// Share of the measured time in which the busiest of the ground's devices had an I/O in flight.
 pub(crate) fn device_busy(facts: &Facts<'_>) -> Option<f64> {
-    let share = |name: &str| {
-        let ms = facts.span.grown(|s| s.block.get(name).map(|b| b.busy_ms))?;
-        Some((ms / 1000.0 / facts.span.seconds()).min(1.0))
-    };
-    facts.trial.topology.direct().filter_map(|n| share(&n.name)).reduce(f64::max)
+    facts.trial.topology.direct().filter_map(|n| busy_share(facts, &n.name)).reduce(f64::max)
+}
+
+/// The share of the time below which a device with I/Os counts as not counted.
+const TICKS: f64 = 0.005;
+
+/// Share of the measured time in which a device had an I/O in flight; `None` when it wasn't counted. The kernel adds to this counter where a tick of its
+/// clock ends within an I/O: of I/Os that are all shorter, as a loop device's on a fast disk, it may count none.
+pub(crate) fn busy_share(facts: &Facts<'_>, name: &str) -> Option<f64> {
+    let grown = |of: fn(&BlockCounters) -> u64| facts.span.grown(|s| s.block.get(name).map(of));
+    let share = (grown(|b| b.busy_ms)? / 1000.0 / facts.span.seconds()).min(1.0);
+    let worked = grown(|b| b.reads.saturating_add(b.writes)).is_some_and(|ios| ios > 0.0);
+    (share >= TICKS || !worked).then_some(share).filter(|share| share.is_finite())
 }
 
 /// Of the looks at the devices within the window, how many saw more than `most` I/Os in flight on them, and how many there were.

@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::span::float;
 use record::trial::Totals;
-use record::workload::RateProcess;
+use record::workload::{Options, RateProcess};
 
 /// The share of an asked rate from which it is reached: the rest is the window's ends.
 const RATE_MET: f64 = 0.98;
@@ -11,22 +11,29 @@ const RATE_MET: f64 = 0.98;
 /// The rate that all jobs together made and the one that was asked for, in I/Os or bytes per second; `None` when it was to be
 /// as high as possible. fio holds each direction to the rate.
 pub(crate) fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
-    let options = facts.options()?;
-    let directions = u32::try_from(totals(facts).count().max(1)).unwrap_or(1);
-    let times = f64::from(options.numjobs) * f64::from(directions);
+    let jobs = facts.all_options();
+    // A job without a rate goes as fast as it can.
+    let of_all = |rate: fn(&Options) -> Option<u64>| {
+        let each = jobs.iter().map(|o| Some(float(rate(o)?) * f64::from(o.numjobs) * directions(o)));
+        each.sum::<Option<f64>>().filter(|asked| *asked > 0.0)
+    };
     let by_bytes = || {
         let made: f64 = totals(facts).map(|t| t.bytes_per_second).sum();
-        Some((made, float(options.rate_bytes_per_second?) * times, "B/s"))
+        Some((made, of_all(|o| o.rate_bytes_per_second)?, "B/s"))
     };
-    let by_ios = options.rate_iops.map(|rate| (made_iops(facts), float(rate) * times, "1/s"));
-    by_ios.or_else(by_bytes).filter(|(_, asked, _)| *asked > 0.0)
+    of_all(|o| o.rate_iops).map(|asked| (made_iops(facts), asked, "1/s")).or_else(by_bytes)
+}
+
+fn directions(options: &Options) -> f64 {
+    let asked = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
+    asked.into_iter().map(|does| f64::from(u8::from(does))).sum()
 }
 
 /// Whether the rate that was asked for was made. Of random arrivals as many come as chance has it: two standard deviations fewer
 /// are no lack.
 pub(crate) fn is_made(facts: &Facts<'_>) -> bool {
     let ios: f64 = totals(facts).map(|t| float(t.ios)).sum();
-    let random = facts.options().is_some_and(|o| o.rate_process == RateProcess::Poisson);
+    let random = facts.all_options().iter().any(|o| o.rate_process == RateProcess::Poisson);
     let chance = if random && ios > 0.0 { 2.0 / ios.sqrt() } else { 0.0 };
     rates(facts).is_some_and(|(made, asked, _)| made >= (RATE_MET - chance) * asked)
 }

@@ -25,10 +25,11 @@ const MORE: [Claim; 9] = [
     Claim::ThrottleChanged,
 ];
 /// What explains less than they should.
-const LESS: [Claim; 11] = [
+const LESS: [Claim; 12] = [
     Claim::ThrottleChanged,
     Claim::IoErrors,
     Claim::Interference,
+    Claim::OthersUsedCpu,
     Claim::CpuQuota,
     Claim::EngineCpuBound,
     Claim::NetworkBound,

@@ -1,7 +1,7 @@
 //! What a workload asks, as far as there is a model for it.
 
 use super::geometry::{Geometry, float, gcd};
-use record::workload::{Ask, EngineKind, Layout, Options, SyncMode, Workload};
+use record::workload::{EngineKind, Layout, Options, SyncMode, Workload};
 
 /// Requests of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +22,9 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// `None` where requests and device I/Os have no fixed relation: buffered I/O, flushes, holes, trims, pauses, a user's own job file.
+    /// `None` where requests and device I/Os have no fixed relation: buffered I/O, flushes, holes, trims, pauses, several jobs.
     pub(crate) fn of(workload: &Workload) -> Option<Self> {
-        let Ask::Options(o) = &workload.ask else { return None };
+        let o = workload.only_options()?;
         let plain = o.direct
             && workload.layout == Layout::Written
             && !o.rw.trims()
@@ -105,8 +105,6 @@ fn sizes(o: &Options) -> Option<Vec<(u64, f64)>> {
 
 /// The measured time that a workload asks for itself.
 pub(crate) fn runtime_seconds(workload: &Workload) -> Option<f64> {
-    match &workload.ask {
-        Ask::Options(o) => o.runtime_ms.map(|ms| float(ms) / 1e3),
-        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
-    }
+    // Native runs all jobs of a file for the same time.
+    workload.all_options().first()?.runtime_ms.map(|ms| float(ms) / 1e3)
 }

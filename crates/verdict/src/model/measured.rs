@@ -12,7 +12,7 @@ use record::judged::{CellView, Metric, ModelSource, RatioView};
 use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer, Stack};
 use record::volume::VolumeKind;
-use record::workload::{Ask, Workload};
+use record::workload::Workload;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
@@ -162,7 +162,7 @@ fn alike(a: &Workload, b: &Workload) -> bool {
 
 /// The same with one I/O in flight.
 fn is_alone(a: &Workload, b: &Workload) -> bool {
-    let (Ask::Options(own), Ask::Options(other)) = (&a.ask, &b.ask) else { return false };
+    let (Some(own), Some(other)) = (a.only_options(), b.only_options()) else { return false };
     let mut deep = own.clone();
     (deep.iodepth, deep.numjobs, deep.ioengine) = (other.iodepth, other.numjobs, other.ioengine.clone());
     (own.iodepth, own.numjobs) == (1, 1) && deep == *other && (a.engine, a.layout) == (b.engine, b.layout)

@@ -42,7 +42,7 @@ fn a_machine_that_others_keep_busy_is_a_note_and_no_limit() {
     let found = judged(&t).1;
     assert_eq!(found.len(), 1, "{found:?}");
     let note = &found[0];
-    assert_eq!((note.claim, note.severity), (Claim::Interference, Severity::Note));
+    assert_eq!((note.claim, note.severity), (Claim::OthersUsedCpu, Severity::Note));
     assert!(note.text.starts_with("Others used the CPU: 92 %"), "{}", note.text);
     assert!(note.text.contains("rustc (pid 4711) 50 %"), "{}", note.text);
     assert!((note.evidence["others_cpu_share"] - 0.92).abs() < 0.01, "{:?}", note.evidence);
@@ -55,7 +55,7 @@ fn a_quarter_of_the_machine_is_others_to_use() {
     (t.machine_busy, t.others_cpu) = (0.5, Some(0.24));
     assert!(claims(&t).is_empty());
     t.others_cpu = Some(0.27);
-    assert_eq!(claims(&t), [Claim::Interference]);
+    assert_eq!(claims(&t), [Claim::OthersUsedCpu]);
     t.others_cpu = None;
     assert!(claims(&t).is_empty(), "not counted is no claim");
     // What was counted can't be more than the machine was busy.

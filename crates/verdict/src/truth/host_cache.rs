@@ -272,7 +272,7 @@ fn leaves_show_every_device_and_who_shares_it() {
     let told: Vec<_> = views.iter().map(|v| (v.name.as_str(), v.kind.as_str(), v.depth)).collect();
     let expected = [
         ("loop0", "loop device over a file on ext4, without direct I/O", 0),
-        ("vda", "disk; others may use it too", 1),
+        ("vda", "virtual disk; others may use it too", 1),
     ];
     assert_eq!(told, expected);
     let near = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 0.01 * b;

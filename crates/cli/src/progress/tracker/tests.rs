@@ -171,6 +171,7 @@ fn steps_are_shown_with_their_share() {
 fn what_a_trial_found_is_told_per_direction() {
     let totals = |iops: f64| Totals { ios: 1, iops, bytes_per_second: iops * 4096.0, ..Totals::default() };
     let mut engine = EngineOutput {
+        departures: Vec::new(),
         series: None,
         engine: "fio-3.33".to_owned(),
         argv: vec![],

@@ -166,7 +166,7 @@ fn others() -> Vec<Scenario> {
         truth("CPU hog", "hog", "raw", "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1")
             .made("somebody else computes on all cores")
             .deed(Deed::Hog)
-            .claim(Claim::Interference, Severity::Note)
+            .claim(Claim::OthersUsedCpu, Severity::Note)
             .limited_by(&[LimitKind::Throttle])
             .served(Source::Device, 1.0, 0.02),
     ]

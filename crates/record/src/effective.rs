@@ -1,0 +1,202 @@
+//! The options in force for each job of a workload, whether the experiment says them or a job file does.
+
+use crate::workload::{Ask, Options, Rw, SyncMode, Workload};
+use std::collections::BTreeMap;
+
+/// One job and what is in force for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EffectiveJob<'a> {
+    /// All its options; `None`: a job of a file that only fio can read in full.
+    pub options: Option<&'a Options>,
+    /// Whether it bypasses the page cache.
+    pub direct: bool,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Whether each write is on the device when it completes, or all are when the job ends.
+    pub durable: bool,
+}
+
+impl Workload {
+    /// The options in force for each job. Empty for copies and Bonnie++, which have none.
+    #[must_use]
+    pub fn effective_jobs(&self) -> Vec<EffectiveJob<'_>> {
+        match &self.ask {
+            Ask::Options(options) => vec![EffectiveJob::of(options)],
+            Ask::JobFile { jobs, text, .. } if jobs.is_empty() => of_text(text),
+            Ask::JobFile { jobs, .. } => jobs.iter().map(|job| EffectiveJob::of(&job.options)).collect(),
+            Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
+        }
+    }
+
+    /// The options of all jobs; empty where those of one of them are not known in full.
+    #[must_use]
+    pub fn all_options(&self) -> Vec<&Options> {
+        self.effective_jobs().into_iter().map(|job| job.options).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The options of the only job (and of its clones, `numjobs`); `None` where there are several or they are not known in full.
+    #[must_use]
+    pub fn only_options(&self) -> Option<&Options> {
+        match self.all_options().as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> EffectiveJob<'a> {
+    fn of(options: &'a Options) -> Self {
+        let other = |name: &str| options.other.get(name).is_some_and(|value| value != "0");
+        let ends_flushed = options.end_fsync || FLUSHING_ENDS.iter().any(|name| other(name));
+        let each = options.fsync == 1 || options.fdatasync == 1 || options.sync != SyncMode::None;
+        Self {
+            options: Some(options),
+            direct: options.direct,
+            writes: options.rw.writes(),
+            durable: options.direct || ends_flushed || each,
+        }
+    }
+}
+
+impl Options {
+    /// Whether fio flushes after each pass over the data, where others flush once, when the time is up. fio 3.33 ends a pass of sequential writes,
+    /// and with it the job's write stage, where it has been through several files or where a last block does not fit into the file.
+    #[must_use]
+    pub fn fio_flushes_each_pass(&self) -> bool {
+        let ends = self.nrfiles > 1 || !self.size_bytes.is_multiple_of(self.bs_bytes.max(1));
+        self.end_fsync && self.time_based && self.rw.writes() && !self.rw.is_random() && ends
+    }
+}
+
+/// fio's options, beside `end_fsync`, that flush what a job wrote when it ends.
+const FLUSHING_ENDS: [&str; 2] = ["fsync_on_close", "end_syncfs"];
+
+/// What options are in force for a job, by fio's name.
+type InForce<'t> = BTreeMap<&'t str, &'t str>;
+
+/// The jobs of a file that only fio reads in full: what is said later counts, and a global section counts for the jobs below it (fio's HOWTO).
+fn of_text(text: &str) -> Vec<EffectiveJob<'static>> {
+    job_sections(text).iter().map(of_section).collect()
+}
+
+/// Each job section of a job file, with all that it inherits.
+#[must_use]
+pub fn job_sections(text: &str) -> Vec<BTreeMap<&str, &str>> {
+    let mut global = InForce::new();
+    let mut jobs: Vec<InForce<'_>> = Vec::new();
+    let mut in_global = false;
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+        if let Some(name) = line.strip_prefix('[') {
+            in_global = name.starts_with("global]");
+            if !in_global {
+                jobs.push(global.clone());
+            }
+            continue;
+        }
+        let (name, value) = line.split_once('=').map_or((line, "1"), |(n, v)| (n.trim(), v.trim()));
+        let (name, value) = match (name, value.starts_with('0')) {
+            // the opposite of `direct`
+            ("buffered", off) => ("direct", if off { "1" } else { "0" }),
+            ("readwrite", _) => ("rw", value),
+            _ => (name, value),
+        };
+        match jobs.last_mut() {
+            Some(job) if !in_global => job.insert(name, value),
+            _ => global.insert(name, value),
+        };
+    }
+    jobs
+}
+
+fn of_section(options: &InForce<'_>) -> EffectiveJob<'static> {
+    let said = |name: &str| options.get(name).copied();
+    let on = |name: &str| said(name).is_some_and(|value| !value.starts_with('0'));
+    let direct = on("direct");
+    let ends_flushed = on("end_fsync") || FLUSHING_ENDS.into_iter().any(on);
+    let each = ["fsync", "fdatasync"].into_iter().any(|name| said(name) == Some("1"));
+    let sync = said("sync").is_some_and(|value| !matches!(value, "0" | "none"));
+    // an offset may follow: `rw=write:8k`
+    let pattern = said("rw").map_or("read", |value| value.split(':').next().unwrap_or(value));
+    let known = Rw::ALL.into_iter().find(|rw| rw.name() == pattern);
+    EffectiveJob {
+        options: None,
+        direct,
+        // `readwrite` and what a later fio adds may write
+        writes: known.is_none_or(Rw::writes),
+        durable: direct || ends_flushed || each || sync,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::job_sections;
+    use crate::workload::{Ask, CacheStart, EngineKind, Layout, NamedJob, Options, Rw, SyncMode, Workload};
+
+    fn workload(ask: Ask) -> Workload {
+        let (name, engine) = ("w".to_owned(), EngineKind::Native);
+        Workload { name, engine, ask, layout: Layout::Written, cache: CacheStart::Cold }
+    }
+
+    fn file(text: &str, jobs: Vec<NamedJob>) -> Workload {
+        workload(Ask::JobFile { path: "j.fio".to_owned(), text: text.to_owned(), size_bytes: 1, jobs })
+    }
+
+    /// Of each job: direct, writes, durable.
+    fn facts(workload: &Workload) -> Vec<(bool, bool, bool)> {
+        workload.effective_jobs().iter().map(|job| (job.direct, job.writes, job.durable)).collect()
+    }
+
+    #[test]
+    fn options_are_the_same_wherever_they_are_written() {
+        let writes = Options::new(Rw::Write, 4096, 1 << 20);
+        let mut closes = writes.clone();
+        closes.other.insert("fsync_on_close".to_owned(), "1".to_owned());
+        let cases = [
+            ("rw=write", writes.clone(), false),
+            ("rw=write\nend_fsync=1", Options { end_fsync: true, ..writes.clone() }, true),
+            ("rw=write\nfsync_on_close=1", closes, true),
+            ("rw=write\nfsync=1", Options { fsync: 1, ..writes.clone() }, true),
+            ("rw=write\nfsync=32", Options { fsync: 32, ..writes.clone() }, false),
+            ("rw=write\nfdatasync=1", Options { fdatasync: 1, ..writes.clone() }, true),
+            ("rw=write\nsync=dsync", Options { sync: SyncMode::Dsync, ..writes.clone() }, true),
+            ("rw=write\nsync=none", writes.clone(), false),
+            ("rw=write\ndirect=1", Options { direct: true, ..writes.clone() }, true),
+        ];
+        for (text, options, durable) in cases {
+            let expected = vec![(options.direct, true, durable)];
+            assert_eq!(facts(&file(&format!("[a]\n{text}\n"), Vec::new())), expected, "{text}: by fio");
+            let job = NamedJob { name: "a".to_owned(), options: options.clone() };
+            assert_eq!(facts(&file(&format!("[a]\n{text}\n"), vec![job])), expected, "{text}: by native");
+            assert_eq!(facts(&workload(Ask::Options(options))), expected, "{text}: in the experiment");
+        }
+    }
+
+    #[test]
+    fn a_global_section_counts_for_the_jobs_below_it_and_what_is_said_later_counts() {
+        let of = |text: &str| facts(&file(text, Vec::new())).iter().map(|f| f.0).collect::<Vec<_>>();
+        assert_eq!(of("[global]\ndirect=1\n[a]\nrw=read\n[b]\n"), [true, true]);
+        assert_eq!(of("[global]\nbs=4k\n[a]\n direct = 1 \n[b]\ndirect\n"), [true, true]);
+        assert_eq!(of("[a]\nrw=read\n"), [false], "fio's default is buffered");
+        assert_eq!(of("[global]\nbuffered=0\n[a]\n"), [true]);
+        assert_eq!(of("[global]\ndirect=1\n[a]\n[b]\ndirect=0\n"), [true, false]);
+        assert_eq!(of("[a]\n[global]\ndirect=1\n[b]\n"), [false, true]);
+        assert_eq!(of("[a]\n#direct=1\n;direct=1\n"), [false], "comments");
+        assert!(of("").is_empty());
+        let patterns = |text: &str| facts(&file(text, Vec::new())).iter().map(|f| f.1).collect::<Vec<_>>();
+        assert_eq!(
+            patterns("[a]\nrw=write:8k\n[b]\nreadwrite=randread\n[c]\n[d]\nrw=readwrite\n"),
+            [true, false, false, true]
+        );
+        assert_eq!(job_sections("[global]\nbs=4k\n[a]\nbs=8k\n")[0]["bs"], "8k");
+    }
+
+    #[test]
+    fn the_only_job_is_only_where_there_is_one() {
+        let job = |name: &str| NamedJob { name: name.to_owned(), options: Options::new(Rw::Read, 4096, 1) };
+        assert!(file("", vec![job("a")]).only_options().is_some());
+        let two = file("", vec![job("a"), job("b")]);
+        assert!(two.only_options().is_none());
+        assert_eq!(two.all_options().len(), 2);
+        assert!(file("[a]\nrw=read\n", Vec::new()).all_options().is_empty(), "not known in full");
+    }
+}

@@ -1,0 +1,68 @@
+//! What was done otherwise than it was asked.
+
+use super::{Detected, Scene, evidence};
+use record::effective::job_sections;
+use record::finding::{Claim, Severity};
+use record::trial::Departure;
+use record::workload::{Ask, EngineKind};
+
+/// How native said it before records had [`Departure`]s.
+const IN_THREADS: &str = "pread and pwrite in threads instead of io_uring";
+
+/// Everything that the engine did otherwise than it was asked, and what a job file left open.
+pub(super) fn not_as_asked(scene: &Scene<'_>) -> Option<Detected> {
+    let all = departures(scene);
+    let matter: Vec<&Departure> = all.iter().filter(|departure| departure.matters).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let count = f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
+    let said: Vec<String> = all.iter().map(|departure| departure.text.clone()).collect();
+    let remedy = if !matter.is_empty() {
+        "Compare this figure only with others that were made in the same way, or make what was asked possible on this machine."
+    } else if matches!(scene.facts.cell.workload.ask, Ask::JobFile { .. }) {
+        "Say in the job file what is to be done if this is not what you mean."
+    } else {
+        "Nothing, unless you asked about just this."
+    };
+    Some(Detected {
+        claim: Claim::NotAsAsked,
+        severity: if matter.is_empty() { Severity::Note } else { Severity::Caveat },
+        strength: count,
+        evidence: evidence([("departures", Some(count))]),
+        text: format!("Not done as asked: {}.", said.join("; ")),
+        remedy: remedy.to_owned(),
+    })
+}
+
+fn departures(scene: &Scene<'_>) -> Vec<Departure> {
+    let engine = scene.facts.engine;
+    let mut all = engine.departures.clone();
+    if all.is_empty() {
+        let told = engine.messages.iter().filter(|message| message.starts_with(IN_THREADS));
+        all.extend(told.map(|text| Departure { text: text.clone(), matters: true }));
+    }
+    if let Ask::JobFile { path, text, .. } = &scene.facts.cell.workload.ask {
+        all.extend(of_job_file(path, text, scene.facts.cell.workload.engine));
+    }
+    all
+}
+
+/// What a job file says, or leaves open, and what is done.
+fn of_job_file(path: &str, text: &str, engine: EngineKind) -> Vec<Departure> {
+    let jobs = job_sections(text);
+    let mut all = Vec::new();
+    let mut say = |text: String| all.push(Departure { text, matters: false });
+    let untimed = jobs.iter().filter(|job| {
+        let runtime = job.get("runtime").or_else(|| job.get("timeout"));
+        runtime.is_none_or(|value| value.trim_end_matches(|c: char| c.is_ascii_alphabetic()) == "0")
+            && !job.contains_key("time_based")
+    });
+    if untimed.count() > 0 {
+        say(format!("{path} says no runtime, so its jobs repeated until the trial's time was up"));
+    }
+    if engine == EngineKind::Native && jobs.iter().any(|job| job.get("ioengine") == Some(&"libaio")) {
+        say(format!("{path} asks for libaio, the native engine issued its I/O by io_uring"));
+    }
+    all
+}
