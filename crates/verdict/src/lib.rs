@@ -23,6 +23,7 @@ mod emulated;
 mod expect;
 mod facts;
 mod figures;
+mod foreign;
 #[cfg(test)]
 #[path = "../../stats/src/random.rs"]
 mod generator;
@@ -33,6 +34,7 @@ mod limit;
 mod metrics;
 mod model;
 mod nfs;
+mod outrank;
 mod page_cache;
 mod pairing;
 mod provision;

@@ -6,6 +6,7 @@ mod cache_device;
 mod clean;
 mod cpu;
 mod emulated;
+mod foreign;
 mod generator;
 mod host_cache;
 mod limit;

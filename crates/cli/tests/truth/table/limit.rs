@@ -7,7 +7,7 @@ use record::judged::LimitKind;
 use std::time::Duration;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [depth(), asked(), cpu(), network(), files(), changes(), others()].concat()
+    [depth(), asked(), cpu(), network(), files(), changes(), others(), neighbours()].concat()
 }
 
 fn depth() -> Vec<Scenario> {
@@ -169,5 +169,48 @@ fn others() -> Vec<Scenario> {
             .claim(Claim::Interference, Severity::Note)
             .limited_by(&[LimitKind::Throttle])
             .served(Source::Device, 1.0, 0.02),
+    ]
+}
+
+/// Another file of the disk that holds the backing file.
+fn neighbours() -> Vec<Scenario> {
+    let beside = |writes| Deed::Neighbour { volume: "free", threads: 8, writes };
+    let scenario = |name, stack, workload, writes, made| {
+        truth("neighbour below", name, stack, workload)
+            .made(made)
+            .deed(beside(writes))
+            .claim(Claim::Interference, Severity::Caveat)
+            .may(&[Claim::NotSteady])
+    };
+    let reads = "eight threads read another file of the disk that holds the backing file, 256 KiB at a time";
+    let writes =
+        "eight threads write to another file of the disk that holds the backing file, 256 KiB at a time";
+    vec![
+        scenario(
+            "neighbour-reads",
+            "free",
+            "rw: randread, bs: 4k, iodepth: 4, size: 64m, direct: 1",
+            false,
+            reads,
+        )
+        .limited_by(&[LimitKind::Others])
+        .served(Source::Device, 1.0, 0.02),
+        scenario(
+            "neighbour-reads-ext4",
+            "free-ext4",
+            "engine: fio, rw: randread, bs: 4k, iodepth: 1, size: 64m, direct: 1",
+            false,
+            reads,
+        )
+        .limited_by(&[LimitKind::Others])
+        .served(Source::Device, 1.0, 0.02),
+        scenario(
+            "neighbour-writes-xfs",
+            "free-xfs",
+            "rw: randwrite, bs: 4k, iodepth: 16, size: 64m, direct: 1",
+            true,
+            writes,
+        )
+        .limited_by(&[LimitKind::Others]),
     ]
 }
