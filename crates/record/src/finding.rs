@@ -114,6 +114,8 @@ pub enum Claim {
     BeyondEmulation,
     /// The engine or the agent process did not run for a while: it was stopped.
     Stalled,
+    /// Each written byte became several on its way to the devices: journal, copy on write, metadata, parity.
+    WriteAmplified,
 }
 
 /// How much a finding matters.

@@ -142,6 +142,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::CacheOwed => "not on the slow device yet when the load ended",
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
+        Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "the engine or the agent process was stopped",
         Claim::BeyondEmulation => "beyond what a lab guest's figures may claim",
         Claim::StackRebuilt => "the stack was built anew between rounds",

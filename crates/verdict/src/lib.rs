@@ -6,6 +6,7 @@
 pub mod attribute;
 
 mod agreement;
+mod amplified;
 mod answer;
 mod arc;
 mod bins;

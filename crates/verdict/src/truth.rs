@@ -1,5 +1,6 @@
 //! Trials whose truth is made by construction: clean ones must raise no alarm, each trap must be named.
 
+mod amplified;
 mod arc;
 mod bonnie;
 mod cache_device;

@@ -19,13 +19,18 @@ pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
     neighbour(scene).or_else(|| on_ground(scene))
 }
 
-/// Others kept a device below the ground busy. Where a limit was met all the same, or no device was asked, they changed nothing.
+/// Others kept a device below the ground busy. Where something else than a device is shown to be the limit, they changed nothing.
 fn neighbour(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let foreign = foreign::strongest(facts)?;
     let limit = limit::of_trial(scene);
     let unharmed = match limit.by {
-        LimitKind::Throttle | LimitKind::Memory => limit.shown,
+        LimitKind::Throttle
+        | LimitKind::Memory
+        | LimitKind::Network
+        | LimitKind::CpuQuota
+        | LimitKind::Cpu
+        | LimitKind::Generator => limit.shown,
         // The rate was kept, but not the latency if the device was busy most of the time.
         LimitKind::AskedRate => foreign.busy < MOST,
         _ => false,

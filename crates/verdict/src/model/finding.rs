@@ -25,7 +25,7 @@ const MORE: [Claim; 9] = [
     Claim::ThrottleChanged,
 ];
 /// What explains less than they should.
-const LESS: [Claim; 11] = [
+const LESS: [Claim; 12] = [
     Claim::ThrottleChanged,
     Claim::IoErrors,
     Claim::Interference,
@@ -33,6 +33,7 @@ const LESS: [Claim; 11] = [
     Claim::EngineCpuBound,
     Claim::NetworkBound,
     Claim::JournalBound,
+    Claim::WriteAmplified,
     Claim::Serialized,
     Claim::BurstExhausted,
     Claim::RampUp,

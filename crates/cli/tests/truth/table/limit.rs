@@ -7,7 +7,7 @@ use record::judged::LimitKind;
 use std::time::Duration;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [depth(), asked(), cpu(), network(), files(), changes(), others(), neighbours()].concat()
+    [depth(), asked(), cpu(), network(), files(), changes(), others(), neighbours(), amplified()].concat()
 }
 
 fn depth() -> Vec<Scenario> {
@@ -212,5 +212,42 @@ fn neighbours() -> Vec<Scenario> {
             writes,
         )
         .limited_by(&[LimitKind::Others]),
+    ]
+}
+
+/// Each write becomes several, by whom is known.
+fn amplified() -> Vec<Scenario> {
+    let scenario = |name, stack, workload, made| {
+        truth("write amplification", name, stack, workload)
+            .made(made)
+            .claim(Claim::WriteAmplified, Severity::Note)
+            .served(Source::Device, 1.0, 0.05)
+    };
+    vec![
+        scenario(
+            "amplified-data-journal",
+            "free-data-journal",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 8",
+            "ext4 writes the data to its journal first, then in place",
+        )
+        .may(&[Claim::JournalBound]),
+        scenario(
+            "amplified-fsync",
+            "free-ext4",
+            "engine: fio, rw: randwrite, bs: 4k, size: 16m, direct: 1, fsync: 1",
+            "each write is followed by a commit of ext4's journal",
+        ),
+        scenario(
+            "amplified-limit",
+            "journal-limit",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 4",
+            "a limit of 300 writes per second is met with the journal's writes among them",
+        ),
+        scenario(
+            "amplified-btrfs",
+            "btrfs",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 4",
+            "btrfs copies its trees for each commit",
+        ),
     ]
 }
