@@ -132,7 +132,7 @@ fn written(facts: &Facts<'_>, name: &str) -> Option<f64> {
 }
 
 /// Copies that arrays of the stack keep by declaration.
-fn array_copies(facts: &Facts<'_>) -> f64 {
+pub(crate) fn array_copies(facts: &Facts<'_>) -> f64 {
     let stack = &facts.cell.stack;
     let members = crate::cell::number(stack.volumes.len());
     let each = stack.transforming().map(|layer| match layer {

@@ -83,7 +83,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 35] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 36] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -119,6 +119,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         stalled::engine,
         stalled::agent,
         amplified::writes,
+        ground::holes_below,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

@@ -9,6 +9,7 @@ mod agreement;
 mod amplified;
 mod answer;
 mod arc;
+mod below;
 mod bins;
 mod cache_device;
 mod cell;

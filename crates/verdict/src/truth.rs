@@ -2,6 +2,7 @@
 
 mod amplified;
 mod arc;
+mod below;
 mod bonnie;
 mod cache_device;
 mod clean;

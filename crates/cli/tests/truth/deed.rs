@@ -31,6 +31,12 @@ pub(crate) enum Deed {
     Punch {
         percent: u64,
     },
+    /// The first percent of so many MiB of an emulated volume's backing file become a hole behind its device's back.
+    PunchBelow {
+        volume: &'static str,
+        mib: u64,
+        percent: u64,
+    },
     /// All but so many percent of the file leave the page cache before measuring begins, round by round.
     Cached {
         percent: &'static [u64],
@@ -117,6 +123,9 @@ impl Doing {
             (Deed::Writer { volume, from_mib }, Phase::Settling) => self.write_beside(volume, from_mib),
             (Deed::Neighbour { volume, threads, writes }, Phase::Settling) => {
                 self.load_beside(volume, threads, writes)
+            }
+            (Deed::PunchBelow { volume, mib, percent }, Phase::Settling) => {
+                self.punch_below(volume, mib, percent)
             }
             (Deed::Corrupt { volume, mib }, Phase::Settling) => self.corrupt(volume, mib),
             (Deed::Cached { percent }, Phase::Measuring) => self.uncache(percent),
@@ -229,6 +238,14 @@ impl Doing {
         let size = file.metadata().map_err(|e| e.to_string())?.len();
         let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         fallocate(&file, mode, 0, size * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
+    }
+
+    fn punch_below(&self, volume: &str, mib: u64, percent: u64) -> Result<(), String> {
+        let path = self.site.backing(volume)?;
+        let file = OpenOptions::new().write(true).open(&path);
+        let file = file.map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&file, mode, 0, (mib << 20) * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
     }
 
     fn uncache(&mut self, percent: &[u64]) -> Result<(), String> {
