@@ -277,7 +277,7 @@ impl Doing {
 
     /// Each thread has a part of the file to itself; 256 KiB at a time.
     fn load_beside(&mut self, volume: &str, threads: u64, writes: bool) -> Result<(), String> {
-        const EACH: u64 = 16 << 20;
+        const EACH: u64 = 4 << 20;
         let path = self.site.backing(volume)?.with_extension("neighbour");
         fs::write(&path, vec![0x5a; usize::try_from(threads * EACH).map_err(|e| e.to_string())?])
             .map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;

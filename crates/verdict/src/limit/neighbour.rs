@@ -6,7 +6,7 @@ use crate::figures::percent;
 use crate::foreign;
 use record::judged::{Limit, LimitKind};
 
-/// A device that is busy less has time left for us.
+/// A device that is busy less has time left for more I/Os in flight.
 const BUSY: f64 = 0.8;
 /// From this share of the time on, it works mostly for others.
 const MOSTLY: f64 = 0.5;
@@ -16,12 +16,12 @@ const NEARLY_ALL: f64 = 0.9;
 /// A device that is busy with the I/O of others leaves the load what they leave.
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let busiest = foreign::strongest(figures.facts)?;
-    if busiest.device_busy < BUSY || busiest.busy < MOSTLY {
+    if busiest.busy < MOSTLY {
         return None;
     }
     Some(Limit {
         by: LimitKind::Others,
-        shown: busiest.share >= NEARLY_ALL,
+        shown: busiest.share >= NEARLY_ALL && busiest.device_busy >= BUSY,
         evidence: evidence([
             ("shared_device_busy_share", Some(busiest.device_busy)),
             ("foreign_busy_share", Some(busiest.busy)),

@@ -212,6 +212,26 @@ fn neighbours() -> Vec<Scenario> {
             writes,
         )
         .limited_by(&[LimitKind::Others]),
+        scenario(
+            "neighbour-of-a-limit",
+            "step",
+            "rw: randread, bs: 4k, iodepth: 1, size: 16m, direct: 1",
+            false,
+            "32 threads read another file of the disk that holds a volume of 500 IOPS, which it can't reach beside them",
+        )
+        .deed(Deed::Neighbour { volume: "step", threads: 32, writes: false })
+        .limited_by(&[LimitKind::Others])
+        .served(Source::Device, 1.0, 0.02),
+        truth(
+            "neighbour below, harmless",
+            "neighbour-harmless",
+            "step",
+            "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1",
+        )
+        .made("one thread reads another file of the disk that holds the backing file, which leaves the volume its 500 IOPS")
+        .deed(Deed::Neighbour { volume: "step", threads: 1, writes: false })
+        .limited_by(&[LimitKind::Throttle])
+        .served(Source::Device, 1.0, 0.02),
     ]
 }
 
