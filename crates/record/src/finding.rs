@@ -118,6 +118,8 @@ pub enum Claim {
     NotAsAsked,
     /// Others used much of the CPU during the trial.
     OthersUsedCpu,
+    /// Each written byte became several on its way to the devices: journal, copy on write, metadata, parity.
+    WriteAmplified,
 }
 
 /// How much a finding matters.

@@ -165,6 +165,8 @@ pub enum LimitKind {
     Journal,
     /// Memory: no device was asked.
     Memory,
+    /// The I/O of others on a device that is shared with them.
+    Others,
     /// Nobody can tell.
     Unknown,
 }
@@ -185,6 +187,7 @@ impl LimitKind {
             Self::Lock => "lock",
             Self::Journal => "journal",
             Self::Memory => "memory",
+            Self::Others => "I/O of others",
             Self::Unknown => "unknown",
         }
     }

@@ -144,6 +144,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
+        Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "the engine or the agent process was stopped",
         Claim::BeyondEmulation => "beyond what a lab guest's figures may claim",
         Claim::StackRebuilt => "the stack was built anew between rounds",

@@ -5,6 +5,7 @@
 //! cache's residency can explain it; the rest is `unknown`. A counter that is missing explains nothing.
 
 use crate::arc::{self, Arc};
+use crate::below::Below;
 use crate::facts::{Facts, Files, is_memory_fs};
 use crate::host_cache::{HostCache, Kept};
 use crate::nfs;
@@ -27,6 +28,8 @@ pub struct Attribution {
     pub host_read: f64,
     /// Of the writes' page cache share, what it took.
     pub host_write: f64,
+    /// Of the reads' share of holes, what holes below the ground's devices served.
+    pub below_read: f64,
 }
 
 /// Attributes one trial. `None` when the engine never ran.
@@ -40,7 +43,9 @@ pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
     let kept_read = host.as_ref().map(|h| h.of_reads(facts)).unwrap_or_default();
     let kept_write = host.as_ref().map(|h| h.of_writes(facts)).unwrap_or_default();
     let read = (facts.read.asked > 0.0).then(|| reads(facts)).map(|served| followed(served, kept_read));
+    let (read, below_read) = deeper(facts, read, true);
     let write = (facts.write.asked > 0.0).then(|| writes(facts)).map(|served| followed(served, kept_write));
+    let (write, _) = deeper(facts, write, false);
     let both = match (read, write) {
         (Some((r, _)), Some((w, _))) => mix(r, facts.read.asked, w, facts.write.asked),
         (Some((one, _)), None) | (None, Some((one, _))) => one,
@@ -53,6 +58,7 @@ pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
         both,
         host_read: hosted(read),
         host_write: hosted(write),
+        below_read,
     }
 }
 
@@ -66,6 +72,22 @@ fn followed(served: Served, kept: Kept) -> (Served, f64) {
         ..served
     };
     (followed, host)
+}
+
+/// The devices' share as far as the deepest devices moved it, and what holes between these had of it.
+fn deeper(facts: &Facts<'_>, followed: Option<(Served, f64)>, read: bool) -> (Option<(Served, f64)>, f64) {
+    let (Some((served, host)), Some(below)) = (followed, Below::of(facts, read)) else {
+        return (followed, 0.0);
+    };
+    let lost = served.device * below.missing;
+    let (hole, unknown) = if below.holes { (lost, 0.0) } else { (0.0, lost) };
+    let deeper = Served {
+        device: served.device - lost,
+        hole: served.hole + hole,
+        unknown: served.unknown + unknown,
+        ..served
+    };
+    (Some((deeper, host)), hole)
 }
 
 /// Weighted mean of shares.

@@ -1,5 +1,6 @@
 //! Detectors: each looks at one trial and claims something, or keeps silent.
 
+mod amplified;
 mod bonnie;
 mod cache_device;
 mod content;
@@ -83,7 +84,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 35] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 37] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -119,6 +120,8 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         emulated::processor,
         stalled::engine,
         stalled::agent,
+        amplified::writes,
+        ground::holes_below,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::cell::{self, CellJudgement};
 use crate::sequential::{self, Means};
-use crate::{answer, contrast, course, emulated, expect, limit, model, reached};
+use crate::{answer, contrast, course, emulated, expect, limit, model, outrank, reached};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -62,6 +62,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     }
     limit::resolve(plan, &mut cells);
     findings.extend(course::over_rounds(&rounds, &plan.measure));
+    outrank::by_interference(&mut findings);
     let off_model = model::apply(input, &mut cells, &findings);
     findings.extend(off_model);
     let expectations = expect::check(plan, &cells);

@@ -1,11 +1,11 @@
 //! What each device under a cell did, down to the leaves.
 
 use crate::facts::Facts;
+use crate::foreign::shared;
 use crate::limit::busy_share;
 use record::counter::BlockCounters;
 use record::judged::NodeView;
 use record::topology::{BlockKind, BlockNode};
-use std::collections::BTreeSet;
 
 /// Members that are named; more are counted.
 const NAMED: usize = 3;
@@ -58,28 +58,6 @@ fn per_second(
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let all: Vec<f64> = values.collect();
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-}
-
-/// Names of the devices that others may use too: all below a backing file, and all below a lent directory.
-fn shared<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
-    let nodes: &'a [BlockNode] = &facts.trial.topology.nodes;
-    if !facts.is_exclusive() {
-        return nodes.iter().map(|n| n.name.as_str()).collect();
-    }
-    let mut open = BTreeSet::new();
-    // Shallow first, so what lies over a device is seen before it.
-    for node in nodes {
-        let (below, over_file): (&[String], bool) = match &node.kind {
-            BlockKind::Loop { members, .. } => (members, true),
-            BlockKind::Composite { members } => (members, false),
-            BlockKind::Partition { of } => (std::slice::from_ref(of), false),
-            BlockKind::Disk | BlockKind::Memory => (&[], false),
-        };
-        if over_file || open.contains(node.name.as_str()) {
-            open.extend(below.iter().map(String::as_str));
-        }
-    }
-    open
 }
 
 fn kind(node: &BlockNode, shared: bool) -> String {

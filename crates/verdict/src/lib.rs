@@ -6,8 +6,10 @@
 pub mod attribute;
 
 mod agreement;
+mod amplified;
 mod answer;
 mod arc;
+mod below;
 mod bins;
 mod cache_device;
 mod cell;
@@ -23,6 +25,7 @@ mod emulated;
 mod expect;
 mod facts;
 mod figures;
+mod foreign;
 #[cfg(test)]
 #[path = "../../stats/src/random.rs"]
 mod generator;
@@ -33,6 +36,7 @@ mod limit;
 mod metrics;
 mod model;
 mod nfs;
+mod outrank;
 mod page_cache;
 mod pairing;
 mod provision;

@@ -11,6 +11,7 @@ mod figures;
 mod journal;
 mod lock;
 mod memory;
+mod neighbour;
 mod network;
 mod processor;
 mod queue;
@@ -38,7 +39,7 @@ use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
 /// In the order in which they are heard.
-const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 14] = [
+const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 15] = [
     asked::limit,
     journal::limit,
     throttle::limit,
@@ -46,6 +47,7 @@ const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 14] = [
     memory::limit,
     quota::limit,
     processor::limit,
+    neighbour::limit,
     lock::limit,
     throttle::likely,
     depth::limit,

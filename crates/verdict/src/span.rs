@@ -18,6 +18,16 @@ impl<'a> Span<'a> {
         Self { samples, window }
     }
 
+    /// The measured time.
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Another window over the same samples.
+    pub(crate) fn part(&self, start_ns: u64, end_ns: u64) -> Self {
+        Self { samples: self.samples, window: Window { start_ns, end_ns } }
+    }
+
     /// From the first sample to the last one, of the machine that generates the load.
     pub(crate) fn whole(&self) -> Self {
         let mut own = self.samples.iter().filter(|s| s.server.is_none()).map(|s| s.monotonic_ns);

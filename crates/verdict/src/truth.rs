@@ -1,12 +1,15 @@
 //! Trials whose truth is made by construction: clean ones must raise no alarm, each trap must be named.
 
+mod amplified;
 mod arc;
+mod below;
 mod bonnie;
 mod cache_device;
 mod clean;
 mod cpu;
 mod departed;
 mod emulated;
+mod foreign;
 mod generator;
 mod host_cache;
 mod jobfile;

@@ -31,6 +31,12 @@ pub(crate) enum Deed {
     Punch {
         percent: u64,
     },
+    /// The first percent of so many MiB of an emulated volume's backing file become a hole behind its device's back.
+    PunchBelow {
+        volume: &'static str,
+        mib: u64,
+        percent: u64,
+    },
     /// All but so many percent of the file leave the page cache before measuring begins, round by round.
     Cached {
         percent: &'static [u64],
@@ -39,6 +45,12 @@ pub(crate) enum Deed {
     Writer {
         volume: &'static str,
         from_mib: u64,
+    },
+    /// So many threads read, or write, another file beside an emulated volume's backing file, directly.
+    Neighbour {
+        volume: &'static str,
+        threads: u64,
+        writes: bool,
     },
     /// Somebody computes on all cores.
     Hog,
@@ -86,6 +98,10 @@ enum Undo {
     LeaveCgroup(PathBuf),
 }
 
+/// What a neighbour moves at a time, and how direct I/O wants it aligned.
+const BLOCK: usize = 256 << 10;
+const ALIGNED: usize = 4096;
+
 /// What all limits of emulated volumes that deeds change are at first.
 pub(crate) const LIMIT: u64 = 500;
 
@@ -105,6 +121,12 @@ impl Doing {
             (Deed::Full, Phase::Started) => self.fill(),
             (Deed::Punch { percent }, Phase::LaidOut) => self.punch(percent),
             (Deed::Writer { volume, from_mib }, Phase::Settling) => self.write_beside(volume, from_mib),
+            (Deed::Neighbour { volume, threads, writes }, Phase::Settling) => {
+                self.load_beside(volume, threads, writes)
+            }
+            (Deed::PunchBelow { volume, mib, percent }, Phase::Settling) => {
+                self.punch_below(volume, mib, percent)
+            }
             (Deed::Corrupt { volume, mib }, Phase::Settling) => self.corrupt(volume, mib),
             (Deed::Cached { percent }, Phase::Measuring) => self.uncache(percent),
             (Deed::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
@@ -218,6 +240,14 @@ impl Doing {
         fallocate(&file, mode, 0, size * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
     }
 
+    fn punch_below(&self, volume: &str, mib: u64, percent: u64) -> Result<(), String> {
+        let path = self.site.backing(volume)?;
+        let file = OpenOptions::new().write(true).open(&path);
+        let file = file.map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&file, mode, 0, (mib << 20) * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
+    }
+
     fn uncache(&mut self, percent: &[u64]) -> Result<(), String> {
         let path = self.site.data_file()?;
         let file = File::open(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
@@ -242,6 +272,43 @@ impl Doing {
             }
             Ok(None)
         }));
+        Ok(())
+    }
+
+    /// Each thread has a part of the file to itself; 256 KiB at a time.
+    fn load_beside(&mut self, volume: &str, threads: u64, writes: bool) -> Result<(), String> {
+        const EACH: u64 = 4 << 20;
+        let path = self.site.backing(volume)?.with_extension("neighbour");
+        fs::write(&path, vec![0x5a; usize::try_from(threads * EACH).map_err(|e| e.to_string())?])
+            .map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
+        self.undo.push(Undo::Remove(path.clone()));
+        let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).map_err(|e| e.to_string())?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(direct)
+            .open(&path)
+            .map_err(|e| e.to_string())?;
+        file.sync_all().map_err(|e| e.to_string())?;
+        let file = Arc::new(file);
+        for thread in 0..threads {
+            let (file, stop) = (Arc::clone(&file), Arc::clone(&self.stop));
+            self.threads.push(std::thread::spawn(move || {
+                let mut memory = vec![0xa5_u8; BLOCK + ALIGNED];
+                let start = memory.as_ptr().align_offset(ALIGNED);
+                let block = &mut memory[start..start + BLOCK];
+                let steps = EACH / BLOCK as u64;
+                let mut step = 0;
+                while !stop.load(Ordering::SeqCst) {
+                    let at = thread * EACH + step % steps * BLOCK as u64;
+                    let done =
+                        if writes { file.write_all_at(block, at) } else { file.read_exact_at(block, at) };
+                    done.map_err(|e| format!("beside the volume: {e}"))?;
+                    step += 1;
+                }
+                Ok(None)
+            }));
+        }
         Ok(())
     }
 

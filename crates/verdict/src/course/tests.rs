@@ -123,6 +123,53 @@ fn a_burst_that_ends_is_located_with_both_rates() {
     assert!(f.remedy.contains("ramp: 12s (2 s now)") && f.remedy.contains("trial: 8s"), "{}", f.remedy);
 }
 
+/// The same trial on a volume whose backing file lies on `vda`, which others use from one tenth of a second on.
+fn neighboured(ios: impl Fn(u64) -> u64, from: u64, per_tenth: u64) -> Vec<Finding> {
+    let (mut cell, mut record) = trial(ios);
+    let mut owned = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    owned.emulated(1);
+    cell.stack.volumes = owned.cell.stack.volumes;
+    let mut disk = record.topology.nodes[0].clone();
+    (disk.name, disk.depth, disk.devno) = ("vda".to_owned(), 1, (254, 0));
+    disk.kind = record::topology::BlockKind::Disk;
+    record.topology.nodes.push(disk);
+    for (number, sample) in (0_u64..).zip(&mut record.evidence.samples) {
+        let ours = sample.block["loop0"];
+        // Measuring begins with the twentieth sample.
+        let theirs = number.saturating_sub(20 + from).min(STEPS) * per_tenth;
+        let disk = record::counter::BlockCounters {
+            reads: ours.reads + theirs,
+            read_bytes: ours.read_bytes + theirs * 65_536,
+            busy_ms: 100 * number,
+            ..ours
+        };
+        sample.block.insert("vda".to_owned(), disk);
+    }
+    judged(&cell, &[record])
+}
+
+#[test]
+fn a_fall_that_a_neighbour_made_is_no_burst() {
+    let fall = |i| if i < 80 { 300 } else { 30 } + wiggle(i);
+    let found = neighboured(fall, 80, 400);
+    assert_eq!(claims(&found), [Claim::NotSteady]);
+    assert!(found[0].text.contains("Others used vda meanwhile"), "{}", found[0].text);
+    assert!(found[0].remedy.starts_with("Stop what else uses vda"), "{}", found[0].remedy);
+    // It was there all the time, and did no more after the fall than before.
+    assert_eq!(claims(&neighboured(fall, 0, 400)), [Claim::BurstExhausted]);
+    // It did next to nothing.
+    assert_eq!(claims(&neighboured(fall, 80, 1)), [Claim::BurstExhausted]);
+}
+
+#[test]
+fn no_ramp_is_asked_for_because_of_a_neighbour() {
+    let ramp = |i: u64| (40 * (i + 1)).min(1000) + wiggle(i);
+    let found = neighboured(ramp, 0, 3000);
+    assert_eq!(claims(&found), [Claim::NotSteady]);
+    assert!(!found[0].remedy.contains("ramp"), "{}", found[0].remedy);
+    assert_eq!(claims(&neighboured(ramp, 0, 0)), [Claim::RampUp]);
+}
+
 #[test]
 fn a_cache_whose_content_is_replaced_is_no_burst() {
     let (cell, mut record) = trial(|i| if i < 80 { 300 } else { 100 } + wiggle(i));

@@ -9,6 +9,7 @@ use crate::cell::number;
 use crate::detect::Detected;
 use crate::facts::Facts;
 use crate::figures::{percent, with_unit};
+use crate::foreign;
 use record::counter::Sample;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::{Cell, Measure};
@@ -25,10 +26,15 @@ struct Unsteady {
     disturbed: bool,
     /// Share of the blocks asked for that ZFS's cache held, where it was enough to shape the course.
     cached: Option<f64>,
+    /// The device whose use by others may have shaped the course.
+    neighbour: Option<String>,
 }
 
 /// From which share on a cache's content is taken to be what a rate falls with, rather than credits.
 const SHAPES: f64 = 0.1;
+
+/// By how much of the time more a device must work for others, for a fall to be theirs.
+const GROWN: f64 = 0.1;
 
 /// What the course of a cell's measured trials shows: of each claim one finding, with the figures of the trial where it is largest. What is seen in fewer
 /// than half of the trials is a note; but for credits that ran out, since the other rounds are then of another state.
@@ -53,7 +59,23 @@ fn unsteady(facts: &Facts<'_>) -> Option<Unsteady> {
     let shape = shape(&batches.rates, disturbed)?;
     let cached = Arc::of(facts).and_then(|arc| arc.share()).filter(|share| *share >= SHAPES);
     let (round, seconds) = (facts.trial.id.round, facts.span.seconds());
-    Some(Unsteady { round, seconds, batches, shape, disturbed, cached })
+    let neighbour = neighbour(facts, &shape, &batches);
+    Some(Unsteady { round, seconds, batches, shape, disturbed, cached, neighbour })
+}
+
+/// The device whose use by others may have made this course. A fall is theirs only if they did more after it than before.
+fn neighbour(facts: &Facts<'_>, shape: &Shape, batches: &Batches) -> Option<String> {
+    let seconds = facts.span.seconds();
+    let foreign = match shape {
+        Shape::Fell(change) => {
+            let at = count(change.at) * batches.seconds;
+            let busy = |from, to| foreign::between(facts, from, to).map_or(0.0, |f| f.busy);
+            let grown = busy(at, seconds) - busy(0.0, at);
+            foreign::between(facts, at, seconds).filter(|_| grown >= GROWN)
+        }
+        Shape::Settled { .. } | Shape::Changed { .. } => foreign::strongest(facts),
+    };
+    foreign.map(|f| f.device.to_owned())
 }
 
 /// Whether the limits on the engine's I/O were not the same throughout the measured time; where nobody could look, nobody is accused.
@@ -70,6 +92,7 @@ fn differ<'s>(samples: impl Iterator<Item = &'s Sample>) -> bool {
 impl Unsteady {
     fn claim(&self) -> Claim {
         match self.shape {
+            _ if self.neighbour.is_some() => Claim::NotSteady,
             Shape::Settled { .. } => Claim::RampUp,
             Shape::Fell(_) if self.cached.is_none() => Claim::BurstExhausted,
             Shape::Fell(_) => Claim::NotSteady,
@@ -97,6 +120,13 @@ impl Unsteady {
             format!("{text} The engine tells no course; these are the devices' counters.")
         } else {
             text
+        };
+        let (text, remedy) = match &self.neighbour {
+            None => (text, remedy),
+            Some(device) => (
+                format!("{text} Others used {device} meanwhile, which may be all there is to it."),
+                stop_others(device),
+            ),
         };
         let strength = self.strength();
         Detected { claim: self.claim(), severity: Severity::Caveat, strength, evidence, text, remedy }
@@ -143,9 +173,11 @@ impl Unsteady {
         evidence.insert("fell_at_seconds".to_owned(), at);
         let provided = provided::iops(cell).filter(|_| self.batches.unit == "1/s");
         evidence.extend(provided.map(|p| ("provided_iops".to_owned(), p)));
-        let lasting = provided.filter(|p| (after / p - 1.0).abs() <= 0.1).map_or(String::new(), |p| {
-            format!(" The volumes are provided with {}, so this is the rate that lasts.", self.rate(p))
-        });
+        let lasting = provided
+            .filter(|p| self.neighbour.is_none() && (after / p - 1.0).abs() <= 0.1)
+            .map_or(String::new(), |p| {
+                format!(" The volumes are provided with {}, so this is the rate that lasts.", self.rate(p))
+            });
         let text = format!(
             "the rate fell for good {} after measuring began ({} after the load did): from {} to {}. The figure of this trial, {}, is of neither.{lasting}",
             seconds(at),
@@ -221,6 +253,11 @@ impl Unsteady {
         };
         (evidence, text, remedy)
     }
+}
+
+/// What to do first where others used a device: nothing else can be told before that.
+fn stop_others(device: &str) -> String {
+    format!("Stop what else uses {device} (see the finding interference), then run it again.")
 }
 
 /// Evidence, text, remedy.

@@ -1,6 +1,7 @@
 //! Claims about what the ground is made of.
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
+use crate::below::Below;
 use crate::facts::{is_memory_fs, memory_behind};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
@@ -79,6 +80,40 @@ pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
         ]),
         text,
         remedy: remedy(&host),
+    })
+}
+
+/// Reads that were answered below the ground's devices, where nothing is stored.
+pub(super) fn holes_below(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let share = scene.shares.below_read;
+    if share < WORTH_SAYING {
+        return None;
+    }
+    let below = Below::of(facts, true)?;
+    Some(Detected {
+        claim: Claim::ServedFromHoles,
+        severity: by_share(share),
+        strength: share,
+        evidence: evidence([
+            ("hole_below_share", Some(share)),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", Some(below.upper_bytes)),
+            ("read_deepest_bytes", Some(below.lower_bytes)),
+            ("deepest_busy_share", below.busy),
+        ]),
+        text: format!(
+            "{} of the bytes read came from holes below {}, where there is nothing to read: it delivered {}, but {} below it \
+             moved only {} for all its users.",
+            percent(share),
+            below.upper.join(", "),
+            bytes(below.upper_bytes),
+            below.lower.join(", "),
+            bytes(below.lower_bytes)
+        ),
+        remedy: "Write the whole device or backing file before reading it (a thin volume, a sparse file or a qcow2 image has \
+                 no data where nobody wrote), e.g. by a job with rw=write over all of it."
+            .to_owned(),
     })
 }
 

@@ -1,13 +1,94 @@
 //! Claims about others on our devices, and about errors.
 
 use super::{Detected, Scene, evidence};
-use crate::figures::{bytes, counted, percent};
+use crate::figures::{bytes, counted, percent, rate};
 use crate::span::float;
 use crate::strangers::surplus;
+use crate::{foreign, limit};
+use record::counter::OtherProcess;
 use record::finding::{Claim, Severity};
+use record::judged::LimitKind;
 
-/// Others used the same devices.
+/// Processes that are named.
+const NAMED: usize = 3;
+/// From this share of the time on, a device works mostly for others.
+const MOST: f64 = 0.5;
+
+/// Others used the same devices, those of the ground or any below them.
 pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
+    neighbour(scene).or_else(|| on_ground(scene))
+}
+
+/// Others kept a device below the ground busy. Where something else than a device is shown to be the limit, they changed nothing.
+fn neighbour(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let foreign = foreign::strongest(facts)?;
+    let limit = limit::of_trial(scene);
+    let unharmed = match limit.by {
+        LimitKind::Throttle
+        | LimitKind::Memory
+        | LimitKind::Network
+        | LimitKind::CpuQuota
+        | LimitKind::Cpu
+        | LimitKind::Generator => limit.shown,
+        // The rate was kept, but not the latency if the device was busy most of the time.
+        LimitKind::AskedRate => foreign.busy < MOST,
+        _ => false,
+    };
+    if unharmed {
+        return None;
+    }
+    let named: Vec<String> = foreign.processes.iter().take(NAMED).map(|p| process(p)).collect();
+    let who = match named.as_slice() {
+        [] => "; no process that can be seen moved that much".to_owned(),
+        all => match foreign.processes.len().saturating_sub(NAMED) {
+            0 => format!("; {}", all.join(", ")),
+            more => format!("; {} and {more} more processes", all.join(", ")),
+        },
+    };
+    let factor = foreign.factor.map_or(String::new(), |f| format!(", {} times what was asked", rate(f)));
+    Some(Detected {
+        claim: Claim::Interference,
+        severity: Severity::Caveat,
+        strength: foreign.busy,
+        evidence: evidence([
+            ("foreign_busy_share", Some(foreign.busy)),
+            ("foreign_share", Some(foreign.share)),
+            ("foreign_read_bytes", Some(foreign.read)),
+            ("foreign_write_bytes", Some(foreign.written)),
+            ("foreign_ios", Some(foreign.ios)),
+            ("shared_device_bytes", Some(foreign.device_bytes)),
+            ("shared_device_ios", Some(foreign.device_ios)),
+            ("shared_device_busy_share", Some(foreign.device_busy)),
+            ("shared_device_bytes_per_asked", foreign.factor),
+        ]),
+        text: format!(
+            "Others used {device} during the trial: it moved {}{factor}, and was busy {} of the time; {} of its work \
+             was not the load's{who}.",
+            bytes(foreign.device_bytes),
+            percent(foreign.device_busy),
+            percent(foreign.share),
+            device = foreign.device
+        ),
+        remedy: format!(
+            "Stop what else uses {device}, or move the load to a disk that nobody else uses; then run it again. A ramp or \
+             a longer trial does not help.",
+            device = foreign.device
+        ),
+    })
+}
+
+fn process(process: &OtherProcess) -> String {
+    format!(
+        "{} (pid {}) moved {}",
+        process.comm,
+        process.pid,
+        bytes(float(process.read_bytes.saturating_add(process.write_bytes)))
+    )
+}
+
+/// Others used the ground's own devices.
+fn on_ground(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let (read, write) = (surplus(facts, true), surplus(facts, false));
     let total = read.bytes + write.bytes;

@@ -3,6 +3,7 @@
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
 use crate::attribute::expansion;
+use crate::below::Below;
 use crate::facts::{Facts, is_memory_fs};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
@@ -22,7 +23,7 @@ fn moved(served: Option<Served>, asked: f64) -> String {
 /// Reads that no device was asked for.
 pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
-    let share = scene.shares.read?.hole;
+    let share = scene.shares.read?.hole - scene.shares.below_read;
     if share < WORTH_SAYING {
         return None;
     }
@@ -379,6 +380,20 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
              served"
                 .to_owned(),
             "Attach the loop device with direct I/O (losetup --direct-io=on), or let nobody else use the disk.".to_owned(),
+        )
+    } else if let Some(below) = [true, false].into_iter().find_map(|read| Below::of(facts, read)) {
+        (
+            format!(
+                "{} moved {}, but {} below {} moved only {} for all its users, and a cache or compression may lie between",
+                below.upper.join(", "),
+                bytes(below.upper_bytes),
+                below.lower.join(", "),
+                below.upper.join(", "),
+                bytes(below.lower_bytes)
+            ),
+            "Put the backing file on a file system without compression (ext4 or xfs), attached with direct I/O, and write all of it \
+             before reading it."
+                .to_owned(),
         )
     } else {
         (

@@ -1,6 +1,7 @@
 //! No device was asked.
 
 use super::figures::Figures;
+use crate::below::Below;
 use crate::detect::evidence;
 use crate::facts::memory_behind;
 use crate::figures::percent;
@@ -17,7 +18,9 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let shares = figures.scene.shares.both;
     let memory = shares.hole + shares.page_cache + shares.other_cache;
     let behind = memory_behind(&figures.facts.trial.topology);
-    let idle = match figures.busy {
+    // A loop device is busy with holes, too: then the devices below it tell.
+    let below = Below::of(figures.facts, true).filter(|_| figures.scene.shares.below_read >= MOST);
+    let idle = match below.map_or(figures.busy, |b| b.busy) {
         Some(busy) => busy < RARELY_BUSY,
         None => memory >= ALL,
     };

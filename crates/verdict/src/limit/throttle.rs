@@ -6,9 +6,10 @@
 
 use super::detected;
 use super::figures::Figures;
+use crate::amplified::Amplified;
 use crate::detect::{Detected, Scene, evidence};
 use crate::facts::Facts;
-use crate::figures::{percent, with_unit};
+use crate::figures::{percent, rate, with_unit};
 use crate::span::float;
 use record::counter::{BlockCounters, CgroupIo};
 use record::finding::{Claim, Severity};
@@ -21,6 +22,8 @@ use record::volume::{Limits, VolumeFacts, VolumeKind};
 pub(crate) const LIMIT_MET: f64 = 0.95;
 /// From here on it is likely, if the load has all its I/Os in flight and nothing else explains where they wait.
 const LIMIT_NEAR: f64 = 0.8;
+/// From so many writes for one of the workload's on, the others are worth a word.
+const AMPLIFIED: f64 = 1.5;
 /// A limit that differs by less from the one that the experiment sets is that one.
 const SAME: f64 = 0.01;
 
@@ -178,7 +181,21 @@ pub(super) fn key(node: &BlockNode) -> String {
 /// A limit that is met leaves no room for others.
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let near = figures.near.as_ref().filter(|n| n.share() >= LIMIT_MET)?;
-    Some(told(figures, near, true, &text(near)))
+    let text = format!("{}{}", text(near), mostly_others(figures, near));
+    Some(told(figures, near, true, &text))
+}
+
+/// That a limit of writes is met by more than the workload's own.
+fn mostly_others(figures: &Figures<'_>, near: &Near) -> String {
+    let amplified = Amplified::of(figures.facts);
+    let each = match near.name {
+        "write_iops" => amplified.and_then(|a| a.ios).map(|n| (n, "write")),
+        "write_bps" => amplified.map(|a| (a.all_bytes(), "byte")),
+        _ => None,
+    };
+    each.filter(|(n, _)| *n >= AMPLIFIED).map_or(String::new(), |(n, unit)| {
+        format!(" Only one {unit} in {} is the workload's: see the finding write_amplified.", rate(n))
+    })
 }
 
 /// Nearly met while the load had all its I/Os in flight: they wait somewhere.

@@ -31,7 +31,7 @@ pub(crate) fn over_trials(mut trials: Vec<(Limit, f64)>) -> Option<Limit> {
 
 /// The place of the first witness that names it.
 fn place(by: LimitKind) -> usize {
-    const ORDER: [LimitKind; 12] = [
+    const ORDER: [LimitKind; 13] = [
         LimitKind::AskedRate,
         LimitKind::Journal,
         LimitKind::Throttle,
@@ -40,6 +40,7 @@ fn place(by: LimitKind) -> usize {
         LimitKind::CpuQuota,
         LimitKind::Cpu,
         LimitKind::Generator,
+        LimitKind::Others,
         LimitKind::Lock,
         LimitKind::QueueDepth,
         LimitKind::Device,

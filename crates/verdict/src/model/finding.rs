@@ -25,7 +25,7 @@ const MORE: [Claim; 9] = [
     Claim::ThrottleChanged,
 ];
 /// What explains less than they should.
-const LESS: [Claim; 12] = [
+const LESS: [Claim; 13] = [
     Claim::ThrottleChanged,
     Claim::IoErrors,
     Claim::Interference,
@@ -34,6 +34,7 @@ const LESS: [Claim; 12] = [
     Claim::EngineCpuBound,
     Claim::NetworkBound,
     Claim::JournalBound,
+    Claim::WriteAmplified,
     Claim::Serialized,
     Claim::BurstExhausted,
     Claim::RampUp,

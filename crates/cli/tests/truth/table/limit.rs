@@ -7,7 +7,7 @@ use record::judged::LimitKind;
 use std::time::Duration;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [depth(), asked(), cpu(), network(), files(), changes(), others()].concat()
+    [depth(), asked(), cpu(), network(), files(), changes(), others(), neighbours(), amplified()].concat()
 }
 
 fn depth() -> Vec<Scenario> {
@@ -169,5 +169,105 @@ fn others() -> Vec<Scenario> {
             .claim(Claim::OthersUsedCpu, Severity::Note)
             .limited_by(&[LimitKind::Throttle])
             .served(Source::Device, 1.0, 0.02),
+    ]
+}
+
+/// Another file of the disk that holds the backing file.
+fn neighbours() -> Vec<Scenario> {
+    let beside = |writes| Deed::Neighbour { volume: "free", threads: 8, writes };
+    let scenario = |name, stack, workload, writes, made| {
+        truth("neighbour below", name, stack, workload)
+            .made(made)
+            .deed(beside(writes))
+            .claim(Claim::Interference, Severity::Caveat)
+            .may(&[Claim::NotSteady])
+    };
+    let reads = "eight threads read another file of the disk that holds the backing file, 256 KiB at a time";
+    let writes =
+        "eight threads write to another file of the disk that holds the backing file, 256 KiB at a time";
+    vec![
+        scenario(
+            "neighbour-reads",
+            "free",
+            "rw: randread, bs: 4k, iodepth: 4, size: 64m, direct: 1",
+            false,
+            reads,
+        )
+        .limited_by(&[LimitKind::Others])
+        .served(Source::Device, 1.0, 0.02),
+        scenario(
+            "neighbour-reads-ext4",
+            "free-ext4",
+            "engine: fio, rw: randread, bs: 4k, iodepth: 1, size: 64m, direct: 1",
+            false,
+            reads,
+        )
+        .limited_by(&[LimitKind::Others])
+        .served(Source::Device, 1.0, 0.02),
+        scenario(
+            "neighbour-writes-xfs",
+            "free-xfs",
+            "rw: randwrite, bs: 4k, iodepth: 16, size: 64m, direct: 1",
+            true,
+            writes,
+        )
+        .limited_by(&[LimitKind::Others]),
+        scenario(
+            "neighbour-of-a-limit",
+            "step",
+            "rw: randread, bs: 4k, iodepth: 1, size: 16m, direct: 1",
+            false,
+            "32 threads read another file of the disk that holds a volume of 500 IOPS, which it can't reach beside them",
+        )
+        .deed(Deed::Neighbour { volume: "step", threads: 32, writes: false })
+        .limited_by(&[LimitKind::Others])
+        .served(Source::Device, 1.0, 0.02),
+        truth(
+            "neighbour below, harmless",
+            "neighbour-harmless",
+            "step",
+            "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1",
+        )
+        .made("one thread reads another file of the disk that holds the backing file, which leaves the volume its 500 IOPS")
+        .deed(Deed::Neighbour { volume: "step", threads: 1, writes: false })
+        .limited_by(&[LimitKind::Throttle])
+        .served(Source::Device, 1.0, 0.02),
+    ]
+}
+
+/// Each write becomes several, by whom is known.
+fn amplified() -> Vec<Scenario> {
+    let scenario = |name, stack, workload, made| {
+        truth("write amplification", name, stack, workload)
+            .made(made)
+            .claim(Claim::WriteAmplified, Severity::Note)
+            .served(Source::Device, 1.0, 0.05)
+    };
+    vec![
+        scenario(
+            "amplified-data-journal",
+            "free-data-journal",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 8",
+            "ext4 writes the data to its journal first, then in place",
+        )
+        .may(&[Claim::JournalBound]),
+        scenario(
+            "amplified-fsync",
+            "free-ext4",
+            "engine: fio, rw: randwrite, bs: 4k, size: 16m, direct: 1, fsync: 1",
+            "each write is followed by a commit of ext4's journal",
+        ),
+        scenario(
+            "amplified-limit",
+            "journal-limit",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 4",
+            "a limit of 300 writes per second is met with the journal's writes among them",
+        ),
+        scenario(
+            "amplified-btrfs",
+            "btrfs",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 4",
+            "btrfs copies its trees for each commit",
+        ),
     ]
 }

@@ -53,6 +53,8 @@ const STACKS: &str = "  \
   step: { on: step }
   free: { on: free }
   free-ext4: { on: free, layers: [ext4] }
+  free-data-journal: { on: free, layers: [ { ext4: { mount_options: data=journal } } ] }
+  journal-limit: { on: \"vol[1]\", layers: [ { ext4: { mount_options: data=journal } } ] }
   free-xfs: { on: free, layers: [xfs] }
   free-zstd: { layers: [ { btrfs: { on: free, compress_force: zstd } } ] }
   free-zlib: { layers: [ { btrfs: { on: free, compress_force: \"zlib:9\", mount_options: thread_pool=1 } } ] }

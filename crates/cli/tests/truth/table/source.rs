@@ -6,7 +6,7 @@ use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [reads(), writes(), compression(), memory(), content()].concat()
+    [reads(), below(), writes(), compression(), memory(), content()].concat()
 }
 
 fn reads() -> Vec<Scenario> {
@@ -82,6 +82,28 @@ fn reads() -> Vec<Scenario> {
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
         .served(Source::PageCache, 0.5, 0.06)
         .by_native(),
+    ]
+}
+
+/// Holes of the file that a loop device rests on.
+fn below() -> Vec<Scenario> {
+    let scenario = |name, workload, percent, share| {
+        truth("holes below", name, "free", workload)
+            .made("a part of the backing file is punched out under the loop device before the trial")
+            .deed(Deed::PunchBelow { volume: "free", mib: 64, percent })
+            .claim(Claim::ServedFromHoles, if share > 0.6 { Severity::Void } else { Severity::Caveat })
+            .served(Source::Hole, share, 0.06)
+            .served(Source::Device, 1.0 - share, 0.06)
+    };
+    vec![
+        scenario("below-most", "rw: randread, bs: 4k, iodepth: 16, size: 64m, direct: 1", 88, 0.88),
+        scenario(
+            "below-half",
+            "engine: fio, rw: randread, bs: 16k, iodepth: 4, size: 64m, direct: 1",
+            50,
+            0.5,
+        ),
+        scenario("below-all", "rw: read, bs: 64k, iodepth: 1, size: 64m, direct: 1", 100, 1.0),
     ]
 }
 

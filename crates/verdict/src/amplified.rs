@@ -1,0 +1,185 @@
+//! How many bytes and I/Os each written one became on its way down, and who wrote the others.
+
+use crate::facts::{Facts, copies};
+use crate::foreign;
+use crate::strangers;
+use record::counter::{BlockCounters, Sample};
+use record::stack::Layer;
+use record::topology::{BlockKind, BlockNode};
+use record::zfs::Vdev;
+
+/// With fewer writes, what is written once in a while weighs too much.
+const LEAST_WRITES: f64 = 50.0;
+/// Larger blocks may be several I/Os on a device by themselves: by a device's limits, or by a stripe.
+const ONE_IO: u64 = 16 << 10;
+/// A level that adds less is not named.
+pub(crate) const NAMED: f64 = 1.1;
+
+/// Written bytes and I/Os over those asked, the declared copies aside.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Amplified {
+    /// Bytes on the ground's devices per byte asked.
+    pub(crate) bytes: f64,
+    /// I/Os there per I/O asked; `None` where large ones are split.
+    pub(crate) ios: Option<f64>,
+    /// Bytes on the devices under arrays per byte on these; 1 without arrays.
+    pub(crate) below: f64,
+    /// Commits of the file system's journal per write; `None` where nobody counted.
+    pub(crate) commits: Option<f64>,
+    /// Who wrote the others on the ground's devices, and below arrays.
+    pub(crate) by: Vec<String>,
+}
+
+impl Amplified {
+    /// Bytes at the deepest devices that are ours alone, per byte asked.
+    pub(crate) fn all_bytes(&self) -> f64 {
+        self.bytes * self.below
+    }
+
+    /// By bytes or by I/Os, whichever is more.
+    pub(crate) fn most(&self) -> f64 {
+        self.all_bytes().max(self.ios.unwrap_or(0.0))
+    }
+
+    /// `None` where nothing is written, a counter is missing, or others may have written.
+    pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
+        let asked = facts.write;
+        if asked.ios < LEAST_WRITES || asked.asked <= 0.0 || others_wrote(facts) {
+            return None;
+        }
+        // A raw device has nobody who would write to it but the workload.
+        let fs = facts.fs();
+        let written = asked.device? - strangers::surplus(facts, false).bytes;
+        let bytes = if fs.is_some() { written / asked.asked } else { 1.0 };
+        let device_ios = direct(facts, |s, d| Some(s.block.get(d)?.writes));
+        let ios =
+            device_ios.filter(|_| fs.is_some() && are_whole(facts)).map(|n| n / asked.ios / facts.copies);
+        let commits = direct(facts, |s, d| s.journal_commits.get(d).copied()).map(|n| n / asked.ios);
+        let below = below_arrays(facts)?;
+        let mut by = Vec::new();
+        if bytes.max(ios.unwrap_or(0.0)) >= NAMED {
+            by.extend(fs.map(|fs| by_fs(facts, fs)));
+        }
+        if below >= NAMED {
+            by.push(by_array(facts).to_owned());
+        }
+        Some(Self { bytes, ios, below, commits, by })
+    }
+}
+
+/// Whether some of the writes may be of others: on devices that are shared, by a process that moved enough.
+fn others_wrote(facts: &Facts<'_>) -> bool {
+    if strangers::surplus(facts, false).bytes > 0.0 {
+        return true;
+    }
+    if facts.is_exclusive() {
+        return false;
+    }
+    let surplus = facts.write.device.unwrap_or(0.0) * facts.copies - facts.write.asked;
+    let evidence = &facts.trial.evidence;
+    let users = evidence.others.iter().filter(|p| p.kernel != Some(true));
+    let theirs: f64 = users.map(|p| foreign::moved(p, false)).sum();
+    !evidence.others_complete || theirs >= 0.1 * surplus || foreign::strongest(facts).is_some()
+}
+
+/// A counter's growth on all direct devices; `None` when one of them doesn't have it.
+fn direct(facts: &Facts<'_>, counter: impl Fn(&Sample, &str) -> Option<u64>) -> Option<f64> {
+    let grown = facts.trial.topology.direct().map(|node| facts.span.grown(|s| counter(s, &node.name)));
+    grown.reduce(|a, b| Some(a? + b?))?
+}
+
+/// Whether each I/O is one on the device as well. Buffered ones are merged before.
+fn are_whole(facts: &Facts<'_>) -> bool {
+    let options = facts.options().filter(|o| o.direct && o.bsrange.is_none() && o.bssplit.is_empty());
+    options.is_some_and(|o| o.bs_bytes <= ONE_IO)
+}
+
+/// Bytes on the members of arrays under the ground per byte on the arrays, the declared copies aside; `None` when one isn't counted.
+fn below_arrays(facts: &Facts<'_>) -> Option<f64> {
+    let nodes = &facts.trial.topology.nodes;
+    let arrays: Vec<&BlockNode> =
+        nodes.iter().filter(|n| n.depth == 0 && matches!(n.kind, BlockKind::Composite { .. })).collect();
+    if arrays.is_empty() {
+        return Some(1.0);
+    }
+    let over: f64 = arrays.iter().map(|n| written(facts, &n.name)).sum::<Option<f64>>()?;
+    let under: f64 = deepest(nodes, &arrays).iter().map(|n| written(facts, n)).sum::<Option<f64>>()?;
+    let copies = array_copies(facts);
+    Some(if over > 0.0 { under / over / copies } else { 1.0 })
+}
+
+/// The devices that arrays rest on in the end: their members' members, as long as these are arrays.
+fn deepest<'a>(nodes: &'a [BlockNode], arrays: &[&'a BlockNode]) -> Vec<&'a str> {
+    let mut open: Vec<&str> = arrays.iter().flat_map(|n| foreign::below(n)).map(String::as_str).collect();
+    let mut found: Vec<&str> = Vec::new();
+    // Each step leaves an array behind, of which there are no more than devices.
+    for _ in 0..=nodes.len() {
+        let Some(name) = open.pop() else { break };
+        match nodes.iter().find(|n| n.name == name) {
+            Some(BlockNode { kind: BlockKind::Composite { members }, .. }) => {
+                open.extend(members.iter().map(String::as_str));
+            }
+            _ if found.contains(&name) => {}
+            _ => found.push(name),
+        }
+    }
+    found
+}
+
+fn written(facts: &Facts<'_>, name: &str) -> Option<f64> {
+    let bytes = |b: &BlockCounters| b.write_bytes;
+    facts.span.grown(|s| s.block.get(name).map(bytes))
+}
+
+/// Copies that arrays of the stack keep by declaration.
+pub(crate) fn array_copies(facts: &Facts<'_>) -> f64 {
+    let stack = &facts.cell.stack;
+    let members = crate::cell::number(stack.volumes.len());
+    let each = stack.transforming().map(|layer| match layer {
+        Layer::Md(md) => f64::from(md.copies(members)),
+        Layer::Lvm(lvm) => f64::from(lvm.layout.copies()),
+        _ => 1.0,
+    });
+    each.product::<f64>().max(1.0)
+}
+
+fn by_fs(facts: &Facts<'_>, fs: &str) -> String {
+    let options = facts.trial.topology.mount_options.as_deref().unwrap_or_default();
+    match fs {
+        "zfs" if has_parity(facts) => "parity of raidz, copy on write and metadata (zfs)".to_owned(),
+        "btrfs" | "zfs" | "bcachefs" | "f2fs" => format!("copy on write and metadata ({fs})"),
+        "ext3" | "ext4" if options.contains("data=journal") => {
+            format!("the journal, which takes the data too (data=journal), and metadata ({fs})")
+        }
+        "ext3" | "ext4" | "xfs" | "jfs" | "reiserfs" => format!("the journal and metadata ({fs})"),
+        _ => format!("metadata ({fs})"),
+    }
+}
+
+fn has_parity(facts: &Facts<'_>) -> bool {
+    let raidz = |layer: &Layer| match layer {
+        Layer::Zfs(zfs) => matches!(zfs.vdev, Vdev::Raidz | Vdev::Raidz2 | Vdev::Raidz3),
+        _ => false,
+    };
+    facts.cell.stack.transforming().any(raidz)
+}
+
+/// Parity is read before it is written; a mirror reads nothing for a write.
+fn by_array(facts: &Facts<'_>) -> &'static str {
+    let nodes = &facts.trial.topology.nodes;
+    let arrays: Vec<&BlockNode> =
+        nodes.iter().filter(|n| n.depth == 0 && matches!(n.kind, BlockKind::Composite { .. })).collect();
+    let read = |name: &str| facts.span.grown(|s| s.block.get(name).map(|b| b.read_bytes)).unwrap_or(0.0);
+    let over: f64 = arrays.iter().map(|n| read(&n.name)).sum();
+    let under: f64 = deepest(nodes, &arrays).iter().map(|n| read(n)).sum();
+    if under - over >= 0.1 * facts.write.asked {
+        "parity of the array below"
+    } else {
+        "a mirror below that the experiment doesn't declare, or full stripes with parity"
+    }
+}
+
+/// Copies that the workload's writes are kept in by declaration, at the ground and below.
+pub(crate) fn declared(facts: &Facts<'_>) -> f64 {
+    copies(facts.cell) * array_copies(facts)
+}

@@ -1,0 +1,48 @@
+//! A claim about writes that nobody asked for.
+
+use super::{Detected, Scene, evidence};
+use crate::amplified::{Amplified, NAMED, declared};
+use crate::figures::{bytes, rate};
+use record::finding::{Claim, Severity};
+
+/// From here on it is worth a word.
+const FROM: f64 = 1.5;
+
+/// Each write became several on its way down: worth knowing, since a limit of the volume is met by all of them.
+pub(super) fn writes(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let found = Amplified::of(facts).filter(|a| a.most() >= FROM)?;
+    let copies = declared(facts);
+    let beside = if copies > 1.0 {
+        format!(", beside the {} copies that the stack keeps", rate(copies))
+    } else {
+        String::new()
+    };
+    let ios = found
+        .ios
+        .filter(|n| *n >= NAMED)
+        .map_or(String::new(), |n| format!(" and each write {} writes", rate(n)));
+    Some(Detected {
+        claim: Claim::WriteAmplified,
+        severity: Severity::Note,
+        strength: found.most(),
+        evidence: evidence([
+            ("written_per_asked_byte", Some(found.all_bytes())),
+            ("written_on_ground_per_asked_byte", Some(found.bytes)),
+            ("written_below_per_byte_on_array", Some(found.below)),
+            ("device_writes_per_write", found.ios),
+            ("journal_commits_per_write", found.commits),
+            ("declared_copies", Some(copies)),
+            ("write_asked_bytes", Some(facts.write.asked)),
+        ]),
+        text: format!(
+            "Each byte written became {} bytes on the devices{ios}{beside}: {} were asked for. The others are {}.",
+            rate(found.all_bytes()),
+            bytes(facts.write.asked),
+            found.by.join(", and "),
+        ),
+        remedy: "This is what the stack costs, and a limit of the volumes is met by all of these writes. For the devices' own rate measure \
+                 them without the file system; for less of it, larger blocks, or a file system that writes in place."
+            .to_owned(),
+    })
+}
