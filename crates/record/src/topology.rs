@@ -34,7 +34,7 @@ impl BlockNode {
         let after = |prefix: &&str| {
             name.strip_prefix(*prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
         };
-        VIRTUAL.iter().any(|prefix| after(prefix))
+        VIRTUAL.iter().any(after)
     }
 
     /// Whether it turns, as far as the kernel can know: its flag is the default for disks of a hypervisor.
