@@ -95,7 +95,7 @@ fn flushes(options: &Options) -> usize {
     let text = format!(
         "[job]\ndirectory={}\nioengine=psync\nrw={}\nbs={}\nsize={}\nnrfiles={}\nend_fsync=1\ntime_based={}\n\
          runtime=1\nrate_iops=200\n",
-        dir.path().to_str().unwrap(),
+        dir.path().to_string_lossy(),
         options.rw.name(),
         options.bs_bytes,
         options.size_bytes,

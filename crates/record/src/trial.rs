@@ -38,6 +38,9 @@ pub struct TrialRecord {
     pub settings: Vec<Setting>,
     /// Devices under the ground.
     pub topology: Topology,
+    /// Files whose extents or page cache could not be looked at, and why; each reason once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// The data files just before the trial.
     pub files_before: Vec<FileExtents>,
     /// The data files just after it.

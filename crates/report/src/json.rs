@@ -5,34 +5,41 @@ use record::judged::RunView;
 use serde::Serialize;
 
 /// One JSON document, pretty-printed, ending in a newline. Always valid: a number that JSON can't hold is null.
-#[must_use]
-pub fn json(view: &RunView) -> String {
+///
+/// # Errors
+/// Never but for a defect of the types: what can't be written is no document, and must not pass for one.
+pub fn json(view: &RunView) -> Result<String, serde_json::Error> {
     document(view)
 }
 
 /// The same of a comparison, format `diskproof.comparison/1.0`.
-#[must_use]
-pub fn comparison_json(view: &Comparison) -> String {
+///
+/// # Errors
+/// As [`json`].
+pub fn comparison_json(view: &Comparison) -> Result<String, serde_json::Error> {
     document(view)
 }
 
 /// The JSON Schema of [`json`]'s output, as kept in schema/run.schema.json.
-#[must_use]
-pub fn schema() -> String {
+///
+/// # Errors
+/// As [`json`].
+pub fn schema() -> Result<String, serde_json::Error> {
     document(&schemars::schema_for!(RunView))
 }
 
 /// The JSON Schema of [`comparison_json`]'s output, as kept in schema/comparison.schema.json.
-#[must_use]
-pub fn comparison_schema() -> String {
+///
+/// # Errors
+/// As [`json`].
+pub fn comparison_schema() -> Result<String, serde_json::Error> {
     document(&schemars::schema_for!(Comparison))
 }
 
-fn document(of: &impl Serialize) -> String {
-    // Serialising plain data into memory can't fail; what did would be a defect of its types.
-    let mut text = serde_json::to_string_pretty(of).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
+fn document(of: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(of)?;
     text.push('\n');
-    text
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -44,15 +51,21 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         for view in [testing::striped(), testing::trap()] {
-            let text = json(&view);
+            let text = json(&view).unwrap();
             assert_eq!(serde_json::from_str::<RunView>(&text).unwrap(), view);
             assert!(text.ends_with("}\n"));
         }
     }
 
     #[test]
+    fn what_cannot_be_written_is_an_error_and_no_document() {
+        let no_key = std::collections::BTreeMap::from([(vec![1], 1)]);
+        assert!(super::document(&no_key).is_err());
+    }
+
+    #[test]
     fn the_documented_fields_are_there() {
-        let value: serde_json::Value = serde_json::from_str(&json(&testing::trap())).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json(&testing::trap()).unwrap()).unwrap();
         assert_eq!(value["format"], RUN_FORMAT);
         let cell = &value["cells"][4];
         for field in ["id", "target", "stack", "workload", "levels", "trials", "metrics", "served", "void"] {

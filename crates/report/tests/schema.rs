@@ -4,8 +4,10 @@ use std::path::Path;
 
 #[test]
 fn the_schema_is_current() {
-    let shipped =
-        [("run", diskproof_report::schema()), ("comparison", diskproof_report::comparison_schema())];
+    let shipped = [
+        ("run", diskproof_report::schema().unwrap()),
+        ("comparison", diskproof_report::comparison_schema().unwrap()),
+    ];
     for (name, schema) in shipped {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schema/{name}.schema.json"));
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
@@ -21,7 +23,8 @@ fn the_documented_comparison_can_be_read() {
     let example = text.split("```json\n").nth(2).unwrap().split("```").next().unwrap();
     let view: record::comparison::Comparison = serde_json::from_str(example).unwrap();
     assert_eq!(view.format, record::comparison::COMPARISON_FORMAT);
-    let written: serde_json::Value = serde_json::from_str(&diskproof_report::comparison_json(&view)).unwrap();
+    let written: serde_json::Value =
+        serde_json::from_str(&diskproof_report::comparison_json(&view).unwrap()).unwrap();
     assert_eq!(written, serde_json::from_str::<serde_json::Value>(example).unwrap());
 }
 
@@ -33,7 +36,7 @@ fn the_documented_example_can_be_read() {
     let example = text.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     let view: record::judged::RunView = serde_json::from_str(example).unwrap();
     assert_eq!(view.format, record::judged::RUN_FORMAT);
-    let written: serde_json::Value = serde_json::from_str(&diskproof_report::json(&view)).unwrap();
+    let written: serde_json::Value = serde_json::from_str(&diskproof_report::json(&view).unwrap()).unwrap();
     let documented: serde_json::Value = serde_json::from_str(example).unwrap();
     assert_eq!(written, documented, "the example shows every field");
     for column in

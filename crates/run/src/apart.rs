@@ -141,6 +141,7 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
         Some(Exported { fs_type: server.topology.fs_type, mount_options: server.topology.mount_options });
     record.topology.nodes = server.topology.nodes.into_iter().map(|node| SERVER.node(node, 0)).collect();
     record.topology.unknown = server.topology.unknown.iter().map(|why| SERVER.name(why)).collect();
+    record.unread.extend(server.unread.iter().map(|why| SERVER.name(why)));
     record.files_before = server.files_before;
     record.files_after = server.files_after;
     record.server_before = server.server_before;

@@ -67,10 +67,10 @@ impl Before {
         record: &mut TrialRecord,
     ) -> Self {
         let pool = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
-        record.files_before = extents(&stored);
-        record.server_before = residency(served(built, &stored));
+        record.files_before = extents(&stored, &mut record.unread);
+        record.server_before = residency(served(built, &stored), &mut record.unread);
         let backing = backing_files(&record.topology);
-        record.backing_before = residency(&backing);
+        record.backing_before = residency(&backing, &mut record.unread);
         let caches = built.caches.iter().map(|cache| cache.state(machine)).collect();
         Self { stored, backing, pool, caches }
     }
@@ -86,8 +86,8 @@ impl Before {
     ) -> Result<(), String> {
         let caches = built.caches.iter().zip(self.caches);
         record.caches = caches.map(|(cache, before)| cache.record(machine, before)).collect();
-        record.backing_after = residency(&self.backing);
-        record.server_after = residency(served(built, &self.stored));
+        record.backing_after = residency(&self.backing, &mut record.unread);
+        record.server_after = residency(served(built, &self.stored), &mut record.unread);
         if let Some(pool) = &built.pool {
             // what files take is known once it is on the devices
             pool.settle(machine, false).map_err(|e| chain(&e))?;
@@ -98,7 +98,7 @@ impl Before {
                 after: pool.state(machine),
             });
         }
-        record.files_after = extents(&self.stored);
+        record.files_after = extents(&self.stored, &mut record.unread);
         Ok(())
     }
 }
@@ -152,12 +152,47 @@ fn backing_files(topology: &Topology) -> Vec<PathBuf> {
     files
 }
 
-/// All files or none: a partial list would be taken for the whole.
-fn extents(files: &[PathBuf]) -> Vec<FileExtents> {
-    files.iter().map(|f| device::extents::of_file(f)).collect::<Result<_, _>>().unwrap_or_default()
+/// Extents of all files, or none.
+fn extents(files: &[PathBuf], unread: &mut Vec<String>) -> Vec<FileExtents> {
+    all_or_none(files, unread, device::extents::of_file)
 }
 
-/// All files or none, likewise.
-pub(crate) fn residency(files: &[PathBuf]) -> Vec<Residency> {
-    files.iter().map(|f| device::extents::residency(f)).collect::<Result<_, _>>().unwrap_or_default()
+/// Page cache of all files, or none.
+pub(crate) fn residency(files: &[PathBuf], unread: &mut Vec<String>) -> Vec<Residency> {
+    all_or_none(files, unread, device::extents::residency)
+}
+
+/// A partial list would be taken for the whole. Why there is none is told in `unread`.
+fn all_or_none<T, E: std::error::Error>(
+    files: &[PathBuf],
+    unread: &mut Vec<String>,
+    look: impl Fn(&Path) -> Result<T, E>,
+) -> Vec<T> {
+    match files.iter().map(|file| look(file)).collect::<Result<_, _>>() {
+        Ok(all) => all,
+        Err(error) => {
+            let why = chain(&error);
+            if !unread.contains(&why) {
+                unread.push(why);
+            }
+            Vec::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{extents, residency};
+    use std::path::PathBuf;
+
+    #[test]
+    fn why_a_file_could_not_be_looked_into_is_kept_once() {
+        let mut unread = Vec::new();
+        let files = [PathBuf::from("/no/such/file"), PathBuf::from("/no/such/other")];
+        assert!(extents(&files, &mut unread).is_empty());
+        assert!(extents(&files, &mut unread).is_empty());
+        assert_eq!(unread.len(), 1, "{unread:?}");
+        assert!(unread[0].contains("/no/such/file") && unread[0].contains("No such file"), "{unread:?}");
+        assert!(residency(&[], &mut unread).is_empty() && unread.len() == 1);
+    }
 }

@@ -63,7 +63,7 @@ pub fn serve(
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&cancel)).map_err(NodeError::Signals)?;
     }
-    let requests = listen(input, Arc::clone(&cancel));
+    let (requests, unheard) = listen(input, Arc::clone(&cancel));
     let (runner, roots) = (LocalRunner, Roots::default());
     let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
     let out = Emitter(RefCell::new(output));
@@ -72,6 +72,10 @@ pub fn serve(
         let reply = node.answer(request);
         node.out.send(&reply);
     }
+    // What can't be read is no order to end: the controller learns why the node ends.
+    if let Ok(error) = unheard.try_recv() {
+        node.out.send(&Reply::Failed { blame: Blame::Ours, error });
+    }
     if let Err(failure) = node.close() {
         // The controller may be gone; if it isn't, it learns why the undo failed.
         node.out.send(&Reply::Failed { blame: failure.blame, error: failure.error });
@@ -79,12 +83,26 @@ pub fn serve(
     Ok(())
 }
 
-/// Reads requests in a thread of its own, so that a cancel is heard while a trial runs.
-fn listen(input: impl BufRead + Send + 'static, cancel: Arc<AtomicBool>) -> Receiver<Request> {
+/// Reads requests in a thread of its own, so that a cancel is heard while a trial runs. The second end tells why it stopped before the input's end.
+fn listen(
+    input: impl BufRead + Send + 'static,
+    cancel: Arc<AtomicBool>,
+) -> (Receiver<Request>, Receiver<String>) {
     let (sender, receiver) = channel();
+    let (complain, unheard) = channel();
     std::thread::spawn(move || {
-        for line in input.lines() {
-            let Ok(line) = line else { break };
+        for (number, line) in (1_u64..).zip(input.lines()) {
+            let complain = |why: &dyn std::fmt::Display| {
+                let _ =
+                    complain.send(format!("the node can't read line {number} of what it is asked: {why}"));
+            };
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    complain(&error);
+                    break;
+                }
+            };
             match serde_json::from_str(&line) {
                 Ok(Request::Cancel) => cancel.store(true, Ordering::Relaxed),
                 Ok(request) => {
@@ -92,12 +110,15 @@ fn listen(input: impl BufRead + Send + 'static, cancel: Arc<AtomicBool>) -> Rece
                         return;
                     }
                 }
-                Err(_) => break,
+                Err(error) => {
+                    complain(&error);
+                    break;
+                }
             }
         }
         cancel.store(true, Ordering::Relaxed);
     });
-    receiver
+    (receiver, unheard)
 }
 
 /// Writes replies. A controller that went away is noticed by its closed input, not here.

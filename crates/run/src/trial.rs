@@ -121,6 +121,7 @@ pub(crate) fn blank(request: &TrialRequest) -> TrialRecord {
         caches: Vec::new(),
         trials_before: None,
         topology: Topology::default(),
+        unread: Vec::new(),
         files_before: Vec::new(),
         files_after: Vec::new(),
         cache_before: Vec::new(),
@@ -196,7 +197,7 @@ fn measure(
     })?;
     // whoever has the devices looks into the files
     let stored = if apart.is_some() { Vec::new() } else { at_server(built, &files) };
-    record.cache_before = residency(&files);
+    record.cache_before = residency(&files, &mut record.unread);
     let before = Before::look(machine, built, stored, record);
     let clock = apart.as_ref().map(Apart::begin).transpose()?;
 
@@ -208,7 +209,7 @@ fn measure(
     record.evidence = sampler.stop();
     record.evidence.server_clock = clock;
     let ended = apart.as_ref().map_or(Ok(()), Apart::end);
-    record.cache_after = residency(&files);
+    record.cache_after = residency(&files, &mut record.unread);
     before.look_again(machine, built, record)?;
     up.files = Some(files);
     match output {

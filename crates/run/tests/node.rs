@@ -143,10 +143,13 @@ fn nothing_is_served_without_an_export() {
 }
 
 #[test]
-fn ends_at_a_line_that_is_no_request() {
+fn ends_at_a_line_that_is_no_request_and_says_why() {
     let state = tempfile::tempdir().unwrap();
-    let replies = said(state.path(), &[r#"{"request":"format_all_disks"}"#.to_owned()]);
-    assert!(replies.is_empty(), "{replies:?}");
+    for line in [r#"{"request":"format_all_disks"}"#, "{"] {
+        let replies = said(state.path(), &[line.to_owned()]);
+        let [Reply::Failed { blame: Blame::Ours, error }] = replies.as_slice() else { panic!("{replies:?}") };
+        assert!(error.starts_with("the node can't read line 1 of what it is asked: "), "{error}");
+    }
 }
 
 #[test]

@@ -387,6 +387,7 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
             exported: None,
             unknown: vec![],
         },
+        unread: Vec::new(),
         files_before: vec![],
         files_after: vec![],
         cache_before: vec![],

@@ -89,7 +89,7 @@ pub(crate) fn wanted(choice: &Choice, runs: &[&Kept], rates_only: bool) -> Resul
 /// Standard output can't be written.
 pub(crate) fn print(comparison: &Comparison, json: bool, settings: &Settings) -> Result<(), Failure> {
     if json {
-        return output::json(&report::comparison_json(comparison));
+        return output::json(&report::comparison_json(comparison).map_err(Failure::ours)?);
     }
     let colored = settings.colored(std::io::stdout().is_terminal());
     let comparison = printable_noun(comparison).map_err(Failure::ours)?;

@@ -14,7 +14,7 @@ pub(crate) fn export(args: &Export, settings: &Settings) -> Result<Exit, Failure
     let run = find(&store, &args.run)?;
     let view = judged::view(&store, &run)?;
     let text = if args.json {
-        report::json(&view)
+        report::json(&view).map_err(Failure::ours)?
     } else if args.csv_raw {
         report::csv(&judged::for_people(&view)?, Formulas::Raw)
     } else if args.csv {

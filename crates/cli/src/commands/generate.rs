@@ -22,8 +22,11 @@ pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
     }
     let experiment = serde_json::to_string_pretty(&spec::schema()).map_err(Failure::ours)? + "\n";
     write(&folder.join("schema/experiment.schema.json"), &experiment)?;
-    write(&folder.join("schema/run.schema.json"), &report::schema())?;
-    write(&folder.join("schema/comparison.schema.json"), &report::comparison_schema())?;
+    write(&folder.join("schema/run.schema.json"), &report::schema().map_err(Failure::ours)?)?;
+    write(
+        &folder.join("schema/comparison.schema.json"),
+        &report::comparison_schema().map_err(Failure::ours)?,
+    )?;
     write(&folder.join("docs/cli.md"), &reference())?;
     Ok(Exit::Fine)
 }

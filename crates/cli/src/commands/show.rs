@@ -14,7 +14,7 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let run = find(&store, &args.run)?;
     let view = judged::view(&store, &run)?;
     match args.json {
-        true => output::json(&report::json(&view))?,
+        true => output::json(&report::json(&view).map_err(Failure::ours)?)?,
         false => output::painted(&judged::terminal(&view, settings)?)?,
     }
     Ok(Exit::Fine)

@@ -160,6 +160,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
         caches: Vec::new(),
         trials_before: None,
         topology: Topology::default(),
+        unread: Vec::new(),
         files_before: Vec::new(),
         files_after: Vec::new(),
         cache_before: Vec::new(),

@@ -105,6 +105,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
         caches: Vec::new(),
         trials_before: None,
         topology: record::topology::Topology::default(),
+        unread: Vec::new(),
         files_before: Vec::new(),
         files_after: Vec::new(),
         cache_before: Vec::new(),

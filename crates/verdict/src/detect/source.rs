@@ -336,6 +336,11 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
+/// A gap with the first reason that was told for it.
+fn because(gap: &str, reasons: &[String]) -> String {
+    reasons.first().map_or_else(|| gap.to_owned(), |why| format!("{gap} ({why})"))
+}
+
 /// Bytes whose source can't be told.
 pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     const MATTERS: f64 = 0.05;
@@ -350,7 +355,7 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
         || (scene.shares.write.is_some() && facts.write.device.is_none());
     let (why, remedy) = if uncounted && facts.trial.topology.direct().next().is_none() {
         (
-            "no block device under this ground could be seen".to_owned(),
+            because("no block device under this ground could be seen", &facts.trial.topology.unknown),
             "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
                 .to_owned(),
         )
@@ -361,7 +366,7 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
         )
     } else if facts.before.is_none() && scene.shares.read.is_some() {
         (
-            "nobody could look into the data files' extents".to_owned(),
+            because("nobody could look into the data files' extents", &facts.trial.unread),
             "Use a file system that supports FIEMAP, or run as root.".to_owned(),
         )
     } else if facts.before.is_some_and(|f| f.expansion().is_none()) {

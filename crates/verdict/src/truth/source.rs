@@ -341,7 +341,14 @@ fn missing_counters_are_unknown_never_a_guess() {
     let mut t = base();
     t.device_read = 0;
     t.trial.files_before.clear();
-    let served = judged(&t).0;
+    t.trial.unread = vec!["cannot read the extents of /m/data: Operation not permitted".to_owned()];
+    let (served, found) = judged(&t);
+    let unknown = found.iter().find(|f| f.claim == Claim::SourceUnknown).unwrap();
+    assert!(
+        unknown.text.contains("extents (cannot read the extents of /m/data: Operation not"),
+        "{}",
+        unknown.text
+    );
     assert_served(served.read.unwrap(), all_unknown);
     assert_served(served.write.unwrap(), only(|s| s.device = 1.0));
 }

@@ -79,6 +79,7 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
         caches: Vec::new(),
         trials_before: None,
         topology: record::topology::Topology::default(),
+        unread: Vec::new(),
         files_before: vec![],
         files_after: vec![],
         cache_before: vec![],
