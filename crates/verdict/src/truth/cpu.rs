@@ -41,7 +41,7 @@ fn a_machine_that_others_keep_busy_is_a_note_and_no_limit() {
     (rustc.on_ground, rustc.cpu_ticks) = (Some(false), Some(2000));
     let found = judged(&t).1;
     let claims: Vec<Claim> = found.iter().map(|f| f.claim).collect();
-    assert_eq!(claims, [Claim::Interference, Claim::WriteAmplified], "{found:?}");
+    assert_eq!(claims, [Claim::OthersUsedCpu, Claim::WriteAmplified], "{found:?}");
     let note = &found[0];
     assert_eq!((note.claim, note.severity), (Claim::OthersUsedCpu, Severity::Note));
     assert!(note.text.starts_with("Others used the CPU: 92 %"), "{}", note.text);
