@@ -247,14 +247,14 @@ fn amplified() -> Vec<Scenario> {
         scenario(
             "amplified-data-journal",
             "free-data-journal",
-            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 8",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 8, rate_iops: 300",
             "ext4 writes the data to its journal first, then in place",
         )
         .may(&[Claim::JournalBound]),
         scenario(
             "amplified-fsync",
             "free-ext4",
-            "engine: fio, rw: randwrite, bs: 4k, size: 16m, direct: 1, fsync: 1",
+            "engine: fio, rw: randwrite, bs: 4k, size: 16m, direct: 1, fsync: 1, rate_iops: 300",
             "each write is followed by a commit of ext4's journal",
         ),
         scenario(
@@ -266,7 +266,7 @@ fn amplified() -> Vec<Scenario> {
         scenario(
             "amplified-btrfs",
             "btrfs",
-            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 4",
+            "rw: randwrite, bs: 4k, iodepth: 4, size: 16m, direct: 1, fsync: 4, rate_iops: 300",
             "btrfs copies its trees for each commit",
         ),
     ]
