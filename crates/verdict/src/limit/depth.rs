@@ -9,7 +9,6 @@ use super::queue;
 use crate::figures::{percent, rate as number, with_unit};
 use record::judged::{CellView, Limit, LimitKind, Metric};
 use record::plan::{Cell, Plan};
-use record::topology::BlockNode;
 use record::workload::Workload;
 
 /// From this share of all I/Os on, the load had them all in flight.
@@ -44,7 +43,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         // One I/O alone waits for nothing but itself.
         return always.then(|| told(figures, depth, LimitKind::QueueDepth, mostly));
     }
-    let rotates = figures.facts.trial.topology.nodes.iter().any(BlockNode::turns);
+    let rotates = figures.facts.trial.topology.nodes.iter().any(|n| n.rotational == Some(true));
     let by = if depth >= DEEP || rotates { LimitKind::Device } else { LimitKind::QueueDepth };
     mostly.then(|| told(figures, depth, by, false))
 }
