@@ -125,7 +125,7 @@ fn loop_wiped_by_hand_is_accepted_though_copies_are_left() {
     }
 }
 
-/// The way out that is told is one.
+/// The command that the refusal names really helps.
 #[test]
 fn loop_copies_go_by_the_command_that_the_refusal_names() {
     let Some(bench) = start(320) else { return };

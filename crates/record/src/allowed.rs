@@ -295,7 +295,7 @@ impl Form {
     }
 }
 
-/// Every part between commas; the first that is wrong is told.
+/// Checks each part between commas, and names the first wrong one.
 fn each(value: &str, right: impl Fn(&str) -> bool) -> Result<(), String> {
     value.split(',').find(|part| !right(part)).map_or(Ok(()), |part| Err(part.to_owned()))
 }

@@ -162,7 +162,7 @@ pub(crate) fn residency(files: &[PathBuf], unread: &mut Vec<String>) -> Vec<Resi
     all_or_none(files, unread, device::extents::residency)
 }
 
-/// A partial list would be taken for the whole. Why there is none is told in `unread`.
+/// A partial list would be taken for the whole. `unread` says why there is none.
 fn all_or_none<T, E: std::error::Error>(
     files: &[PathBuf],
     unread: &mut Vec<String>,

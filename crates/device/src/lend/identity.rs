@@ -87,7 +87,7 @@ pub(super) fn is_own(about: &Stat) -> bool {
     about.st_uid == rustix::process::geteuid().as_raw() && about.st_mode & 0o022 == 0
 }
 
-/// The extended attribute by which our sub-directory shows on itself that it is ours; it holds the name that it was made by.
+/// The extended attribute that marks our sub-directory as ours. It holds the name of the directory when we made it.
 const MARK: &str = "user.diskproof";
 
 /// Marks a directory as the one that was made under a name. File systems without extended attributes go without.

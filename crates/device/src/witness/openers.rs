@@ -47,7 +47,7 @@ pub(crate) struct Seen {
     hidden: Vec<String>,
 }
 
-/// Those that may write, and whatever keeps us from seeing all processes. Readers are let be: udev, smartd and their like look at
+/// Processes that may write, and whatever keeps us from seeing all processes. Readers are allowed: udev, smartd and their like look at
 /// every disk now and then.
 pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
     let mut dissent: Vec<_> = processes::unseen(roots).into_iter().collect();
