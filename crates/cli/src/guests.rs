@@ -110,7 +110,11 @@ fn limits_of(limits: &lab::Limits) -> Limits {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        if let Err(error) = self.stay.leave() {
+        let left = undo_before_disks_go(&self.stay).and_then(|lines| {
+            lines.iter().for_each(|line| output::aside(line));
+            self.stay.leave().map_err(Failure::machine)
+        });
+        if let Err(error) = left {
             let name = self.stay.lab().name();
             output::aside(&format!(
                 "the lab guest {name} could not be left as it was ({error}); diskproof undo, or diskproof lab down --name {name}"
@@ -134,13 +138,8 @@ pub(crate) fn leave_abandoned(settings: &Settings, only: Option<&str>) -> Result
             said.push(format!(
                 "lab guest {name}: down again, with its disks; a run that was killed had brought it up"
             ));
-        } else if !stay.disks().is_empty()
-            && stay.lab().status().map_err(Failure::machine)?.state == State::Up
-        {
-            // What is built on the disks goes before they do.
-            let node = reach::over(&way_into(stay.lab())?, true)?;
-            let (lines, _) = controller::undo(&node, None, None).map_err(Failure::machine)?;
-            said.extend(lines);
+        } else if !stay.disks().is_empty() && is_up(&stay)? {
+            said.extend(undo_before_disks_go(&stay)?);
             said.push(format!(
                 "lab guest {name}: without {} again; a run that was killed had given it that",
                 stay.disks().join(", ")
@@ -149,6 +148,20 @@ pub(crate) fn leave_abandoned(settings: &Settings, only: Option<&str>) -> Result
         stay.leave().map_err(Failure::machine)?;
     }
     Ok(said)
+}
+
+fn is_up(stay: &Stay) -> Result<bool, Failure> {
+    Ok(stay.lab().status().map_err(Failure::machine)?.state == State::Up)
+}
+
+/// Undoes what a killed node left in a guest that stays up, while the run's disks are still there: once they are gone,
+/// nobody can tell what is left on them. Returns what the guest says.
+fn undo_before_disks_go(stay: &Stay) -> Result<Vec<String>, Failure> {
+    if stay.brought_up() || stay.disks().is_empty() || !is_up(stay)? {
+        return Ok(Vec::new());
+    }
+    let node = reach::over(&way_into(stay.lab())?, true)?;
+    Ok(controller::undo(&node, None, None).map_err(Failure::machine)?.0)
 }
 
 /// The way into a guest that is up.

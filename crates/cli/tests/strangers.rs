@@ -188,7 +188,9 @@ fn a_lent_directory_of_any_name_is_planned_and_refused_as_text() {
     }
     let plan = diskproof(home.path(), &["plan", file]);
     assert_eq!(plan.code, 0, "{}", plan.err);
-    assert!(plan.out.contains("\\x1b]0;x\\x07\\nFORGED: all is well\\u{9b}2J\\u{202e}"), "{}", plan.out);
+    // where a line breaks depends on how long the directory's name is
+    let unbroken = plan.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unbroken.contains("\\x1b]0;x\\x07\\nFORGED: all is well\\u{9b}2J\\u{202e}"), "{}", plan.out);
     // what is data stays as it is
     let json: serde_json::Value =
         serde_json::from_str(&diskproof(home.path(), &["plan", file, "--json"]).out).unwrap();
