@@ -49,16 +49,22 @@ stage_program "$built/diskproof"
 stage_program "$built/diskproof-native-worker"
 cp -r experiments "$stage$root_dir/"
 
-lab up --name "$name" --memory "${LAB_MEMORY:-1g}" "${zfs[@]}"
+# disks with serial numbers, to be claimed in the guest
+disks=()
+for disk in killed1 killed2; do disks+=(--disk "$disk:size=64m"); done
+lab up --name "$name" --memory "${LAB_MEMORY:-1g}" "${zfs[@]}" "${disks[@]}"
 tar -C "$stage" -cf - . | lab ssh --name "$name" -- tar --no-same-owner --no-overwrite-dir -C / -xf -
-# how many faults there were is what such a run is for
+# how many faults and kills there were is what such a run is for
+tries=()
 show=()
-[ -z "${DISKPROOF_TEST_FAULTS:-}" ] || show=(--show-output)
+for name_of in DISKPROOF_TEST_FAULTS DISKPROOF_TEST_KILLS; do
+    [ -z "${!name_of:-}" ] || { tries+=("$name_of=${!name_of}") && show=(--show-output); }
+done
 status=0
 for program in "${programs[@]}"; do
     crate=${program%%:*} program=${program#*:}
     # shellcheck disable=SC2016
-    lab ssh --name "$name" -- sh -c 'cd "$1" && faults=$2 && shift 2 && exec env DISKPROOF_IN_LAB=1 DISKPROOF_TEST_FAULTS="$faults" "$@"' \
-        sh "$root_dir/crates/$crate" "${DISKPROOF_TEST_FAULTS:-}" "$program" --test-threads=1 "${show[@]}" --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
+    lab ssh --name "$name" -- sh -c 'cd "$1" && shift && exec env "$@"' \
+        sh "$root_dir/crates/$crate" "${tries[@]}" "$program" --test-threads=1 "${show[@]}" --skip loop_ --skip real_ "${@:-lab_}" </dev/null || status=$?
 done
 exit "$status"
