@@ -20,11 +20,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("lab", &["record", "host"]),
     ("verdict", &["record", "stats"]),
     ("report", &["record", "stats"]),
+    ("fleet", &["record", "host", "lab", "run"]),
     (
         "cli",
         &[
             "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store", "lab",
-            "verdict", "report",
+            "fleet", "verdict", "report",
         ],
     ),
     ("testkit", &["record", "host", "device", "stack"]),

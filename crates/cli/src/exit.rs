@@ -1,5 +1,6 @@
 //! Exit codes, and the one place where an error is printed. See docs/exit-codes.md.
 
+use fleet::FleetError;
 use record::printable::{indented, printable_lines};
 use run::blame::Blame;
 use std::error::Error;
@@ -82,6 +83,12 @@ impl Failure {
     /// We are to blame.
     pub(crate) fn ours(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Ours, error: error.into(), placed: false }
+    }
+}
+
+impl From<FleetError> for Failure {
+    fn from(error: FleetError) -> Self {
+        Self { exit: Exit::from(error.blame()), error: Box::new(error), placed: false }
     }
 }
 

@@ -3,13 +3,9 @@
 mod args;
 mod commands;
 mod exit;
-mod guests;
 mod output;
 mod parameters;
-mod privilege;
 mod progress;
-mod reach;
-mod routes;
 mod settings;
 mod signals;
 

@@ -75,6 +75,20 @@ pub(crate) struct Settings {
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
 
+impl Settings {
+    /// How machines may be reached.
+    pub(crate) fn fleet(&self) -> fleet::Options {
+        fleet::Options {
+            state_dir: self.state.value.clone(),
+            state_dir_is_named: self.state.origin != Origin::Default,
+            sudo: self.sudo.value == Sudo::Auto,
+            ssh_config: self.ssh_config.value.clone(),
+            tells_steps: self.progress.value != Progress::None,
+            tell: crate::output::aside,
+        }
+    }
+}
+
 /// Settings that can't be used.
 #[derive(Debug, Error)]
 pub(crate) enum SettingsError {

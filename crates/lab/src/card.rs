@@ -1,11 +1,12 @@
 //! What is written down of a guest, in its folder.
 
-use crate::disk::{Bus, DiskSpec};
+use crate::disk::DiskSpec;
 use crate::error::LabError;
 use crate::machine::{Accel, SLOTS};
 use crate::places::GuestPlaces;
 use crate::shape::Shape;
 use crate::steps::write_whole;
+use record::target::Bus;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -69,10 +70,11 @@ impl Card {
 #[cfg(test)]
 mod tests {
     use super::{Attached, Card};
-    use crate::disk::{Bus, DiskSpec};
+    use crate::disk::DiskSpec;
     use crate::machine::{Accel, SLOTS};
     use crate::places::Places;
     use crate::shape::Shape;
+    use record::target::Bus;
 
     fn card() -> Card {
         Card {

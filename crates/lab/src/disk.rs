@@ -1,5 +1,7 @@
 //! Emulated disks: what is asked of them, as text and as types.
 
+use record::target::{Burst, Bus, DiskCache};
+use record::volume::Limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -18,79 +20,25 @@ pub struct DiskSpec {
     /// Its size.
     pub size_bytes: u64,
     /// How much it may do.
-    #[serde(default)]
-    pub limits: Limits,
+    pub throttle: Throttle,
     /// How the guest sees it.
     #[serde(default)]
     pub bus: Bus,
     /// Which caches lie between it and its file.
     #[serde(default)]
-    pub cache: Cache,
+    pub cache: DiskCache,
     /// Whether its file is written before the guest sees it; else it is sparse, and reading what was never written reaches no disk.
     #[serde(default)]
     pub written: bool,
 }
 
-/// How much a disk may do. 0: as much as it can.
+/// How much a disk may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Requests per second.
-    #[serde(default)]
-    pub iops: Rates,
-    /// Bytes per second. A limit of requests alone counts one of 1 MiB as one.
-    #[serde(default)]
-    pub bps: Rates,
-    /// Credit for going beyond `iops` for some time.
-    #[serde(default)]
+pub struct Throttle {
+    /// Requests and bytes per second. A limit of requests alone counts one of 1 MiB as one.
+    pub limits: Limits,
+    /// Credit for going beyond the limit of requests for some time; of the same kind as that limit (together, or each).
     pub burst: Option<Burst>,
-}
-
-/// Rates in both directions together, or each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rates {
-    /// Reads and writes together.
-    pub total: u64,
-    /// Reads.
-    pub read: u64,
-    /// Writes.
-    pub write: u64,
-}
-
-/// A burst credit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Burst {
-    /// Requests per second while credit lasts; of the same kind as the limit (together, or each).
-    pub iops: u64,
-    /// How long a full credit lasts at that rate.
-    pub seconds: u64,
-}
-
-/// How the guest sees a disk.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bus {
-    /// A PCI device of its own.
-    #[default]
-    VirtioBlk,
-    /// A disk on a SCSI controller.
-    VirtioScsi,
-}
-
-/// Which caches lie between a disk and its file, in QEMU's words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// Past the host's page cache; the disk has a volatile write cache and honours flushes.
-    #[default]
-    None,
-    /// Through the host's page cache, which is the disk's volatile write cache.
-    Writeback,
-    /// Through the host's page cache; every write is flushed.
-    Writethrough,
-    /// Past the host's page cache; every write is flushed.
-    Directsync,
-    /// Through the host's page cache; flushes are not honoured.
-    Unsafe,
 }
 
 /// A disk or a limit that can't be.
@@ -150,9 +98,9 @@ impl DiskSpec {
         Self {
             name: name.into(),
             size_bytes,
-            limits: Limits::default(),
+            throttle: Throttle::default(),
             bus: Bus::default(),
-            cache: Cache::default(),
+            cache: DiskCache::default(),
             written: false,
         }
     }
@@ -174,16 +122,13 @@ impl DiskSpec {
                 expected: "a multiple of 4096 bytes",
             });
         }
-        self.limits.check()
+        self.throttle.check()
     }
 
     /// Its link in the guest.
     #[must_use]
     pub fn by_id(&self) -> String {
-        match self.bus {
-            Bus::VirtioBlk => format!("virtio-{}", self.name),
-            Bus::VirtioScsi => format!("scsi-0QEMU_QEMU_HARDDISK_{}", self.name),
-        }
+        self.bus.id(&self.name)
     }
 }
 
@@ -201,10 +146,10 @@ impl FromStr for DiskSpec {
                 "bus" => spec.bus = bus(key, value)?,
                 "cache" => spec.cache = cache(key, value)?,
                 "written" => spec.written = yes_or_no(key, value)?,
-                _ => limit(&mut spec.limits, &mut burst, key, value)?,
+                _ => limit(&mut spec.throttle.limits, &mut burst, key, value)?,
             }
         }
-        spec.limits.burst = burst.given();
+        spec.throttle.burst = given(burst);
         if spec.size_bytes == 0 {
             return Err(SpecError::NoSize(name.to_owned()));
         }
@@ -213,24 +158,27 @@ impl FromStr for DiskSpec {
     }
 }
 
-impl Limits {
-    /// Whether QEMU can keep them.
+impl Throttle {
+    /// Whether QEMU can keep it.
     ///
     /// # Errors
     /// A total beside a direction; a burst without a limit, below it, or without a length.
     pub fn check(&self) -> Result<(), SpecError> {
-        if self.iops.clashes() || self.bps.clashes() {
+        let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = self.limits;
+        let clashes = |total: Option<u64>, read: Option<u64>, write: Option<u64>| {
+            total.is_some() && (read.is_some() || write.is_some())
+        };
+        if clashes(total_iops, read_iops, write_iops) || clashes(total_bps, read_bps, write_bps) {
             return Err(SpecError::Clash(
                 "a limit of both directions together excludes one of either direction",
             ));
         }
         let Some(burst) = self.burst else { return Ok(()) };
-        let base = self.iops.total.max(self.iops.read).max(self.iops.write);
-        if base == 0 {
+        let Some(base) = [total_iops, read_iops, write_iops].into_iter().flatten().max() else {
             return Err(SpecError::Clash(
                 "a burst needs a limit to go beyond: iops, read_iops, write_iops or total_iops",
             ));
-        }
+        };
         if burst.seconds == 0 || burst.iops <= base {
             return Err(SpecError::Clash(
                 "a burst needs burst_iops above the limit, and burst_seconds of 1 or more",
@@ -238,29 +186,23 @@ impl Limits {
         }
         Ok(())
     }
-}
 
-impl Limits {
-    /// The most requests per second that they let through at any time; `None`: they don't limit requests, in one direction at least.
+    /// The most requests per second that it lets through at any time; `None`: it doesn't limit requests, in one direction at least.
     #[must_use]
     pub fn most_iops(&self) -> Option<u64> {
-        let Rates { total, read, write } = self.iops;
-        let steady = match (total, read, write) {
-            (1.., _, _) => total,
-            (0, 1.., 1..) => read.saturating_add(write),
-            _ => return None,
-        };
-        let directions = if total > 0 { 1 } else { 2 };
+        let Limits { total_iops, read_iops, write_iops, .. } = self.limits;
+        let each = read_iops.zip(write_iops).map(|(read, write)| (read.saturating_add(write), 2));
+        let (steady, directions) = total_iops.map(|total| (total, 1)).or(each)?;
         Some(self.burst.map_or(steady, |burst| steady.max(burst.iops.saturating_mul(directions))))
     }
 }
 
-impl FromStr for Limits {
+impl FromStr for Throttle {
     type Err = SpecError;
 
     /// `iops=200,bps=10m`; an empty text takes all limits away.
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let mut limits = Self::default();
+        let mut limits = Limits::default();
         let mut burst = Burst { iops: 0, seconds: 0 };
         for (key, value) in pairs(text)? {
             if ["size", "bus", "cache", "written"].contains(&key) {
@@ -268,56 +210,39 @@ impl FromStr for Limits {
             }
             limit(&mut limits, &mut burst, key, value)?;
         }
-        limits.burst = burst.given();
-        limits.check()?;
-        Ok(limits)
+        let throttle = Self { limits, burst: given(burst) };
+        throttle.check()?;
+        Ok(throttle)
     }
 }
 
-impl fmt::Display for Limits {
+impl fmt::Display for Throttle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = self.limits;
+        // the rate of both directions, each by itself, where they are alike; else each
+        let alike = |read: Option<u64>, write: Option<u64>| read.filter(|_| read == write);
+        let apart = |of: Option<u64>, read: Option<u64>, write: Option<u64>| of.filter(|_| read != write);
         let rates = [
-            ("iops", self.iops.each()),
-            ("read_iops", self.iops.one(self.iops.read)),
-            ("write_iops", self.iops.one(self.iops.write)),
-            ("total_iops", self.iops.total),
-            ("bps", self.bps.each()),
-            ("read_bps", self.bps.one(self.bps.read)),
-            ("write_bps", self.bps.one(self.bps.write)),
-            ("total_bps", self.bps.total),
-            ("burst_iops", self.burst.map_or(0, |b| b.iops)),
-            ("burst_seconds", self.burst.map_or(0, |b| b.seconds)),
+            ("iops", alike(read_iops, write_iops)),
+            ("read_iops", apart(read_iops, read_iops, write_iops)),
+            ("write_iops", apart(write_iops, read_iops, write_iops)),
+            ("total_iops", total_iops),
+            ("bps", alike(read_bps, write_bps)),
+            ("read_bps", apart(read_bps, read_bps, write_bps)),
+            ("write_bps", apart(write_bps, read_bps, write_bps)),
+            ("total_bps", total_bps),
+            ("burst_iops", self.burst.map(|burst| burst.iops)),
+            ("burst_seconds", self.burst.map(|burst| burst.seconds)),
         ];
-        let set: Vec<String> = rates
-            .into_iter()
-            .filter(|(_, rate)| *rate > 0)
-            .map(|(name, rate)| format!("{name}={rate}"))
-            .collect();
+        let set: Vec<String> =
+            rates.into_iter().filter_map(|(name, rate)| Some(format!("{name}={}", rate?))).collect();
         f.write_str(if set.is_empty() { "no limits" } else { "" })?;
         f.write_str(&set.join(","))
     }
 }
 
-impl Rates {
-    /// The rate of both directions, each by itself, where they are alike.
-    fn each(self) -> u64 {
-        if self.read == self.write { self.read } else { 0 }
-    }
-
-    /// A direction's rate where they aren't.
-    fn one(self, rate: u64) -> u64 {
-        if self.read == self.write { 0 } else { rate }
-    }
-
-    fn clashes(self) -> bool {
-        self.total > 0 && (self.read > 0 || self.write > 0)
-    }
-}
-
-impl Burst {
-    fn given(self) -> Option<Self> {
-        (self.iops > 0 || self.seconds > 0).then_some(self)
-    }
+fn given(burst: Burst) -> Option<Burst> {
+    (burst.iops > 0 || burst.seconds > 0).then_some(burst)
 }
 
 fn pairs(text: &str) -> Result<Vec<(&str, &str)>, SpecError> {
@@ -327,25 +252,27 @@ fn pairs(text: &str) -> Result<Vec<(&str, &str)>, SpecError> {
 
 fn limit(limits: &mut Limits, burst: &mut Burst, key: &str, value: &str) -> Result<(), SpecError> {
     let value = if key.ends_with("bps") { size(key, value)? } else { number(key, value)? };
-    let places: Vec<&mut u64> = match key {
-        "iops" => vec![&mut limits.iops.read, &mut limits.iops.write],
-        "read_iops" => vec![&mut limits.iops.read],
-        "write_iops" => vec![&mut limits.iops.write],
-        "total_iops" => vec![&mut limits.iops.total],
-        "bps" => vec![&mut limits.bps.read, &mut limits.bps.write],
-        "read_bps" => vec![&mut limits.bps.read],
-        "write_bps" => vec![&mut limits.bps.write],
-        "total_bps" => vec![&mut limits.bps.total],
-        "burst_iops" => vec![&mut burst.iops],
-        "burst_seconds" => vec![&mut burst.seconds],
+    let burst_of = |place: &mut u64| std::mem::replace(place, value) > 0;
+    // 0 is no limit
+    let rate =
+        |place: &mut Option<u64>| std::mem::replace(place, Some(value).filter(|rate| *rate > 0)).is_some();
+    let is_double = match key {
+        "iops" => [&mut limits.read_iops, &mut limits.write_iops].map(rate).contains(&true),
+        "read_iops" => rate(&mut limits.read_iops),
+        "write_iops" => rate(&mut limits.write_iops),
+        "total_iops" => rate(&mut limits.total_iops),
+        "bps" => [&mut limits.read_bps, &mut limits.write_bps].map(rate).contains(&true),
+        "read_bps" => rate(&mut limits.read_bps),
+        "write_bps" => rate(&mut limits.write_bps),
+        "total_bps" => rate(&mut limits.total_bps),
+        "burst_iops" => burst_of(&mut burst.iops),
+        "burst_seconds" => burst_of(&mut burst.seconds),
         _ => return Err(SpecError::Key { key: key.to_owned() }),
     };
-    for place in places {
-        if std::mem::replace(place, value) > 0 {
-            return Err(SpecError::Clash(
-                "a limit is given twice; `iops` and `bps` are those of either direction",
-            ));
-        }
+    if is_double {
+        return Err(SpecError::Clash(
+            "a limit is given twice; `iops` and `bps` are those of either direction",
+        ));
     }
     Ok(())
 }
@@ -382,7 +309,7 @@ fn bus(key: &str, value: &str) -> Result<Bus, SpecError> {
     }
 }
 
-fn cache(key: &str, value: &str) -> Result<Cache, SpecError> {
+fn cache(key: &str, value: &str) -> Result<DiskCache, SpecError> {
     serde_json::from_value(serde_json::Value::from(value)).map_err(|_| SpecError::Value {
         key: key.to_owned(),
         value: value.to_owned(),
@@ -400,16 +327,19 @@ fn yes_or_no(key: &str, value: &str) -> Result<bool, SpecError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Burst, Bus, Cache, DiskSpec, Limits, SpecError};
+    use super::{Burst, Bus, DiskCache, DiskSpec, SpecError, Throttle};
 
     #[test]
     fn a_disk_is_read_from_text() {
         let text = "ssd:size=2g,read_iops=100,write_bps=10m,burst_iops=400,burst_seconds=30,bus=virtio-scsi,cache=writeback,written=yes";
         let disk: DiskSpec = text.parse().unwrap();
         assert_eq!((disk.name.as_str(), disk.size_bytes, disk.written), ("ssd", 2 << 30, true));
-        assert_eq!((disk.bus, disk.cache), (Bus::VirtioScsi, Cache::Writeback));
-        assert_eq!((disk.limits.iops.read, disk.limits.bps.write), (100, 10 << 20));
-        assert_eq!(disk.limits.burst, Some(Burst { iops: 400, seconds: 30 }));
+        assert_eq!((disk.bus, disk.cache), (Bus::VirtioScsi, DiskCache::Writeback));
+        assert_eq!(
+            (disk.throttle.limits.read_iops, disk.throttle.limits.write_bps),
+            (Some(100), Some(10 << 20))
+        );
+        assert_eq!(disk.throttle.burst, Some(Burst { iops: 400, seconds: 30 }));
         assert_eq!(disk.by_id(), "scsi-0QEMU_QEMU_HARDDISK_ssd");
     }
 
@@ -429,7 +359,7 @@ mod tests {
 
     #[test]
     fn limits_that_nobody_can_keep_are_refused() {
-        let wrong = |text: &str| text.parse::<Limits>().unwrap_err();
+        let wrong = |text: &str| text.parse::<Throttle>().unwrap_err();
         assert!(matches!(wrong("iops=80,read_iops=40"), SpecError::Clash(_)));
         assert!(matches!(wrong("iops=80,total_iops=80"), SpecError::Clash(_)));
         assert!(matches!(wrong("burst_iops=80"), SpecError::Clash(_)));
@@ -440,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_most_that_limits_let_through() {
-        let most = |text: &str| text.parse::<Limits>().unwrap().most_iops();
+        let most = |text: &str| text.parse::<Throttle>().unwrap().most_iops();
         assert_eq!((most("total_iops=80"), most("iops=80")), (Some(80), Some(160)));
         assert_eq!(most("read_iops=80,write_iops=20"), Some(100));
         assert_eq!(most("total_iops=100,burst_iops=400,burst_seconds=30"), Some(400));
@@ -455,8 +385,8 @@ mod tests {
             "read_iops=80,write_bps=1048576",
             "iops=100,burst_iops=400,burst_seconds=30",
         ] {
-            assert_eq!(text.parse::<Limits>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<Throttle>().unwrap().to_string(), text);
         }
-        assert_eq!("".parse::<Limits>().unwrap().to_string(), "no limits");
+        assert_eq!("".parse::<Throttle>().unwrap().to_string(), "no limits");
     }
 }

@@ -4,7 +4,7 @@ use crate::accel;
 use crate::boot::{Boot, monitor};
 use crate::build::{Build, Image, image, need_space, need_tools};
 use crate::card::{Attached, Card};
-use crate::disk::{DiskSpec, Limits};
+use crate::disk::{DiskSpec, Throttle};
 use crate::error::LabError;
 use crate::forward;
 use crate::lock::lock;
@@ -217,14 +217,14 @@ impl Lab {
     ///
     /// # Errors
     /// The guest isn't up or has no such disk; QEMU refuses.
-    pub fn set_limits(&self, disk: &str, limits: &Limits) -> Result<(), LabError> {
-        limits.check().map_err(|e| LabError::Shape(e.to_string()))?;
+    pub fn set_limits(&self, disk: &str, throttle: &Throttle) -> Result<(), LabError> {
+        throttle.check().map_err(|e| LabError::Shape(e.to_string()))?;
         let _lock = self.hold()?;
         let mut card = self.card()?;
         let at = self.position(&card, disk)?;
         let mut monitor = monitor(&self.guest)?;
-        plug::limit(&mut monitor, disk, card.disks[at].spec.bus, limits)?;
-        card.disks[at].spec.limits = *limits;
+        plug::limit(&mut monitor, disk, card.disks[at].spec.bus, throttle)?;
+        card.disks[at].spec.throttle = *throttle;
         card.write(&self.guest)
     }
 

@@ -46,7 +46,7 @@ mod workshop;
 
 pub use build::{Build, build};
 pub use card::Attached;
-pub use disk::{Burst, Bus, Cache, DiskSpec, Limits, Rates, SpecError};
+pub use disk::{DiskSpec, SpecError, Throttle};
 pub use error::LabError;
 pub use guest::Lab;
 pub use machine::Accel;

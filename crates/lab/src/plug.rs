@@ -1,12 +1,14 @@
 //! Disks of a running guest: plugged in, limited, pulled out, by its monitor.
 
 use crate::build::need_space;
-use crate::disk::{Bus, Cache, DiskSpec, Limits};
+use crate::disk::{DiskSpec, Throttle};
 use crate::error::LabError;
 use crate::qmp::{Monitor, QmpError};
 use crate::ssh::Door;
 use crate::steps::remove;
 use host::LocalRunner;
+use record::target::{Bus, DiskCache};
+use record::volume::Limits;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -43,7 +45,7 @@ pub(crate) fn plug(
     monitor.ask("blockdev-add", block_node(disk, file)).map_err(refused(doing()))?;
     let added = monitor.ask("device_add", front(disk, slot)).map(|_| ());
     let outcome =
-        added.map_err(refused(doing())).and_then(|()| limit(monitor, &disk.name, disk.bus, &disk.limits));
+        added.map_err(refused(doing())).and_then(|()| limit(monitor, &disk.name, disk.bus, &disk.throttle));
     if outcome.is_err() {
         // What failed first is told; these fail too where there is nothing to take back.
         if unplug(monitor, &disk.name).is_err() {
@@ -82,9 +84,9 @@ fn fill(file: &mut File, block: &[u8], mut left: u64) -> io::Result<()> {
 /// The chain from the device's back to the file.
 fn block_node(disk: &DiskSpec, file: &Path) -> Value {
     let (direct, no_flush) = match disk.cache {
-        Cache::None | Cache::Directsync => (true, false),
-        Cache::Writeback | Cache::Writethrough => (false, false),
-        Cache::Unsafe => (false, true),
+        DiskCache::None | DiskCache::Directsync => (true, false),
+        DiskCache::Writeback | DiskCache::Writethrough => (false, false),
+        DiskCache::Unsafe => (false, true),
     };
     let cache = json!({ "direct": direct, "no-flush": no_flush });
     json!({
@@ -95,7 +97,7 @@ fn block_node(disk: &DiskSpec, file: &Path) -> Value {
 
 /// The device that the guest sees.
 fn front(disk: &DiskSpec, slot: Option<usize>) -> Value {
-    let through = matches!(disk.cache, Cache::Writethrough | Cache::Directsync);
+    let through = matches!(disk.cache, DiskCache::Writethrough | DiskCache::Directsync);
     let write_cache = if through { "off" } else { "on" };
     let mut device = json!({
         "id": device(&disk.name), "drive": node(&disk.name), "serial": disk.name, "write-cache": write_cache,
@@ -114,12 +116,20 @@ fn front(disk: &DiskSpec, slot: Option<usize>) -> Value {
 }
 
 /// Sets what a disk may do.
-pub(crate) fn limit(monitor: &mut Monitor, name: &str, bus: Bus, limits: &Limits) -> Result<(), LabError> {
+pub(crate) fn limit(
+    monitor: &mut Monitor,
+    name: &str,
+    bus: Bus,
+    throttle: &Throttle,
+) -> Result<(), LabError> {
     let doing = format!("limiting the disk {name}");
-    monitor.ask("block_set_io_throttle", throttle(name, bus, limits)).map(|_| ()).map_err(refused(doing))
+    monitor.ask("block_set_io_throttle", asked(name, bus, throttle)).map(|_| ()).map_err(refused(doing))
 }
 
-fn throttle(name: &str, bus: Bus, limits: &Limits) -> Value {
+fn asked(name: &str, bus: Bus, throttle: &Throttle) -> Value {
+    // QEMU takes 0 as no limit
+    let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = throttle.limits;
+    let rate = |rate: Option<u64>| rate.unwrap_or(0);
     // A virtio-blk disk is a PCI device with the block device inside.
     let inside = match bus {
         Bus::VirtioBlk => "/virtio-backend",
@@ -127,16 +137,14 @@ fn throttle(name: &str, bus: Bus, limits: &Limits) -> Value {
     };
     let mut all = json!({
         "id": format!("/machine/peripheral/{}{inside}", device(name)),
-        "iops": limits.iops.total, "iops_rd": limits.iops.read, "iops_wr": limits.iops.write,
-        "bps": limits.bps.total, "bps_rd": limits.bps.read, "bps_wr": limits.bps.write,
+        "iops": rate(total_iops), "iops_rd": rate(read_iops), "iops_wr": rate(write_iops),
+        "bps": rate(total_bps), "bps_rd": rate(read_bps), "bps_wr": rate(write_bps),
     });
-    if let Some(burst) = limits.burst {
-        for (limit, burst_name) in [
-            (limits.iops.total, "iops_max"),
-            (limits.iops.read, "iops_rd_max"),
-            (limits.iops.write, "iops_wr_max"),
-        ] {
-            if limit > 0 {
+    if let Some(burst) = throttle.burst {
+        for (limit, burst_name) in
+            [(total_iops, "iops_max"), (read_iops, "iops_rd_max"), (write_iops, "iops_wr_max")]
+        {
+            if limit.is_some() {
                 all[burst_name] = json!(burst.iops);
                 all[format!("{burst_name}_length")] = json!(burst.seconds);
             }
@@ -175,23 +183,24 @@ pub(crate) fn await_links(door: &Door, links: &[String]) -> Result<(), LabError>
 
 #[cfg(test)]
 mod tests {
-    use super::{block_node, front, throttle};
-    use crate::disk::{Bus, DiskSpec};
+    use super::{asked, block_node, front};
+    use crate::disk::DiskSpec;
+    use record::target::Bus;
     use std::path::Path;
 
     #[test]
     fn bursts_belong_to_the_limit_that_is_set() {
-        let limits = "total_iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
-        let asked = throttle("gp", Bus::VirtioBlk, &limits);
+        let together = "total_iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
+        let said = asked("gp", Bus::VirtioBlk, &together);
         assert_eq!(
-            (&asked["id"], &asked["iops"]),
+            (&said["id"], &said["iops"]),
             (&"/machine/peripheral/disk-gp/virtio-backend".into(), &100.into())
         );
-        assert_eq!((&asked["iops_max"], &asked["iops_max_length"]), (&400.into(), &30.into()));
-        assert!(asked.get("iops_rd_max").is_none());
-        let limits = "read_iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
-        let asked = throttle("gp", Bus::VirtioScsi, &limits);
-        assert_eq!((&asked["iops_rd_max"], asked.get("iops_max")), (&400.into(), None));
+        assert_eq!((&said["iops_max"], &said["iops_max_length"]), (&400.into(), &30.into()));
+        assert!(said.get("iops_rd_max").is_none());
+        let each = "read_iops=100,burst_iops=400,burst_seconds=30".parse().unwrap();
+        let said = asked("gp", Bus::VirtioScsi, &each);
+        assert_eq!((&said["iops_rd_max"], said.get("iops_max")), (&400.into(), None));
     }
 
     #[test]

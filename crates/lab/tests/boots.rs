@@ -139,8 +139,12 @@ fn boots_anew_on_reset_with_fresh_disks() {
     guest.0.reset(&|told| println!("{told}")).unwrap_or_else(|error| fail(&error));
     assert_eq!(guest.says(&["sh", "-c", "[ -e /root/dirt ] && echo there || echo gone"]), "gone");
     assert_eq!(guest.says(&["sh", "-c", "head -c 4 /dev/disk/by-id/virtio-d1 | tr -d '\\0' | wc -c"]), "0");
-    let iops = guest.0.status().unwrap().disks[0].spec.limits.iops;
-    assert_eq!([iops.read, iops.write, iops.total], [500, 500, 0], "each direction's");
+    let limits = guest.0.status().unwrap().disks[0].spec.throttle.limits;
+    assert_eq!(
+        [limits.read_iops, limits.write_iops, limits.total_iops],
+        [Some(500), Some(500), None],
+        "each direction's"
+    );
 }
 
 #[test]

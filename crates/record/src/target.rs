@@ -67,9 +67,17 @@ impl LabDisk {
     /// Its name in the guest's `/dev/disk/by-id`.
     #[must_use]
     pub fn id(&self) -> String {
-        match self.bus {
-            Bus::VirtioBlk => format!("virtio-{}", self.name),
-            Bus::VirtioScsi => format!("scsi-0QEMU_QEMU_HARDDISK_{}", self.name),
+        self.bus.id(&self.name)
+    }
+}
+
+impl Bus {
+    /// The name in the guest's `/dev/disk/by-id` of a disk with this serial number.
+    #[must_use]
+    pub fn id(self, serial: &str) -> String {
+        match self {
+            Self::VirtioBlk => format!("virtio-{serial}"),
+            Self::VirtioScsi => format!("scsi-0QEMU_QEMU_HARDDISK_{serial}"),
         }
     }
 }
@@ -123,4 +131,6 @@ pub enum DiskCache {
     Writethrough,
     /// Past the host's page cache, every write flushed.
     Directsync,
+    /// Through the host's page cache; flushes are not honoured. No experiment asks for it.
+    Unsafe,
 }

@@ -12,10 +12,12 @@ use crate::trial::by_ratio;
 use record::counter::{OtherProcess, Sample, ServerClock, ServerCounters};
 use record::topology::Exported;
 use record::trial::{Outcome, StepTime, TrialRecord};
-use stack::{NfsClient, NfsSource};
+use stack::NfsSource;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+pub use stack::NfsClient;
 
 /// How one target reaches what another one serves.
 #[derive(Debug, Clone, PartialEq, Eq)]

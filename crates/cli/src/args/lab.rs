@@ -100,7 +100,7 @@ pub(crate) struct Limit {
     pub(crate) disk: String,
     /// What it may do from now on, e.g. iops=200,bps=10m; an empty text takes all limits away
     #[arg(value_name = "KEY=VALUE,...")]
-    pub(crate) limits: lab::Limits,
+    pub(crate) limits: lab::Throttle,
 }
 
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,6 @@
 use crate::args::{Claim, Unclaim};
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::privilege;
 use crate::settings::Settings;
 use device::{BookError, Candidate, ClaimBook, Effort, Identity, Roots, Sample, Strength, Word};
 use host::LocalRunner;
@@ -89,7 +88,7 @@ pub(crate) fn unclaim(args: &Unclaim, settings: &Settings) -> Result<Exit, Failu
 }
 
 fn need_root(verb: &str, settings: &Settings) -> Result<(), Failure> {
-    if privilege::is_root() {
+    if fleet::is_root() {
         return Ok(());
     }
     Err(Failure::machine(format!(

@@ -3,7 +3,6 @@
 use crate::args::JsonOnly;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::privilege;
 use crate::settings::Settings;
 use device::{ClaimBook, DiskReport, Roots, Strength, Witness};
 use host::LocalRunner;
@@ -25,7 +24,7 @@ pub(crate) fn devices(args: &JsonOnly, settings: &Settings) -> Result<Exit, Fail
     if disks.is_empty() {
         output::aside("this kernel shows no disks");
     }
-    if !privilege::is_root() {
+    if !fleet::is_root() {
         output::aside(
             "without root some witnesses can't be heard, and what is on the disks can't be sampled; sudo diskproof devices does both",
         );

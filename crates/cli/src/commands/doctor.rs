@@ -7,7 +7,6 @@ mod noise;
 use crate::args::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::privilege;
 use crate::settings::Settings;
 use crate::signals::Wish;
 use ceiling::Found;
@@ -72,13 +71,13 @@ pub(crate) fn doctor(args: &Doctor, settings: &Settings) -> Result<Exit, Failure
 }
 
 fn look(args: &Doctor, settings: &Settings, wish: &Wish) -> Findings {
-    let root = privilege::is_root();
+    let root = fleet::is_root();
     let state = &settings.state.value;
     let rows = settings.rows();
     Findings {
         tools: Tool::ALL.iter().map(|tool| tool_found(&LocalRunner, *tool)).collect(),
         root,
-        sudo: (!root).then(|| privilege::may_sudo(&LocalRunner)),
+        sudo: (!root).then(|| fleet::may_sudo(&LocalRunner)),
         kernel: Kernel::look(Path::new("/")),
         noise: (!args.no_noise).then(|| noise::listen(LISTEN)),
         ceiling: if args.no_ceiling {

@@ -6,7 +6,7 @@ use crate::output;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use host::LocalRunner;
-use lab::{DiskSpec, Lab, LabError, Limits, Shape, State, Status, Told};
+use lab::{DiskSpec, Lab, LabError, Shape, State, Status, Throttle, Told};
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
@@ -85,7 +85,7 @@ fn told(lab: &Lab) -> Result<Exit, Failure> {
 /// Says which disks could do more than an emulated disk's figures may claim.
 fn warn(status: &Status) {
     let disks: Vec<(&str, Option<u64>)> =
-        status.disks.iter().map(|disk| (disk.spec.name.as_str(), disk.spec.limits.most_iops())).collect();
+        status.disks.iter().map(|disk| (disk.spec.name.as_str(), disk.spec.throttle.most_iops())).collect();
     for beyond in record::emulated::LAB.beyond(&disks) {
         output::aside(&format!("note: {beyond}"));
     }
@@ -132,8 +132,13 @@ fn describe(status: &Status) -> String {
     text.push('\n');
     for disk in disks {
         let spec = &disk.spec;
-        let _ =
-            writeln!(text, "  /dev/disk/by-id/{}  {}  {}", spec.by_id(), Bytes(spec.size_bytes), spec.limits);
+        let _ = writeln!(
+            text,
+            "  /dev/disk/by-id/{}  {}  {}",
+            spec.by_id(),
+            Bytes(spec.size_bytes),
+            spec.throttle
+        );
     }
     text
 }
@@ -151,9 +156,9 @@ fn ssh(lab: &Lab, command: &[String]) -> Result<Exit, Failure> {
     Err(Failure::machine(format!("can't run {}: {error}", program.shown())))
 }
 
-fn limit(lab: &Lab, disk: &str, limits: &Limits) -> Result<Exit, Failure> {
-    lab.set_limits(disk, limits).map_err(failure)?;
-    output::answer(&format!("{disk}: {limits}"))?;
+fn limit(lab: &Lab, disk: &str, throttle: &Throttle) -> Result<Exit, Failure> {
+    lab.set_limits(disk, throttle).map_err(failure)?;
+    output::answer(&format!("{disk}: {throttle}"))?;
     warn(&lab.status().map_err(failure)?);
     Ok(Exit::Fine)
 }

@@ -2,7 +2,6 @@
 
 use crate::args::On;
 use crate::exit::{Exit, Failure};
-use crate::reach;
 use crate::settings::Settings;
 use std::io::IsTerminal as _;
 
@@ -10,8 +9,8 @@ use std::io::IsTerminal as _;
 const UNREACHED: i32 = 255;
 
 pub(crate) fn on(args: &On, settings: &Settings) -> Result<Exit, Failure> {
-    let ssh = reach::ssh(&args.host, settings);
-    let installed = reach::install(&ssh)?;
+    let ssh = fleet::ssh(&args.host, &settings.fleet());
+    let installed = fleet::install(&ssh)?;
     let sudo = args.root && installed.uid != 0;
     let mut program: Vec<&str> = if sudo { vec!["sudo", "--"] } else { Vec::new() };
     program.push(&installed.path);

@@ -4,10 +4,10 @@ use super::judged;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Teller;
-use crate::reach::{self, Reached};
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use crate::signals::Wish;
+use fleet::Connected;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::RunId;
@@ -56,7 +56,7 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
 /// As of [`sit`].
 pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
     let settings = sitting.settings;
-    let reached = reach::nodes(sitting.plan, settings)?;
+    let reached = fleet::connect(sitting.plan, &settings.fleet())?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
@@ -87,7 +87,7 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
 
 fn carry_out(
     sitting: &Sitting<'_>,
-    reached: &Reached,
+    reached: &Connected,
     wish: &Wish,
     keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {

@@ -2,10 +2,7 @@
 
 use crate::args::Undo;
 use crate::exit::{Exit, Failure};
-use crate::guests::leave_abandoned;
 use crate::output;
-use crate::privilege;
-use crate::reach;
 use crate::settings::Settings;
 use crate::settings::keys::Sudo;
 use host::LocalRunner;
@@ -23,10 +20,14 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
         return undo_everywhere(run, &plan, give_up, settings);
     }
     let mut done = guests(settings)?;
-    done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, None)?, run.clone(), give_up)?);
-    if !privilege::is_root() {
-        if settings.sudo.value == Sudo::Auto && privilege::may_sudo(&LocalRunner) {
-            done.add(undo_on(&privilege::node_argv(settings, &LocalRunner, Some("undo"))?, run, give_up)?);
+    done.add(undo_on(&fleet::agent_here(&settings.fleet(), &LocalRunner, None)?, run.clone(), give_up)?);
+    if !fleet::is_root() {
+        if settings.sudo.value == Sudo::Auto && fleet::may_sudo(&LocalRunner) {
+            done.add(undo_on(
+                &fleet::agent_here(&settings.fleet(), &LocalRunner, Some("undo"))?,
+                run,
+                give_up,
+            )?);
         } else {
             output::aside("runs that were started as root are not looked at: for those, sudo diskproof undo");
         }
@@ -60,10 +61,10 @@ impl Done {
 
 /// Lab guests that killed runs brought up, or gave disks.
 fn guests(settings: &Settings) -> Result<Done, Failure> {
-    match leave_abandoned(settings, None) {
+    match fleet::leave_abandoned(&settings.fleet(), None) {
         Ok(lines) => said(&lines, true),
-        Err(failure) => {
-            output::aside(&failure.to_string());
+        Err(error) => {
+            output::aside(&Failure::from(error).to_string());
             Ok(Done { lines: 0, clean: false })
         }
     }
@@ -89,7 +90,8 @@ fn undo_everywhere(
 ) -> Result<Exit, Failure> {
     let mut done = Done { lines: 0, clean: true };
     for target in targets_of(plan) {
-        let there = reach::node_there(plan, target, settings)
+        let there = fleet::connect_as_it_is(plan, target, &settings.fleet())
+            .map_err(Failure::from)
             .and_then(|node| node.map(|node| undo_on(&node.argv, Some(run.clone()), give_up)).transpose());
         match there {
             Ok(undone) => undone.into_iter().for_each(|undone| done.add(undone)),

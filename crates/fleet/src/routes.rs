@@ -3,16 +3,15 @@
 //! Machines have addresses: what `address:` says, else the host of their ssh destination; of this machine, the one that the other side
 //! sees of it. Lab guests reach this machine as 10.0.2.2 and are reached by a port of 127.0.0.1 that is forwarded for the run.
 
-use crate::exit::Failure;
+use crate::connect;
+use crate::error::FleetError;
 use crate::guests::Guest;
-use crate::reach;
-use crate::settings::Settings;
+use crate::options::Options;
 use host::{Invocation, LocalRunner, Runner as _, Tool};
 use record::nfs::NfsVersion;
 use record::plan::Plan;
 use record::target::{Target, TargetKind};
-use run::apart::Route;
-use stack::NfsClient;
+use run::apart::{NfsClient, Route};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -25,7 +24,7 @@ const NFS: u16 = 2049;
 ///
 /// # Errors
 /// An address can't be found, a port not be forwarded.
-pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], settings: &Settings) -> Result<Vec<Route>, Failure> {
+pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], options: &Options) -> Result<Vec<Route>, FleetError> {
     // and whether one of theirs asks for NFSv3
     let mut pairs: BTreeMap<[&str; 2], bool> = BTreeMap::new();
     for cell in &plan.cells {
@@ -47,11 +46,10 @@ pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], settings: &Settings) -> 
         routes.push(match ends {
             [TargetKind::Guest { lab, .. }, from] => {
                 let guest = guests.iter_mut().find(|guest| guest.stay.lab().name() == lab);
-                let guest =
-                    guest.ok_or_else(|| Failure::ours(format!("the guest {lab} was not brought up")))?;
-                let port = guest.stay.forward(NFS).map_err(Failure::machine)?;
+                let guest = guest.ok_or_else(|| FleetError::NotUp(lab.clone()))?;
+                let port = guest.stay.forward(NFS)?;
                 let mountd = by_mountd.then(|| guest.stay.forward(lab::MOUNTD_PORT)).transpose();
-                let ports = [Some(port), mountd.map_err(Failure::machine)?];
+                let ports = [Some(port), mountd?];
                 let by_guest = matches!(from, TargetKind::Guest { .. });
                 let address = if by_guest { FROM_GUEST } else { Ipv4Addr::LOCALHOST };
                 route(address, ports, FROM_GUEST, true)
@@ -59,7 +57,7 @@ pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], settings: &Settings) -> 
             [_, TargetKind::Guest { .. }] => route(FROM_GUEST, [None; 2], Ipv4Addr::LOCALHOST, true),
             _ => {
                 let (serves, sees) =
-                    (address(plan, server, client, settings), address(plan, client, server, settings));
+                    (address(plan, server, client, options), address(plan, client, server, options));
                 route(serves?, [None; 2], sees?, false)
             }
         });
@@ -76,48 +74,41 @@ fn kind<'p>(plan: &'p Plan, name: &str) -> &'p TargetKind {
 }
 
 /// A target's address in the network, as `other` needs it.
-fn address(plan: &Plan, name: &str, other: &str, settings: &Settings) -> Result<Ipv4Addr, Failure> {
+fn address(plan: &Plan, name: &str, other: &str, options: &Options) -> Result<Ipv4Addr, FleetError> {
     if let Some(said) = target(plan, name).and_then(|target| target.address.as_deref()) {
         return resolved(said, name);
     }
     match (kind(plan, name), kind(plan, other)) {
         (TargetKind::Ssh { destination }, _) => {
-            let host = reach::ssh(destination, settings).host(&LocalRunner).map_err(Failure::machine)?;
+            let host = connect::ssh(destination, options).host(&LocalRunner)?;
             resolved(&host, name)
         }
-        (_, TargetKind::Ssh { destination }) => seen_from(destination, settings),
-        _ => Err(Failure::machine(format!("target {name} has no address that {other} could reach"))),
+        (_, TargetKind::Ssh { destination }) => seen_from(destination, options),
+        _ => Err(FleetError::NoAddress { target: name.to_owned(), other: other.to_owned() }),
     }
 }
 
 /// This machine's address, as another one sees who is logged in there.
-fn seen_from(destination: &str, settings: &Settings) -> Result<Ipv4Addr, Failure> {
+fn seen_from(destination: &str, options: &Options) -> Result<Ipv4Addr, FleetError> {
     let ask = ["sh", "-c", "echo \"$SSH_CONNECTION\""];
-    let ssh = reach::ssh(destination, settings);
-    let said =
-        ssh.run(&LocalRunner, "ask for this machine's address", &ask, None).map_err(Failure::machine)?;
+    let ssh = connect::ssh(destination, options);
+    let said = ssh.run(&LocalRunner, "ask for this machine's address", &ask, None)?;
     let first = said.split_whitespace().next().and_then(|word| word.parse().ok());
-    first.ok_or_else(|| {
-        Failure::machine(format!(
-            "{destination} does not see this machine by an IPv4 address (`{}`); reach it by ssh as a target of its own, with `address`",
-            said.trim()
-        ))
+    first.ok_or_else(|| FleetError::NotSeen {
+        destination: destination.to_owned(),
+        said: said.trim().to_owned(),
     })
 }
 
 /// The IPv4 address of a name, as this machine finds it.
-fn resolved(name: &str, target: &str) -> Result<Ipv4Addr, Failure> {
+fn resolved(name: &str, target: &str) -> Result<Ipv4Addr, FleetError> {
     if let Ok(address) = name.parse() {
         return Ok(address);
     }
     let ask = Invocation::new(Tool::Getent).args(["ahostsv4", name]).accept([0, 2]);
-    let said = LocalRunner.run(&ask).map_err(Failure::machine)?.stdout;
+    let said = LocalRunner.run(&ask)?.stdout;
     let first = said.split_whitespace().next().and_then(|word| word.parse().ok());
-    first.ok_or_else(|| {
-        Failure::machine(format!(
-            "target {target}: this machine finds no IPv4 address of `{name}`; say `address:` in the target"
-        ))
-    })
+    first.ok_or_else(|| FleetError::Unresolved { target: target.to_owned(), name: name.to_owned() })
 }
 
 #[cfg(test)]

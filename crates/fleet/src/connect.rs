@@ -1,10 +1,10 @@
-//! How the nodes of a plan's targets are reached: this machine by a child process, others by ssh, lab guests after they are brought up.
+//! How the agents of a plan's machines are started: on this machine as a child process, on others by ssh, in lab guests after they are up.
 
-use crate::exit::Failure;
+use crate::error::FleetError;
 use crate::guests::{Guest, way_into};
-use crate::privilege;
+use crate::local::agent_here;
+use crate::options::Options;
 use crate::routes;
-use crate::settings::Settings;
 use host::{LocalRunner, Ssh};
 use lab::{Lab, State};
 use record::plan::Plan;
@@ -15,43 +15,45 @@ use run::controller::{NodeAt, targets_of, volumes_of};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The nodes of a plan's targets, and the lab guests that some of them are in.
-pub(crate) struct Reached {
-    /// One for each target that the plan's cells are built on or loaded from.
-    pub(crate) nodes: Vec<NodeAt>,
+/// The agents of a plan's machines, and the lab guests that some of them are in.
+#[derive(Debug)]
+pub struct Connected {
+    /// One for each machine that the plan's cells are built on or loaded from.
+    pub nodes: Vec<NodeAt>,
     /// How they reach each other, where one mounts what another serves.
-    pub(crate) routes: Vec<Route>,
+    pub routes: Vec<Route>,
     /// Left when dropped: a guest that was not up goes down again, else its disks are taken out.
     _guests: Vec<Guest>,
 }
 
-/// Reaches the nodes of all targets that the plan's cells are built on or loaded from; what they need of us is there when this returns.
+/// Connects to all machines that the plan's cells are built on or loaded from; the program and the disks that they need of us are there
+/// when this returns.
 ///
 /// # Errors
 /// A machine can't be reached, a guest not be had, or root is needed and can't be had.
-pub(crate) fn nodes(plan: &Plan, settings: &Settings) -> Result<Reached, Failure> {
+pub fn connect(plan: &Plan, options: &Options) -> Result<Connected, FleetError> {
     let (mut nodes, mut guests) = (Vec::new(), Vec::new());
     for target in targets_of(plan) {
-        let (node, guest) = node(plan, target, settings)?;
+        let (node, guest) = node(plan, target, options)?;
         nodes.push(node);
         guests.extend(guest);
     }
-    let routes = routes::routes(plan, &mut guests, settings)?;
-    Ok(Reached { nodes, routes, _guests: guests })
+    let routes = routes::routes(plan, &mut guests, options)?;
+    Ok(Connected { nodes, routes, _guests: guests })
 }
 
-fn node(plan: &Plan, name: &str, settings: &Settings) -> Result<(NodeAt, Option<Guest>), Failure> {
+fn node(plan: &Plan, name: &str, options: &Options) -> Result<(NodeAt, Option<Guest>), FleetError> {
     let target = plan.targets.iter().find(|target| target.name == name);
     let (argv, guest, hosted) = match target.map(|Target { kind, .. }| kind) {
         None | Some(TargetKind::Local) => {
             let what = needs_root(plan, name).then(|| format!("experiment `{}`", plan.experiment));
-            (privilege::node_argv(settings, &LocalRunner, what.as_deref())?, None, Vec::new())
+            (agent_here(options, &LocalRunner, what.as_deref())?, None, Vec::new())
         }
         Some(TargetKind::Ssh { destination }) => {
-            (over(&ssh(destination, settings), needs_root(plan, name))?, None, Vec::new())
+            (over(&ssh(destination, options), needs_root(plan, name))?, None, Vec::new())
         }
         Some(TargetKind::Guest { lab, disks }) => {
-            let guest = Guest::enter(lab, disks, settings)?;
+            let guest = Guest::enter(lab, disks, options)?;
             let hosted = disks.iter().map(|disk| guest.hosted(disk)).collect();
             (over(&guest.ssh, true)?, Some(guest), hosted)
         }
@@ -59,21 +61,21 @@ fn node(plan: &Plan, name: &str, settings: &Settings) -> Result<(NodeAt, Option<
     Ok((NodeAt { target: name.to_owned(), argv, hosted }, guest))
 }
 
-/// The node of a target as it is: a guest that isn't up has nothing to say.
+/// The agent of one machine as it is: a guest that isn't up has nothing to say, and none is started.
 ///
 /// # Errors
 /// The machine can't be reached.
-pub(crate) fn node_there(plan: &Plan, name: &str, settings: &Settings) -> Result<Option<NodeAt>, Failure> {
+pub fn connect_as_it_is(plan: &Plan, name: &str, options: &Options) -> Result<Option<NodeAt>, FleetError> {
     let target = plan.targets.iter().find(|target| target.name == name);
     if let Some(TargetKind::Guest { lab, .. }) = target.map(|target| &target.kind) {
-        let lab = Lab::open(&settings.state.value, lab).map_err(Failure::machine)?;
-        if lab.status().map_err(Failure::machine)?.state != State::Up {
+        let lab = Lab::open(&options.state_dir, lab)?;
+        if lab.status()?.state != State::Up {
             return Ok(None);
         }
         let argv = over(&way_into(&lab)?, true)?;
         return Ok(Some(NodeAt { target: name.to_owned(), argv, hosted: Vec::new() }));
     }
-    node(plan, name, settings).map(|(node, _)| Some(node))
+    node(plan, name, options).map(|(node, _)| Some(node))
 }
 
 fn needs_root(plan: &Plan, target: &str) -> bool {
@@ -85,22 +87,23 @@ fn needs_root(plan: &Plan, target: &str) -> bool {
 ///
 /// # Errors
 /// The machine can't be reached, or is of another kind.
-pub(crate) fn over(ssh: &Ssh, needs_root: bool) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn over(ssh: &Ssh, needs_root: bool) -> Result<Vec<OsString>, FleetError> {
     let installed = install(ssh)?;
     let sudo: &[&str] = if needs_root && installed.uid != 0 { &["sudo", "-n", "--"] } else { &[] };
     Ok(ssh.argv(&[sudo, &[&installed.path, "node"]].concat()))
 }
 
 /// The way to another machine.
-pub(crate) fn ssh(destination: &str, settings: &Settings) -> Ssh {
-    Ssh::to(destination, settings.ssh_config.value.as_deref())
+#[must_use]
+pub fn ssh(destination: &str, options: &Options) -> Ssh {
+    Ssh::to(destination, options.ssh_config.as_deref())
 }
 
 /// Puts this very program on another machine.
 ///
 /// # Errors
 /// The machine can't be reached, or is of another kind.
-pub(crate) fn install(ssh: &Ssh) -> Result<host::Installed, Failure> {
+pub fn install(ssh: &Ssh) -> Result<host::Installed, FleetError> {
     // The very file that runs, also where another has taken its place since.
-    ssh.install(&LocalRunner, Path::new("/proc/self/exe")).map_err(Failure::machine)
+    Ok(ssh.install(&LocalRunner, Path::new("/proc/self/exe"))?)
 }
