@@ -1,19 +1,18 @@
 //! How the agents of a plan's machines are started: on this machine as a child process, on others by ssh, in lab guests after they are up.
 
+use crate::agent::{over, ssh};
 use crate::error::FleetError;
 use crate::guests::{Guest, way_into};
 use crate::local::agent_here;
 use crate::options::Options;
 use crate::routes;
-use host::{LocalRunner, Ssh};
+use host::LocalRunner;
 use lab::{Lab, State};
 use record::plan::Plan;
 use record::target::{Target, TargetKind};
 use record::volume::VolumeKind;
 use run::apart::Route;
 use run::controller::{NodeAt, targets_of, volumes_of};
-use std::ffi::OsString;
-use std::path::Path;
 
 /// The agents of a plan's machines, and the lab guests that some of them are in.
 #[derive(Debug)]
@@ -81,29 +80,4 @@ pub fn connect_as_it_is(plan: &Plan, name: &str, options: &Options) -> Result<Op
 fn needs_root(plan: &Plan, target: &str) -> bool {
     let mounts = plan.cells.iter().any(|cell| cell.stack.client() == Some(target));
     mounts || volumes_of(plan, target).iter().any(|v| !matches!(v.kind, VolumeKind::Directory { .. }))
-}
-
-/// The command that starts a node on another machine; this program is there when it returns.
-///
-/// # Errors
-/// The machine can't be reached, or is of another kind.
-pub(crate) fn over(ssh: &Ssh, needs_root: bool) -> Result<Vec<OsString>, FleetError> {
-    let installed = install(ssh)?;
-    let sudo: &[&str] = if needs_root && installed.uid != 0 { &["sudo", "-n", "--"] } else { &[] };
-    Ok(ssh.argv(&[sudo, &[&installed.path, "node"]].concat()))
-}
-
-/// The way to another machine.
-#[must_use]
-pub fn ssh(destination: &str, options: &Options) -> Ssh {
-    Ssh::to(destination, options.ssh_config.as_deref())
-}
-
-/// Puts this very program on another machine.
-///
-/// # Errors
-/// The machine can't be reached, or is of another kind.
-pub fn install(ssh: &Ssh) -> Result<host::Installed, FleetError> {
-    // The very file that runs, also where another has taken its place since.
-    Ok(ssh.install(&LocalRunner, Path::new("/proc/self/exe"))?)
 }

@@ -1,6 +1,6 @@
 //! Lab guests as targets: brought up for a run and given its disks, and left as they were, also after a run that was killed.
 
-use crate::connect;
+use crate::agent;
 use crate::error::FleetError;
 use crate::options::Options;
 use host::{LocalRunner, Ssh};
@@ -36,7 +36,7 @@ impl Guest {
         let stay = Stay::begin(&lab, &specs, &ear)?;
         let guest = Self { ssh: way_into(stay.lab())?, stay, tell: options.tell };
         guest.changes_only_its_own(disks)?;
-        let own = connect::install(&guest.ssh)?;
+        let own = agent::install(&guest.ssh)?;
         for disk in disks {
             // made for the run, and written beforehand
             let id = disk.id();
@@ -143,7 +143,7 @@ fn undo_before_disks_go(stay: &Stay) -> Result<Vec<String>, FleetError> {
     if stay.brought_up() || stay.disks().is_empty() || !is_up(stay)? {
         return Ok(Vec::new());
     }
-    let node = connect::over(&way_into(stay.lab())?, true)?;
+    let node = agent::over(&way_into(stay.lab())?, true)?;
     Ok(controller::undo(&node, None, None)?.0)
 }
 

@@ -3,7 +3,7 @@
 //! Machines have addresses: what `address:` says, else the host of their ssh destination; of this machine, the one that the other side
 //! sees of it. Lab guests reach this machine as 10.0.2.2 and are reached by a port of 127.0.0.1 that is forwarded for the run.
 
-use crate::connect;
+use crate::agent;
 use crate::error::FleetError;
 use crate::guests::Guest;
 use crate::options::Options;
@@ -80,7 +80,7 @@ fn address(plan: &Plan, name: &str, other: &str, options: &Options) -> Result<Ip
     }
     match (kind(plan, name), kind(plan, other)) {
         (TargetKind::Ssh { destination }, _) => {
-            let host = connect::ssh(destination, options).host(&LocalRunner)?;
+            let host = agent::ssh(destination, options).host(&LocalRunner)?;
             resolved(&host, name)
         }
         (_, TargetKind::Ssh { destination }) => seen_from(destination, options),
@@ -91,7 +91,7 @@ fn address(plan: &Plan, name: &str, other: &str, options: &Options) -> Result<Ip
 /// This machine's address, as another one sees who is logged in there.
 fn seen_from(destination: &str, options: &Options) -> Result<Ipv4Addr, FleetError> {
     let ask = ["sh", "-c", "echo \"$SSH_CONNECTION\""];
-    let ssh = connect::ssh(destination, options);
+    let ssh = agent::ssh(destination, options);
     let said = ssh.run(&LocalRunner, "ask for this machine's address", &ask, None)?;
     let first = said.split_whitespace().next().and_then(|word| word.parse().ok());
     first.ok_or_else(|| FleetError::NotSeen {
