@@ -30,7 +30,7 @@ test-lab: ## only the tests with guests (needs root; builds the guest's image th
 sanitize: ## the engine's tests under miri, AddressSanitizer and ThreadSanitizer (needs a nightly Rust; not part of make test)
 	@scripts/sanitize.sh all
 
-check: ## formatting, lints, walls between rooms, generated files up to date
+check: ## formatting, lints, dependency rules, generated files up to date
 	@scripts/setup.sh rust
 	@scripts/check.sh
 

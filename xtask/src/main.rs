@@ -5,10 +5,11 @@
     reason = "it names only files of this repository, and may not import `record`"
 )]
 
+mod circles;
+mod dependencies;
 mod generate;
 mod links;
 mod source;
-mod walls;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,8 +47,9 @@ fn main() -> ExitCode {
 }
 
 fn check(root: &Path) -> Result<Complaints, String> {
-    let mut complaints = walls::check(&walls::metadata(root)?)?;
+    let mut complaints = dependencies::check(&dependencies::metadata(root)?)?;
     complaints.extend(source::check(root)?);
+    complaints.extend(circles::check(root)?);
     complaints.extend(links::check(root)?);
     Ok(complaints)
 }

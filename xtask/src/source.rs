@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// No file is longer.
 const MAX_LINES: usize = 600;
-/// Rooms that may print: the binary itself and what only developers run.
+/// Crates that may print: the binary itself and what only developers run.
 const PRINTING: &[&str] = &["crates/cli", "crates/testkit", "xtask"];
-/// Rooms that may hold `unsafe`.
+/// Crates that may hold `unsafe`.
 const UNSAFE: &[&str] = &["crates/engine", "crates/device"];
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: &[&str] = &["common", "util", "utils", "helper", "helpers", "misc"];
@@ -30,7 +30,7 @@ pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
 }
 
 /// Every `.rs` and `Cargo.toml` below `folder`, in a stable order; build output is passed over.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     let mut paths = Vec::new();
     for entry in entries {
@@ -70,7 +70,7 @@ fn check_file(path: &str, text: &str) -> Complaints {
     }
     // A file `foo/tests.rs` is the test module of `foo.rs`.
     let in_src = path.contains("/src/") && stem != "tests";
-    let allowed = |rooms: &[&str]| rooms.iter().any(|room| path.starts_with(&format!("{room}/")));
+    let allowed = |crates: &[&str]| crates.iter().any(|folder| path.starts_with(&format!("{folder}/")));
     for (number, line) in shipped_lines(text) {
         let at = format!("{path}:{number}");
         if in_src && !allowed(PRINTING) && prints(line) {
@@ -88,7 +88,7 @@ fn check_file(path: &str, text: &str) -> Complaints {
 
 /// Numbered lines up to the test module, without comments. Good enough: string literals that look like code would be
 /// complained about, and none of ours do.
-fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
     let tests =
         lines.windows(2).position(|w| w[0].trim() == "#[cfg(test)]" && w[1].trim().starts_with("mod "));

@@ -5,8 +5,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// A room and the rooms it may import. `testkit` is for tests only, so nobody may import it except as a dev-dependency.
-const ROOMS: &[(&str, &[&str])] = &[
+/// A crate and the crates it may import. `testkit` is for tests only, so nobody may import it except as a dev-dependency.
+const CRATES: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("spec", &["record"]),
     ("stats", &[]),
@@ -45,21 +45,21 @@ pub(crate) fn metadata(root: &Path) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
 }
 
-/// Every import that the table doesn't allow, every room it doesn't know.
+/// Every import that the table doesn't allow, every crate it doesn't know.
 pub(crate) fn check(metadata: &Value) -> Result<Complaints, String> {
     let packages = metadata["packages"].as_array().ok_or("cargo metadata has no packages")?;
     let mut complaints = Vec::new();
     for package in packages {
         let name = package["name"].as_str().ok_or("a package has no name")?;
-        let importer = room(name);
-        let Some((_, allowed)) = ROOMS.iter().find(|(known, _)| *known == importer) else {
-            complaints.push(format!("crates/{importer}: no such room in xtask/src/walls.rs"));
+        let importer = short(name);
+        let Some((_, allowed)) = CRATES.iter().find(|(known, _)| *known == importer) else {
+            complaints.push(format!("crates/{importer}: no such crate in xtask/src/dependencies.rs"));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let is_ours = !dependency["path"].is_null();
             let is_dev = dependency["kind"] == "dev";
-            let imported = room(dependency["name"].as_str().unwrap_or_default());
+            let imported = short(dependency["name"].as_str().unwrap_or_default());
             if is_ours && !is_dev && !allowed.contains(&imported) {
                 complaints
                     .push(format!("{importer} may not import {imported} (allowed: {})", allowed.join(", ")));
@@ -69,14 +69,14 @@ pub(crate) fn check(metadata: &Value) -> Result<Complaints, String> {
     Ok(complaints)
 }
 
-/// The room of a package: `diskproof-device` is `device`, `diskproof` itself is `cli`.
-fn room(package: &str) -> &str {
+/// The crate of a package, as our docs name it: `diskproof-device` is `device`, `diskproof` itself is `cli`.
+fn short(package: &str) -> &str {
     if package == "diskproof" { "cli" } else { package.strip_prefix("diskproof-").unwrap_or(package) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ROOMS, check};
+    use super::{CRATES, check};
     use serde_json::json;
 
     fn with(importer: &str, imported: &str, kind: Option<&str>) -> Vec<String> {
@@ -109,16 +109,19 @@ mod tests {
     fn an_unknown_room_is_named() {
         assert_eq!(
             with("diskproof-common", "serde", None)[0],
-            "crates/common: no such room in xtask/src/walls.rs"
+            "crates/common: no such crate in xtask/src/dependencies.rs"
         );
     }
 
     #[test]
     fn the_table_has_no_cycle() {
-        let position = |room: &str| ROOMS.iter().position(|(name, _)| *name == room).unwrap();
-        for (room, imports) in ROOMS {
+        let position = |name: &str| CRATES.iter().position(|(known, _)| *known == name).unwrap();
+        for (importer, imports) in CRATES {
             for import in *imports {
-                assert!(position(import) < position(room), "{room} imports {import}, which stands below it");
+                assert!(
+                    position(import) < position(importer),
+                    "{importer} imports {import}, which stands below it"
+                );
             }
         }
     }
