@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -204,6 +205,36 @@ fn loop_a_lent_directory_that_is_moved_away_in_mid_run_keeps_nothing_of_ours() {
         assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "{}", String::from_utf8_lossy(&output.stderr));
         fs::rename(&moved, &scene.given).unwrap();
     }
+}
+
+#[test]
+fn loop_undo_says_where_somebody_had_moved_what_a_killed_run_left() {
+    let Some(scene) = Scene::new("left") else { return };
+    scene.experiment(ENGINES[0].1);
+    let mut command =
+        testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &scene.dir, &["run", "e.yaml"]);
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let ours = scene.await_ours(&AtomicBool::new(false)).unwrap();
+    // its mark and its journal's line come right after it
+    while fs::read_dir(&ours).unwrap().count() == 0 {
+        assert!(run.try_wait().unwrap().is_none(), "it was to be killed while it measures");
+    }
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.id())).unwrap();
+    for pid in
+        children.split_whitespace().map(|pid| pid.parse().unwrap()).chain([run.id().try_into().unwrap()])
+    {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+    run.wait().unwrap();
+    let stolen = scene.given.join("stolen");
+    fs::rename(&ours, &stolen).unwrap();
+    let undo = scene.run_beside(&["undo"], |_| {});
+    let said = String::from_utf8_lossy(&undo.stdout).replace('\n', " ");
+    assert_eq!((undo.status.code(), scene.left()), (Some(0), Vec::new()), "{said}");
+    assert!(
+        said.contains(&format!("undone at {}, where somebody had moved it", stolen.to_str().unwrap())),
+        "{said}"
+    );
 }
 
 #[test]

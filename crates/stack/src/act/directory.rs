@@ -3,6 +3,7 @@
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
+use crate::machine::Machine;
 use crate::volumes::guard;
 use crate::{holders, names};
 use device::{DirId, Emptied, GiveBackError, LentDir, LentIds};
@@ -112,10 +113,7 @@ impl Reversible for KeepLentDir {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        let machine = undoing.machine;
-        if !names::carries_prefix(machine, &self.path) {
-            return Err(not_ours(&self.path, "it is not named like ours"));
-        }
+        let machine = named_like_ours(undoing, &self.path)?;
         given_back(device::take_back_lent(&self.path, &self.ids, undoing.rebooted, machine.roots))
     }
 }
@@ -149,17 +147,22 @@ impl Reversible for UseLentDir {
     }
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
-        let machine = undoing.machine;
-        if !names::carries_prefix(machine, &self.path) {
-            return Err(not_ours(&self.path, "it is not named like ours"));
-        }
+        let machine = named_like_ours(undoing, &self.path)?;
         given_back(device::empty_lent(&self.path, self.ids.as_ref(), undoing.rebooted, machine.roots))
     }
 }
 
+fn named_like_ours<'m>(undoing: &Undoing<'m>, path: &Path) -> Result<&'m Machine<'m>, ActError> {
+    if !names::carries_prefix(undoing.machine, path) {
+        return Err(not_ours(path, "it is not named like ours"));
+    }
+    Ok(undoing.machine)
+}
+
 fn given_back(emptied: Result<Emptied, GiveBackError>) -> Result<Undone, ActError> {
     match emptied {
-        Ok(Emptied::Files | Emptied::Elsewhere(_)) => Ok(Undone::Done),
+        Ok(Emptied::Files) => Ok(Undone::Done),
+        Ok(Emptied::Elsewhere(path)) => Ok(Undone::Elsewhere(path)),
         Ok(Emptied::Nothing | Emptied::Gone) => Ok(Undone::Nothing),
         Ok(Emptied::Unseen) => {
             let why = "it is not there any more; if somebody moved it, remove it where it is now";

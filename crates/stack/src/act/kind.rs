@@ -21,6 +21,7 @@ use crate::machine::Machine;
 use record::id::RunId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an act needs while it is done.
@@ -76,6 +77,8 @@ pub(crate) struct Undoing<'a> {
 pub(crate) enum Undone {
     /// It was undone.
     Done,
+    /// It was undone here, where somebody had moved it.
+    Elsewhere(PathBuf),
     /// There was nothing to undo.
     Nothing,
     /// Left alone on purpose, for this reason; it isn't ours to undo any more.

@@ -7,6 +7,7 @@ use crate::act::{Act, Undoing, Undone};
 use crate::error::{ActError, UndoError, UndoFailure};
 use crate::machine::{Machine, Phase, Point};
 use record::id::RunId;
+use record::printable::Shown as _;
 use std::fmt;
 
 /// What an undo did.
@@ -16,6 +17,8 @@ pub struct UndoReport {
     pub run: RunId,
     /// What was undone, in words.
     pub undone: Vec<String>,
+    /// What somebody had moved, and where it was found and removed, in words.
+    pub moved: Vec<String>,
     /// What needed no undoing any more, or was left alone on purpose.
     pub skipped: Vec<Skipped>,
     /// Processes that had outlived the run and were ended.
@@ -41,6 +44,9 @@ impl fmt::Display for UndoReport {
         for pid in &self.ended {
             write!(f, "; ended process {pid}, which had outlived the run")?;
         }
+        for moved in &self.moved {
+            write!(f, "; {moved}")?;
+        }
         for Skipped { act, why } in &self.skipped {
             write!(f, "; left alone: {act} ({why})")?;
         }
@@ -52,7 +58,13 @@ impl UndoReport {
     /// Of a run that has nothing left.
     #[must_use]
     pub(super) fn nothing(run: &RunId) -> Self {
-        Self { run: run.clone(), undone: Vec::new(), skipped: Vec::new(), ended: Vec::new() }
+        Self {
+            run: run.clone(),
+            undone: Vec::new(),
+            moved: Vec::new(),
+            skipped: Vec::new(),
+            ended: Vec::new(),
+        }
     }
 }
 
@@ -73,6 +85,12 @@ pub(super) fn undo_entries(
                 gone.extend(may_come_back(journal, entry, &undone).map(|device| (entry, device)));
                 match undone {
                     Undone::Done => report.undone.push(act),
+                    Undone::Elsewhere(path) => {
+                        report
+                            .moved
+                            .push(format!("{act}: undone at {}, where somebody had moved it", path.shown()));
+                        report.undone.push(act);
+                    }
                     Undone::Nothing => {}
                     Undone::Left(why) => report.skipped.push(Skipped { act, why }),
                 }
