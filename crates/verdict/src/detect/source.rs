@@ -4,12 +4,13 @@ use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
 use crate::attribute::expansion;
 use crate::below::Below;
-use crate::facts::{Facts, is_memory_fs};
+use crate::facts::Facts;
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
 use crate::nfs;
 use crate::page_cache::turned_buffered;
 use record::finding::{Claim, Served, Severity};
+use record::topology::{Hidden, Unseen, is_memory_fs};
 use record::workload::{Ask, CacheStart, Layout};
 
 /// What the devices moved for the engine: their share, since their counters may hold others' bytes too.
@@ -341,6 +342,46 @@ fn because(gap: &str, reasons: &[String]) -> String {
     reasons.first().map_or_else(|| gap.to_owned(), |why| format!("{gap} ({why})"))
 }
 
+/// What to do where nothing can be seen below a file system.
+pub(super) fn seen_elsewhere(unseen: &Unseen) -> String {
+    match unseen.why {
+        Hidden::Program => {
+            "Use a directory of the file system that this one's program keeps its files in, on the machine that has it; of this one, \
+             the figures hold for program and storage together."
+        }
+        Hidden::Host => {
+            "Measure on the machine that runs this guest, or on a disk of the guest; here the host's memory may have answered."
+        }
+        Hidden::Directory => {
+            "Measure where that directory can be seen (outside the container), or in a directory that is mounted into the container \
+             from a disk."
+        }
+        Hidden::Depth | Hidden::Silent => {
+            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+        }
+    }
+    .to_owned()
+}
+
+/// A device that counts what it moves, while under its backing file nothing can be seen.
+pub(super) fn unseen_backing(scene: &Scene<'_>) -> Option<Detected> {
+    let unseen = scene.facts.trial.topology.unseen.iter().find(|unseen| unseen.device.is_some())?;
+    let device = unseen.device.as_deref().unwrap_or_default();
+    Some(Detected {
+        claim: Claim::SourceUnknown,
+        severity: Severity::Caveat,
+        strength: 0.0,
+        evidence: evidence([
+            ("read_device_bytes", scene.facts.read.device),
+            ("write_device_bytes", scene.facts.write.device),
+        ]),
+        text: format!(
+            "The backing file of {device} is {unseen}: {device} moved the bytes, but whether a disk or memory answered it is unknown."
+        ),
+        remedy: seen_elsewhere(unseen),
+    })
+}
+
 /// Bytes whose source can't be told.
 pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     const MATTERS: f64 = 0.05;
@@ -353,7 +394,10 @@ pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
     let host = HostCache::of(facts);
     let uncounted = (scene.shares.read.is_some() && facts.read.device.is_none())
         || (scene.shares.write.is_some() && facts.write.device.is_none());
-    let (why, remedy) = if uncounted && facts.trial.topology.direct().next().is_none() {
+    let nothing_seen = facts.trial.topology.direct().next().is_none();
+    let (why, remedy) = if let Some(unseen) = facts.trial.topology.unseen_ground().filter(|_| nothing_seen) {
+        (format!("the directory is {unseen}; the share of the device is unknown"), seen_elsewhere(unseen))
+    } else if uncounted && nothing_seen {
         (
             because("no block device under this ground could be seen", &facts.trial.topology.unknown),
             "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
