@@ -28,7 +28,9 @@ pub(crate) enum Lower {
 /// Where the bytes of a path on this mount really are; of a directory, those of files that will be made in it.
 pub(crate) fn lower(mount: &Mount, path: &Path) -> Lower {
     let inner = path.strip_prefix(&mount.point).unwrap_or(Path::new(""));
-    let view = View { mount, inner };
+    // What isn't there yet will be in the nearest directory that is.
+    let there = inner.ancestors().find(|part| symlink_metadata(mount.point.join(part)).is_ok());
+    let view = View { mount, inner: there.unwrap_or(Path::new("")) };
     let found = match mount.fs_type.as_str() {
         "overlay" => overlay(&view),
         // The names of its files may be encrypted and their sizes differ, so mostly its root tells.
@@ -39,18 +41,17 @@ pub(crate) fn lower(mount: &Mount, path: &Path) -> Lower {
 }
 
 /// What is written goes to the upper layer, so that is where a load's files are. A file that nobody has written to through the
-/// overlay is in the first of the lower layers that has it.
+/// overlay is in the first of the lower layers that has it; a directory that only these have gets new files in the upper one.
 fn overlay(view: &View<'_>) -> Option<Shown> {
-    let upper = view.mount.super_option("upperdir");
-    if let Some(upper) = upper {
-        let dirs = both(&unescape(upper.as_bytes()));
-        let shown = dirs.iter().find_map(|dir| view.shown_in(dir, true))?;
-        let is_file = view.above(view.inner).is_some_and(|about| about.is_file());
-        if shown.whole || !is_file {
-            return Some(shown);
-        }
+    let lower =
+        || layers(view.mount).iter().find_map(|dir| view.shown_in(dir, true).filter(|shown| shown.whole));
+    let Some(option) = view.mount.super_option("upperdir") else { return lower() };
+    let upper = both(&unescape(option.as_bytes())).iter().find_map(|dir| view.shown_in(dir, true))?;
+    if upper.whole {
+        return Some(upper);
     }
-    layers(view.mount).iter().find_map(|layer| view.shown_in(layer, true).filter(|shown| shown.whole))
+    let is_file = view.above(view.inner).is_some_and(|about| about.is_file());
+    lower().map(|lower| if is_file { lower } else { upper })
 }
 
 /// The lower layers of an overlay, the uppermost first.

@@ -113,9 +113,7 @@ fn a_path_that_leads_to_another_directory_here_is_not_believed() {
 fn an_overlay_that_names_itself_ends() {
     let mut machine = Machine::new();
     let point = machine.mount("0:61", "self", "x x rw");
-    let upper = made(point.join("up"));
-    let point = machine.mount("0:61", "self", &format!("overlay overlay rw,upperdir={}", text(&upper)));
-    alike(&[&upper, &point]);
+    let point = machine.mount("0:61", "self", &format!("overlay overlay rw,upperdir={}", text(&point)));
     assert_eq!(hidden(&of(&machine, &point)), [("overlay".to_owned(), Hidden::Depth)]);
 }
 
@@ -141,10 +139,14 @@ fn a_backing_file_that_nobody_wrote_to_is_in_the_lower_layer_that_has_it() {
     let found = machine.of_device("loop7");
     assert_eq!(loop_members(&found, "loop7"), (Some("tmpfs".to_owned()), Vec::new()));
     // a directory that only lower layers have gets new files in the upper one
-    made(low.join("dir"));
-    let dir = made(point.join("dir"));
+    let (lower, dir) = (made(low.join("dir")), made(point.join("dir")));
     alike(&[&upper, &point]);
+    alike(&[&lower, &dir]);
     assert_eq!(of(&machine, &dir).deciding_fs(), Some("tmpfs"));
+    // one that neither has isn't what shows through here
+    let lent = made(point.join("lent"));
+    alike(&[&upper, &point]);
+    assert_eq!(hidden(&of(&machine, &lent)), [("overlay".to_owned(), Hidden::Directory)]);
 }
 
 #[test]
