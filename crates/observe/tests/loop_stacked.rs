@@ -169,7 +169,7 @@ fn loop_a_backing_file_is_where_the_overlay_has_it() {
     let fs_of = |file: &str| {
         let shown = run("losetup", &["--find", "--show", "--read-only", &text(&one.join(file))]);
         let device = PathBuf::from(shown.trim());
-        let found = topology(&Roots::default(), &[device.clone()], None);
+        let found = topology(&Roots::default(), std::slice::from_ref(&device), None);
         run("losetup", &["-d", &text(&device)]);
         let BlockKind::Loop { backing_fs, .. } = &found.nodes[0].kind else { panic!("{found:?}") };
         (backing_fs.clone().unwrap(), found.memory().is_some())
