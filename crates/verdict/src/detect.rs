@@ -15,6 +15,7 @@ mod outcome;
 mod setting;
 mod source;
 mod stalled;
+mod unknown;
 
 use crate::attribute::Attribution;
 use crate::facts::Facts;
@@ -90,8 +91,8 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         source::arc,
         compressed,
         source::not_durable,
-        source::unknown,
-        source::unseen_backing,
+        unknown::share,
+        unknown::backing,
         ground::memory_backed,
         ground::host_cache,
         ground::double_caching,

@@ -106,6 +106,21 @@ fn where_nothing_can_be_seen_the_file_system_is_named_and_no_device_is_claimed()
 }
 
 #[test]
+fn a_program_between_the_file_system_and_its_device_is_named_where_the_device_was_not_asked() {
+    let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
+    t.asked(GIB, 0);
+    t.trial.topology.fs_type = Some("fuseblk".to_owned());
+    (t.trial.files_before, t.trial.files_after) = (vec![], vec![]);
+    t.device_read = GIB;
+    assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
+    t.device_read = GIB / 100;
+    let (shares, found) = judged(&t);
+    assert!(shares.both.device < 0.02 && shares.both.unknown > 0.98, "{shares:?}");
+    let unknown = found.iter().find(|f| f.claim == Claim::SourceUnknown).unwrap();
+    assert!(unknown.text.contains("through the page cache"), "{}", unknown.text);
+}
+
+#[test]
 fn a_loop_device_over_what_cannot_be_seen_is_said_to_be_that() {
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
     t.asked(GIB, 0);
