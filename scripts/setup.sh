@@ -38,6 +38,8 @@ ssh openssh-client
 /usr/sbin/sshd openssh-server
 zfs-fuse zfs-fuse
 sshfs sshfs
+bindfs bindfs
+mkntfs ntfs-3g
 socat socat
 ethtool ethtool
 ip iproute2

@@ -26,3 +26,4 @@ pub(crate) mod undo;
 mod experiment;
 mod judged;
 mod sitting;
+mod under;

@@ -103,7 +103,7 @@ fn text(field: &[u8]) -> String {
 }
 
 /// Blank, tab, line feed and backslash are written as three octal digits.
-fn unescape(field: &[u8]) -> Vec<u8> {
+pub(crate) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&byte, after)) = rest.split_first() {

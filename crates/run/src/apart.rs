@@ -10,7 +10,7 @@ use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::trial::by_ratio;
 use record::counter::{OtherProcess, Sample, ServerClock, ServerCounters};
-use record::topology::Exported;
+use record::topology::{Exported, Stacked, Unseen};
 use record::trial::{Outcome, StepTime, TrialRecord};
 use stack::NfsSource;
 use std::net::Ipv4Addr;
@@ -139,8 +139,16 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     record.steps = added(server.steps, record.steps);
     record.built.splice(0..0, server.built);
     record.settings.splice(0..0, server.settings);
-    record.topology.exported =
-        Some(Exported { fs_type: server.topology.fs_type, mount_options: server.topology.mount_options });
+    let (fs_type, mount_options) = (server.topology.deciding_fs(), server.topology.deciding_options());
+    record.topology.exported = Some(Exported {
+        fs_type: fs_type.map(str::to_owned),
+        mount_options: mount_options.map(str::to_owned),
+    });
+    let device = |device: Option<String>| device.map(|device| SERVER.name(&device));
+    let stacked = server.topology.stacked.into_iter().filter(|one| one.device.is_some());
+    record.topology.stacked = stacked.map(|one| Stacked { device: device(one.device), ..one }).collect();
+    let unseen = server.topology.unseen.into_iter();
+    record.topology.unseen = unseen.map(|one| Unseen { device: device(one.device), ..one }).collect();
     record.topology.nodes = server.topology.nodes.into_iter().map(|node| SERVER.node(node, 0)).collect();
     record.topology.unknown = server.topology.unknown.iter().map(|why| SERVER.name(why)).collect();
     record.unread.extend(server.unread.iter().map(|why| SERVER.name(why)));

@@ -8,7 +8,7 @@ use record::event::Event;
 use record::extents::Residency;
 use record::plan::Cell;
 use record::target::LimitChange;
-use record::topology::{BlockKind, Topology};
+use record::topology::{BlockKind, Stacked, Topology, Unseen};
 use record::trial::{Outcome, TrialRecord};
 use record::volume::{Limits, VolumeFacts, VolumeKind};
 use std::fmt;
@@ -152,7 +152,7 @@ fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
     node.kind = BlockKind::Loop {
         backing_file: Some(disk.file.clone()),
         direct_io: Some(disk.direct_io),
-        backing_fs: below.fs_type.clone(),
+        backing_fs: below.deciding_fs().map(str::to_owned),
         members: below.direct().map(|member| HOST.name(&member.name)).collect(),
         guest: true,
     };
@@ -163,6 +163,12 @@ fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
         }
     }
     topology.nodes.sort_by_key(|node| node.depth);
+    // of the file that the disk is, or of a loop device under that
+    let device = |device: Option<String>| Some(device.map_or(name.to_owned(), |device| HOST.name(&device)));
+    let stacked = below.stacked.into_iter();
+    topology.stacked.extend(stacked.map(|one| Stacked { device: device(one.device), ..one }));
+    let unseen = below.unseen.into_iter();
+    topology.unseen.extend(unseen.map(|one| Unseen { device: device(one.device), ..one }));
     topology.unknown.extend(below.unknown.iter().map(|why| HOST.name(why)));
 }
 

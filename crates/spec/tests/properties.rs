@@ -175,7 +175,7 @@ proptest! {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/striped-volumes.yaml");
         let set = BTreeMap::from([("size".to_owned(), value)]);
         match load(&file, &set) {
-            Ok(loaded) => prop_assert!(loaded.plan.cells.len() == 8),
+            Ok(loaded) => prop_assert!(loaded.plan.cells.len() == 6),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }

@@ -144,7 +144,7 @@ pub(crate) fn array_copies(facts: &Facts<'_>) -> f64 {
 }
 
 fn by_fs(facts: &Facts<'_>, fs: &str) -> String {
-    let options = facts.trial.topology.mount_options.as_deref().unwrap_or_default();
+    let options = facts.trial.topology.deciding_options().unwrap_or_default();
     match fs {
         "zfs" if has_parity(facts) => "parity of raidz, copy on write and metadata (zfs)".to_owned(),
         "btrfs" | "zfs" | "bcachefs" | "f2fs" => format!("copy on write and metadata ({fs})"),

@@ -6,13 +6,14 @@
 
 use crate::arc::{self, Arc};
 use crate::below::Below;
-use crate::facts::{Facts, Files, is_memory_fs};
+use crate::facts::{Facts, Files};
 use crate::host_cache::{HostCache, Kept};
 use crate::nfs;
 use crate::page_cache::{self, may_be_cached, most_cached, read_ahead};
 use crate::strangers;
 use record::finding::Served;
 use record::plan::Cell;
+use record::topology::is_memory_fs;
 use record::trial::TrialRecord;
 
 /// Shares of bytes asked, by source or destination.

@@ -5,11 +5,11 @@
 //! certainly not theirs. A loop device that caches its backing file is the business of [`crate::host_cache`].
 
 use crate::amplified::array_copies;
-use crate::facts::{Facts, is_memory_fs};
+use crate::facts::Facts;
 use crate::foreign::below;
 use crate::span::float;
 use record::counter::{BlockCounters, Sample};
-use record::topology::{BlockKind, BlockNode};
+use record::topology::{BlockKind, BlockNode, is_memory_fs};
 use std::collections::BTreeSet;
 
 /// File systems that neither compress nor cache what is read from a file directly.

@@ -15,6 +15,7 @@ mod outcome;
 mod setting;
 mod source;
 mod stalled;
+mod unknown;
 
 use crate::attribute::Attribution;
 use crate::facts::Facts;
@@ -84,13 +85,14 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 37] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 38] = [
         source::holes,
         source::page_cache,
         source::arc,
         compressed,
         source::not_durable,
-        source::unknown,
+        unknown::share,
+        unknown::backing,
         ground::memory_backed,
         ground::host_cache,
         ground::double_caching,

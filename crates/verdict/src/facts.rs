@@ -7,7 +7,7 @@ use record::effective::EffectiveJob;
 use record::extents::{FileExtents, Residency};
 use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer};
-use record::topology::{BlockKind, BlockNode, Topology};
+use record::topology::{BlockNode, Topology};
 use record::trial::{EngineOutput, Totals, TrialRecord};
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options};
@@ -167,8 +167,9 @@ impl<'a> Facts<'a> {
         !stack.volumes.is_empty() && stack.all_volumes().all(ours)
     }
 
+    /// The file system that decides where the bytes go: the lowest one where several lie on each other.
     pub(crate) fn fs(&self) -> Option<&'a str> {
-        self.trial.topology.fs_type.as_deref()
+        self.trial.topology.deciding_fs()
     }
 
     /// Size of the data set: of the files, or what the workload was to lay out.
@@ -327,22 +328,4 @@ pub(crate) fn copies(cell: &Cell) -> f64 {
         Some(Layer::Zfs(zfs)) => f64::from(crate::cell::number(zfs.copies(cell.stack.volumes.len()))),
         _ => 1.0,
     }
-}
-
-/// Why the ground counts as memory, if it does.
-pub(crate) fn memory_behind(topology: &Topology) -> Option<String> {
-    if let Some(fs) = topology.fs_type.as_deref().filter(|fs| is_memory_fs(fs)) {
-        return Some(format!("it is a {fs}"));
-    }
-    topology.nodes.iter().find_map(|node: &BlockNode| match &node.kind {
-        BlockKind::Memory => Some(format!("{} is memory", node.name)),
-        BlockKind::Loop { backing_fs: Some(fs), .. } if is_memory_fs(fs) => {
-            Some(format!("the backing file of {} lies on {fs}", node.name))
-        }
-        _ => None,
-    })
-}
-
-pub(crate) fn is_memory_fs(fs: &str) -> bool {
-    matches!(fs, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
 }

@@ -236,7 +236,7 @@ fn engines(facts: &Facts<'_>, node: &BlockNode) -> Ours {
     let (seconds, copies) = (facts.span.seconds(), copies(facts.cell));
     let most = |own: Option<f64>, asked: f64| own.unwrap_or(0.0).max(asked);
     let tree = copies_on_write(facts.fs());
-    let data = facts.trial.topology.mount_options.as_deref().is_some_and(|o| o.contains("data=journal"));
+    let data = facts.trial.topology.deciding_options().is_some_and(|o| o.contains("data=journal"));
     let factor = if tree || data { COPIED } else { JOURNALLED };
     let read = most(facts.read.own, facts.read.asked) * READ_ALONG;
     let written = most(facts.write.own, facts.write.asked) * copies * factor;

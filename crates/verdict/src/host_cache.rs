@@ -5,11 +5,11 @@
 //! known to have read bounds it from below. Residency of the backing files bounds the cache from both sides. Where the bounds
 //! are apart, the difference is unknown. docs/metrics.md, "The host's cache".
 
-use crate::facts::{Facts, Files, is_memory_fs};
+use crate::facts::{Facts, Files};
 use crate::span::float;
 use record::counter::{Sample, VmCounters};
 use record::extents::Residency;
-use record::topology::{BlockKind, BlockNode};
+use record::topology::{BlockKind, BlockNode, is_memory_fs};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -10,8 +10,7 @@ pub(crate) fn may_be_cached(facts: &Facts<'_>, files: &Files) -> bool {
 }
 
 pub(crate) fn turned_buffered(facts: &Facts<'_>, files: &Files) -> bool {
-    let journalled =
-        facts.trial.topology.mount_options.as_deref().is_some_and(|o| o.contains("data=journal"));
+    let journalled = facts.trial.topology.deciding_options().is_some_and(|o| o.contains("data=journal"));
     journalled || (files.encoded > 0.0 && facts.fs() == Some("btrfs"))
 }
 

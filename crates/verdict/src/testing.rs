@@ -385,6 +385,8 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
             fs_type: Some(fs.to_owned()),
             mount_options: Some("rw,relatime".to_owned()),
             exported: None,
+            stacked: Vec::new(),
+            unseen: Vec::new(),
             unknown: vec![],
         },
         unread: Vec::new(),

@@ -17,6 +17,7 @@ mod limit;
 mod load;
 mod nfs;
 mod source;
+mod stacked;
 mod stalled;
 mod trim;
 

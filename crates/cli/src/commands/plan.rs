@@ -2,7 +2,7 @@
 
 mod forecast;
 
-use super::experiment;
+use super::{experiment, under};
 use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -47,6 +47,7 @@ fn document(plan: &Plan) -> serde_json::Value {
         "plan": plan,
         "forecast": forecast::document(&spec::forecast(plan)),
         "order": order,
+        "remarks": under::remarks(plan),
     })
 }
 
@@ -54,7 +55,7 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: all_volumes(plan),
+        volumes: [all_volumes(plan), under::remarks(plan)].concat(),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
         cells: plan

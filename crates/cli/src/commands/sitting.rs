@@ -1,6 +1,6 @@
 //! One sitting of a run: from its first trial, or from where an earlier sitting ended, to its answer.
 
-use super::judged;
+use super::{judged, under};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Teller;
@@ -46,6 +46,9 @@ pub(crate) struct Ended {
 /// # Errors
 /// The machine refuses, the node or the store fails. What was measured before is kept.
 pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
+    for remark in under::remarks(sitting.plan) {
+        output::aside(&format!("note: {remark}"));
+    }
     let ended = measure(&sitting)?;
     conclude(&sitting, &ended)
 }

@@ -25,9 +25,20 @@ pub(crate) enum Kind {
     BufferedLoop,
     /// ext4 on a loop device with direct I/O.
     DirectLoop,
+    /// An overlay with its upper layer on tmpfs.
+    OverlayOnTmpfs,
+    /// An overlay with its upper layer on ext4 on a loop device with direct I/O.
+    OverlayOnLoop,
+    /// A directory of tmpfs, mounted again elsewhere.
+    BoundTmpfs,
+    /// A directory that bindfs serves through FUSE.
+    Bindfs,
     /// A directory served by sftp over a link of so many Mbit/s.
     Sshfs { mbps: u32 },
 }
+
+/// How ext4 is made: it has nothing left to do in the background.
+const EXT4: [&str; 4] = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
 impl Place {
     pub(crate) fn mount(&self, lab: &Path) -> PathBuf {
@@ -67,9 +78,28 @@ impl Made {
             }
             Kind::BufferedLoop => made.attach(&beside(".img"), place.mib, "off")?,
             Kind::DirectLoop => made.attach(&beside(".img"), place.mib, "on")?,
+            Kind::OverlayOnTmpfs => {
+                let under = beside("-under");
+                made.mount(&["-t", "tmpfs", "tmpfs"], &under)?;
+                return made.overlay(&under, &mount).map(|()| made);
+            }
+            Kind::OverlayOnLoop => {
+                let (device, under) = (made.attach(&beside(".img"), place.mib, "on")?, beside("-under"));
+                run("mkfs.ext4", &[&EXT4[..], &[&device]].concat())?;
+                made.mount(&[&device], &under)?;
+                return made.overlay(&under, &mount).map(|()| made);
+            }
+            Kind::BoundTmpfs => {
+                let under = beside("-under");
+                made.mount(&["-t", "tmpfs", "tmpfs"], &under)?;
+                let part = under.join("part").to_string_lossy().into_owned();
+                std::fs::create_dir(&part).map_err(|e| format!("{part}: {e}"))?;
+                return made.mount(&["--bind", &part], &mount).map(|()| made);
+            }
+            Kind::Bindfs => return made.bindfs(&beside("-served"), &mount).map(|()| made),
             Kind::Sshfs { mbps } => return made.sshfs(mbps, &beside("-served"), &mount).map(|()| made),
         };
-        run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device])?;
+        run("mkfs.ext4", &[&EXT4[..], &[&device]].concat())?;
         made.mount(&[&device], &mount)?;
         Ok(made)
     }
@@ -79,6 +109,28 @@ impl Made {
         let text = target.to_string_lossy().into_owned();
         run("mount", &[what, &[text.as_str()]].concat())?;
         self.undo.push(Undo::Unmount(target.to_owned()));
+        Ok(())
+    }
+
+    /// An overlay that keeps what is written in a directory.
+    fn overlay(&mut self, under: &Path, mount: &Path) -> Result<(), String> {
+        let made = ["low", "up", "work"].map(|name| under.join(name));
+        for directory in &made {
+            std::fs::create_dir_all(directory)
+                .map_err(|e| format!("{}: {e}", directory.to_string_lossy()))?;
+        }
+        let [low, up, work] = made.map(|directory| directory.to_string_lossy().into_owned());
+        let options = format!("lowerdir={low},upperdir={up},workdir={work}");
+        self.mount(&["-t", "overlay", "overlay", "-o", &options], mount)
+    }
+
+    fn bindfs(&mut self, served: &Path, mount: &Path) -> Result<(), String> {
+        for directory in [served, mount] {
+            std::fs::create_dir_all(directory)
+                .map_err(|e| format!("{}: {e}", directory.to_string_lossy()))?;
+        }
+        run("bindfs", &[&served.to_string_lossy(), &mount.to_string_lossy()])?;
+        self.undo.push(Undo::Unmount(mount.to_owned()));
         Ok(())
     }
 

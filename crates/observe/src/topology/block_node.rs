@@ -5,7 +5,7 @@ use crate::roots::Roots;
 use crate::text::{devno, first_line};
 use crate::topology::mounted;
 use record::printable::Shown as _;
-use record::topology::{BlockKind, BlockNode};
+use record::topology::{BlockKind, BlockNode, Topology};
 use rustix::fs::{FileType, major, minor, stat};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ pub(crate) fn read(
     mounts: &Mounts,
     name: &str,
     depth: u32,
-    unknown: &mut Vec<String>,
+    found: &mut Topology,
 ) -> Option<BlockNode> {
     let directory = roots.block(name);
     let Some(devno) = first_line(&directory.join("dev")).and_then(|text| devno(&text)) else {
-        unknown.push(format!("{name}: no such block device"));
+        found.unknown.push(format!("{name}: no such block device"));
         return None;
     };
-    let kind = kind(roots, mounts, name, &directory, unknown);
+    let kind = kind(roots, mounts, name, &directory, found);
     // A partition has the queue of its disk.
     let queue = match &kind {
         BlockKind::Partition { of } => roots.block(of).join("queue"),
@@ -57,7 +57,8 @@ pub(crate) fn below(kind: &BlockKind) -> Vec<String> {
     }
 }
 
-/// The kernel name of a device file, by its number, else by its last name.
+/// The kernel name of a device file, by its number; of a path below /dev where that can't be told, by its last name. Any other
+/// path may end like a device's name without being one.
 pub(crate) fn name_of(roots: &Roots, path: &Path) -> Option<String> {
     if let Ok(found) = stat(path)
         && FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
@@ -66,6 +67,9 @@ pub(crate) fn name_of(roots: &Roots, path: &Path) -> Option<String> {
         return Some(name);
     }
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if !real.starts_with("/dev") {
+        return None;
+    }
     let name = real.file_name()?.to_str()?;
     roots.block(name).exists().then(|| name.to_owned())
 }
@@ -77,13 +81,7 @@ pub(crate) fn name_of_devno(roots: &Roots, (major, minor): (u32, u32)) -> Option
     Some(target.file_name()?.to_str()?.to_owned())
 }
 
-fn kind(
-    roots: &Roots,
-    mounts: &Mounts,
-    name: &str,
-    directory: &Path,
-    unknown: &mut Vec<String>,
-) -> BlockKind {
+fn kind(roots: &Roots, mounts: &Mounts, name: &str, directory: &Path, found: &mut Topology) -> BlockKind {
     if directory.join("partition").exists() {
         // The directory of a partition is inside its disk's.
         let real = fs::canonicalize(directory).unwrap_or_default();
@@ -92,14 +90,14 @@ fn kind(
         }
     }
     if numbered(name, "loop") {
-        return loop_kind(roots, mounts, name, directory, unknown);
+        return loop_kind(roots, mounts, name, directory, found);
     }
     if is_memory(name, directory) {
         return BlockKind::Memory;
     }
     let members = entries(&directory.join("slaves"));
     if numbered(name, "zd") {
-        unknown.push(format!("{name}: a ZFS volume; the disks of its pool can't be seen from here"));
+        found.unknown.push(format!("{name}: a ZFS volume; the disks of its pool can't be seen from here"));
     }
     let made_of_others =
         !members.is_empty() || name.starts_with("dm-") || name.starts_with("md") || numbered(name, "zd");
@@ -117,7 +115,7 @@ fn loop_kind(
     mounts: &Mounts,
     name: &str,
     directory: &Path,
-    unknown: &mut Vec<String>,
+    found: &mut Topology,
 ) -> BlockKind {
     let direct_io = match first_line(&directory.join("loop/dio")).as_deref() {
         Some("0") => Some(false),
@@ -128,21 +126,21 @@ fn loop_kind(
     let mut backing_fs = None;
     let mut members = Vec::new();
     match &backing_file {
-        None => unknown.push(format!("{name}: its backing file can't be seen")),
+        None => found.unknown.push(format!("{name}: its backing file can't be seen")),
         Some(file) if !file.exists() => {
             let file = file.shown();
-            unknown.push(format!("{name}: the backing file `{file}` is deleted or not visible from here"));
+            found
+                .unknown
+                .push(format!("{name}: the backing file `{file}` is deleted or not visible from here"));
         }
         Some(file) => {
             if let Some(mount) = mounts.holding(file) {
-                backing_fs = Some(mount.fs_type.clone());
-                match mounted::devices(roots, mounts, mount) {
-                    Ok(devices) => members = devices,
-                    Err(reason) => unknown.push(reason),
-                }
+                let under = mounted::Under::path(roots, mounts, mount, file);
+                backing_fs = Some(under.fs_type().to_owned());
+                members = under.told(Some(name), found);
             } else {
                 let file = file.shown();
-                unknown.push(format!("{name}: no mount holds the backing file `{file}`"));
+                found.unknown.push(format!("{name}: no mount holds the backing file `{file}`"));
             }
         }
     }

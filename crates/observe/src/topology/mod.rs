@@ -3,6 +3,7 @@
 mod block_node;
 mod mounted;
 mod networked;
+mod stacked;
 mod walk;
 
 pub use networked::networked;

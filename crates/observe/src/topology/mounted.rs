@@ -3,43 +3,122 @@
 use crate::mountinfo::{Mount, Mounts};
 use crate::roots::Roots;
 use crate::topology::block_node;
+use crate::topology::stacked::{Lower, lower};
 use record::printable::Shown as _;
+use record::topology::{Hidden, Stacked, Topology, Unseen, is_memory_fs};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// File systems that live in memory.
-const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+/// File systems over each other are followed this far.
+const STACKED: u32 = 8;
 
-/// Overlays over overlays are followed this far.
-const OVERLAYS: u32 = 8;
+/// File systems without a device number of their own that name block devices as what they are mounted from. Of all others the
+/// source is a word of whoever mounted them (a directory, a server's path, a tag), which may end like the name of a disk.
+const ON_NAMED_DEVICES: [&str; 2] = ["btrfs", "bcachefs"];
 
-/// Kernel names of the devices under a mount, or in words why they can't be told. Memory has none.
-pub(crate) fn devices(roots: &Roots, mounts: &Mounts, mount: &Mount) -> Result<Vec<String>, String> {
-    let mut mount = mount;
-    for _ in 0..OVERLAYS {
-        if mount.fs_type != "overlay" {
-            return under(roots, mount);
-        }
-        // What is written goes to the upper layer; that is where a load's files are.
-        let Some(upper) = mount.super_option("upperdir") else { return Err(untold(mount)) };
-        mount = mounts.holding(Path::new(upper)).ok_or_else(|| untold(mount))?;
-    }
-    Err(untold(mount))
+/// File systems of the machine that runs this guest.
+const OF_THE_HOST: [&str; 4] = ["virtiofs", "vboxsf", "prl_fs", "hostfs"];
+
+/// What is under a path.
+#[derive(Debug)]
+pub(crate) struct Under {
+    /// Types of the file systems that pass everything on, the uppermost first.
+    through: Vec<String>,
+    /// The lowest mount that can be seen.
+    fs_type: String,
+    mount_options: String,
+    source: String,
+    point: PathBuf,
+    /// Kernel names of its devices; memory has none.
+    devices: Result<Vec<String>, Hidden>,
 }
 
-fn under(roots: &Roots, mount: &Mount) -> Result<Vec<String>, String> {
-    if IN_MEMORY.contains(&mount.fs_type.as_str()) {
+impl Under {
+    /// Follows the mount that holds a path down to the file system that keeps the path's bytes.
+    pub(crate) fn path(roots: &Roots, mounts: &Mounts, mount: &Mount, path: &Path) -> Self {
+        let (mut mount, mut path) = (mount, path.to_owned());
+        let mut through = Vec::new();
+        let mut devices = Err(Hidden::Depth);
+        for _ in 0..STACKED {
+            let directory = match lower(mount, &path) {
+                Lower::None => {
+                    devices = devices_of(roots, mount);
+                    break;
+                }
+                Lower::At(directory) => fs::canonicalize(&directory).unwrap_or(directory),
+                Lower::Hidden => {
+                    devices = Err(Hidden::Directory);
+                    break;
+                }
+            };
+            let Some(next) = mounts.holding(&directory) else {
+                devices = Err(Hidden::Directory);
+                break;
+            };
+            through.push(mount.fs_type.clone());
+            (mount, path) = (next, directory);
+        }
+        Self {
+            through,
+            fs_type: mount.fs_type.clone(),
+            mount_options: mount.all_options(),
+            source: mount.source.clone(),
+            point: mount.point.clone(),
+            devices,
+        }
+    }
+
+    /// Type of the file system that decides.
+    pub(crate) fn fs_type(&self) -> &str {
+        &self.fs_type
+    }
+
+    /// The devices; what is between these and the ground, or a device's backing file, is written down.
+    pub(crate) fn told(self, device: Option<&str>, found: &mut Topology) -> Vec<String> {
+        let device = device.map(str::to_owned);
+        let devices = self.devices.unwrap_or_else(|why| {
+            let (fs_type, source) = (self.fs_type.clone(), self.source.shown().to_string());
+            let unseen = Unseen { device: device.clone(), fs_type, source, why };
+            found.unknown.push(format!("{}: {unseen}", self.point.shown()));
+            found.unseen.push(unseen);
+            Vec::new()
+        });
+        if !self.through.is_empty() {
+            found.stacked.push(Stacked {
+                device,
+                through: self.through,
+                fs_type: self.fs_type,
+                mount_options: Some(self.mount_options),
+            });
+        }
+        devices
+    }
+}
+
+/// Kernel names of the devices that a file system itself is on.
+fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
+    let fs_type = mount.fs_type.as_str();
+    if is_memory_fs(fs_type) {
         return Ok(Vec::new());
     }
-    let sources: Vec<String> = if mount.devno.0 == 0 {
-        // An anonymous number (btrfs, bcachefs): the source names one device, or several with colons between.
-        mount.source.split(':').filter_map(|path| block_node::name_of(roots, Path::new(path))).collect()
-    } else {
+    if fs_type == "fuse" || fs_type.starts_with("fuse.") {
+        return Err(Hidden::Program);
+    }
+    let virtio = fs_type == "9p" && mount.super_option("trans") == Some("virtio");
+    if virtio || OF_THE_HOST.contains(&fs_type) {
+        return Err(Hidden::Host);
+    }
+    let sources: Vec<String> = if mount.devno.0 != 0 {
         let named = block_node::name_of_devno(roots, mount.devno);
         named.or_else(|| block_node::name_of(roots, Path::new(&mount.source))).into_iter().collect()
+    } else if ON_NAMED_DEVICES.contains(&fs_type) {
+        // The source names one device, or several with colons between.
+        mount.source.split(':').filter_map(|path| block_node::name_of(roots, Path::new(path))).collect()
+    } else {
+        Vec::new()
     };
     if sources.is_empty() {
-        return Err(untold(mount));
+        return Err(Hidden::Silent);
     }
     let mut names = Vec::new();
     if mount.fs_type == "btrfs" {
@@ -69,9 +148,4 @@ fn btrfs_members(roots: &Roots, sources: &[String]) -> Vec<String> {
         }
     }
     Vec::new()
-}
-
-fn untold(mount: &Mount) -> String {
-    let (point, fs_type, source) = (mount.point.shown(), &mount.fs_type, &mount.source);
-    format!("{point}: the devices under {fs_type} (`{source}`) can't be seen from here")
 }

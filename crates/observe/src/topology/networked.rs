@@ -30,10 +30,10 @@ const DEVICES: [&str; 3] = ["nbd", "rbd", "drbd"];
 /// ground, or of a backing file), or a block device. A provider's volume that poses as a local disk is not told.
 #[must_use]
 pub fn networked(roots: &Roots, topology: &Topology) -> bool {
-    let remote = |fs_type: &Option<String>| fs_type.as_deref().is_some_and(|fs| FILE_SYSTEMS.contains(&fs));
-    remote(&topology.fs_type)
+    let remote = |fs_type: Option<&str>| fs_type.is_some_and(|fs| FILE_SYSTEMS.contains(&fs));
+    remote(topology.deciding_fs())
         || topology.nodes.iter().any(|node| match &node.kind {
-            BlockKind::Loop { backing_fs, .. } => remote(backing_fs),
+            BlockKind::Loop { backing_fs, .. } => remote(backing_fs.as_deref()),
             BlockKind::Disk | BlockKind::Composite { .. } => remote_device(roots, &node.name),
             BlockKind::Partition { .. } | BlockKind::Memory => false,
         })

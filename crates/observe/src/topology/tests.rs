@@ -1,3 +1,5 @@
+mod stacked;
+
 use super::topology;
 use crate::roots::Roots;
 use record::printable::Shown as _;
@@ -234,26 +236,11 @@ fn grounds_without_devices_say_why() {
     let found = topology(&machine.roots(), &[], Some(&shm));
     assert_eq!((found.fs_type.as_deref(), found.nodes.len(), found.unknown.len()), (Some("tmpfs"), 0, 0));
     let found = topology(&machine.roots(), &[], Some(&nfs));
-    let said = format!("{}: the devices under nfs4 (`server:/export`) can't be seen from here", nfs.shown());
+    let said =
+        format!("{}: on nfs4 (`server:/export`), and what lies below can't be seen from here", nfs.shown());
     assert_eq!(found.unknown, [said]);
     let found = topology(&machine.roots(), &["/dev/none-such".into()], Some(Path::new("/elsewhere")));
     assert_eq!(found.unknown, ["/elsewhere: no mount holds it", "/dev/none-such: no such block device"]);
-}
-
-#[test]
-fn an_overlay_is_followed_through_its_upper_layer() {
-    let mut machine = Machine::new();
-    machine.device("xa", "8:0");
-    let host = machine.mount("8:0", "host", "ext4 /dev/xa rw");
-    let options = format!("rw,lowerdir=/l,upperdir={}/up,workdir=/w", host.to_string_lossy());
-    let point = machine.mount("0:60", "merged", &format!("overlay overlay {options}"));
-    let found = topology(&machine.roots(), &[], Some(&point));
-    assert_eq!((found.fs_type.as_deref(), shape(&found)), (Some("overlay"), vec![(0, "xa")]));
-    // One that names itself as its upper layer can't be followed for ever.
-    let point = machine.mount("0:61", "self", "x x rw");
-    let options = format!("rw,upperdir={}/up", point.to_string_lossy());
-    let point = machine.mount("0:61", "self", &format!("overlay overlay {options}"));
-    assert_eq!(topology(&machine.roots(), &[], Some(&point)).unknown.len(), 1);
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
         if silent && !ground_devices.is_empty() {
             // the mount doesn't say, but whoever built it knows
             found.unknown.clear();
+            found.unseen.clear();
         }
     }
     walk(roots, &mounts, direct, &mut found);
@@ -59,8 +60,10 @@ pub fn topology_exported(
     mount: &Path,
 ) -> Topology {
     let mut found = topology(roots, ground_devices, Some(exported));
-    let fs_type = found.fs_type.take();
-    let mount_options = found.mount_options.take();
+    let fs_type = found.deciding_fs().map(str::to_owned);
+    let mount_options = found.deciding_options().map(str::to_owned);
+    found.stacked.retain(|stacked| stacked.device.is_some());
+    (found.fs_type, found.mount_options) = (None, None);
     found.exported = Some(Exported { fs_type, mount_options });
     if let Ok(mounts) = Mounts::read(roots)
         && let Some(entry) = mounts.holding(mount)
@@ -79,10 +82,7 @@ fn under_mount(roots: &Roots, mounts: &Mounts, path: &Path, found: &mut Topology
     };
     found.fs_type = Some(mount.fs_type.clone());
     found.mount_options = Some(mount.all_options());
-    mounted::devices(roots, mounts, mount).unwrap_or_else(|reason| {
-        found.unknown.push(reason);
-        Vec::new()
-    })
+    mounted::Under::path(roots, mounts, mount, &real).told(None, found)
 }
 
 /// Adds these devices and all below them. A device that was seen isn't followed again, so a ring ends.
@@ -93,7 +93,7 @@ fn walk(roots: &Roots, mounts: &Mounts, direct: Vec<String>, found: &mut Topolog
         if !seen.insert(name.clone()) {
             continue;
         }
-        if let Some(node) = block_node::read(roots, mounts, &name, depth, &mut found.unknown) {
+        if let Some(node) = block_node::read(roots, mounts, &name, depth, found) {
             queue.extend(block_node::below(&node.kind).into_iter().map(|member| (member, depth + 1)));
             found.nodes.push(node);
         }

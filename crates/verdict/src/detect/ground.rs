@@ -2,14 +2,14 @@
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::below::Below;
-use crate::facts::{is_memory_fs, memory_behind};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
 use record::finding::{Claim, Severity};
+use record::topology::is_memory_fs;
 
 /// The ground is memory.
 pub(super) fn memory_backed(scene: &Scene<'_>) -> Option<Detected> {
-    let why = memory_behind(&scene.facts.trial.topology).or_else(|| {
+    let why = scene.facts.trial.topology.memory().or_else(|| {
         let volume = scene.volumes.iter().find(|v| v.backing_fs.as_deref().is_some_and(is_memory_fs))?;
         Some(format!("volume {} lies on {}", volume.name, volume.backing_fs.as_deref().unwrap_or("memory")))
     })?;

@@ -1,9 +1,9 @@
 //! Claims about how the workload was set up.
 
 use super::{Detected, Scene, WORTH_SAYING, evidence};
-use crate::facts::is_memory_fs;
 use crate::figures::bytes;
 use record::finding::{Claim, Severity};
+use record::topology::is_memory_fs;
 
 /// The data set fits in memory, I/O is buffered, and memory did take part.
 pub(super) fn smaller_than_memory(scene: &Scene<'_>) -> Option<Detected> {

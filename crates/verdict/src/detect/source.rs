@@ -3,13 +3,13 @@
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
 use crate::attribute::expansion;
-use crate::below::Below;
-use crate::facts::{Facts, is_memory_fs};
+use crate::facts::Facts;
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
 use crate::nfs;
 use crate::page_cache::turned_buffered;
 use record::finding::{Claim, Served, Severity};
+use record::topology::is_memory_fs;
 use record::workload::{Ask, CacheStart, Layout};
 
 /// What the devices moved for the engine: their share, since their counters may hold others' bytes too.
@@ -333,96 +333,5 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
             moved(scene.shares.write, facts.write.asked)
         ),
         remedy: remedy.to_owned(),
-    })
-}
-
-/// A gap with the first reason that was told for it.
-fn because(gap: &str, reasons: &[String]) -> String {
-    reasons.first().map_or_else(|| gap.to_owned(), |why| format!("{gap} ({why})"))
-}
-
-/// Bytes whose source can't be told.
-pub(super) fn unknown(scene: &Scene<'_>) -> Option<Detected> {
-    const MATTERS: f64 = 0.05;
-    let facts = scene.facts;
-    let worst = |share: Option<Served>| share.map_or(0.0, |s| s.unknown);
-    let share = worst(scene.shares.read).max(worst(scene.shares.write));
-    if share < MATTERS {
-        return None;
-    }
-    let host = HostCache::of(facts);
-    let uncounted = (scene.shares.read.is_some() && facts.read.device.is_none())
-        || (scene.shares.write.is_some() && facts.write.device.is_none());
-    let (why, remedy) = if uncounted && facts.trial.topology.direct().next().is_none() {
-        (
-            because("no block device under this ground could be seen", &facts.trial.topology.unknown),
-            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
-                .to_owned(),
-        )
-    } else if uncounted {
-        (
-            "the counters of its devices are missing for part of the measured time".to_owned(),
-            "Run `diskproof doctor`: it shows which counters this machine lacks.".to_owned(),
-        )
-    } else if facts.before.is_none() && scene.shares.read.is_some() {
-        (
-            because("nobody could look into the data files' extents", &facts.trial.unread),
-            "Use a file system that supports FIEMAP, or run as root.".to_owned(),
-        )
-    } else if facts.before.is_some_and(|f| f.expansion().is_none()) {
-        (
-            "the file system compresses but does not tell how far".to_owned(),
-            "Run as root: btrfs then tells how much a file takes on its devices.".to_owned(),
-        )
-    } else if facts.fs() == Some("fuse.zfs") {
-        (
-            "zfs-fuse keeps a cache of its own in its process, and no counter tells what that served".to_owned(),
-            "Use OpenZFS, whose cache tells (a lab guest has it), or data of several times the cache's size (arc_max).".to_owned(),
-        )
-    } else if host.as_ref().is_some_and(|h| h.of_reads(facts).unknown >= MATTERS) {
-        (
-            "the disk under the loop device is used by others too, so its counters don't tell what the host's page cache \
-             served"
-                .to_owned(),
-            "Attach the loop device with direct I/O (losetup --direct-io=on), or let nobody else use the disk.".to_owned(),
-        )
-    } else if let Some(below) = [true, false].into_iter().find_map(|read| Below::of(facts, read)) {
-        (
-            format!(
-                "{} moved {}, but {} below {} moved only {} for all its users, and a cache or compression may lie between",
-                below.upper.join(", "),
-                bytes(below.upper_bytes),
-                below.lower.join(", "),
-                below.upper.join(", "),
-                bytes(below.lower_bytes)
-            ),
-            "Put the backing file on a file system without compression (ext4 or xfs), attached with direct I/O, and write all of it \
-             before reading it."
-                .to_owned(),
-        )
-    } else {
-        (
-            "neither holes, compression nor the page cache explain what the devices did not move".to_owned(),
-            "Look for a cache below the file system, or a device that is shared with the trial's own files."
-                .to_owned(),
-        )
-    };
-    Some(Detected {
-        claim: Claim::SourceUnknown,
-        severity: if share >= 0.5 { Severity::Caveat } else { Severity::Note },
-        strength: share,
-        evidence: evidence([
-            ("unknown_read_share", scene.shares.read.map(|s| s.unknown)),
-            ("unknown_write_share", scene.shares.write.map(|s| s.unknown)),
-            ("read_asked_bytes", Some(facts.read.asked)),
-            ("read_device_bytes", facts.read.device),
-            ("write_asked_bytes", Some(facts.write.asked)),
-            ("write_device_bytes", facts.write.device),
-        ]),
-        text: format!(
-            "For {} of the bytes nobody can tell where they came from or went to: {why}.",
-            percent(share)
-        ),
-        remedy,
     })
 }

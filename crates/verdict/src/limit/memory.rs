@@ -3,7 +3,6 @@
 use super::figures::Figures;
 use crate::below::Below;
 use crate::detect::evidence;
-use crate::facts::memory_behind;
 use crate::figures::percent;
 use record::judged::{Limit, LimitKind};
 
@@ -17,7 +16,7 @@ const ALL: f64 = 0.98;
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let shares = figures.scene.shares.both;
     let memory = shares.hole + shares.page_cache + shares.other_cache;
-    let behind = memory_behind(&figures.facts.trial.topology);
+    let behind = figures.facts.trial.topology.memory();
     // A loop device is busy with holes, too: then the devices below it tell.
     let below = Below::of(figures.facts, true).filter(|_| figures.scene.shares.below_read >= MOST);
     let idle = match below.map_or(figures.busy, |b| b.busy) {

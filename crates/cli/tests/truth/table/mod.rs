@@ -4,6 +4,7 @@ mod clean;
 mod limit;
 mod rounds;
 mod source;
+mod stacked;
 
 use super::place::{Kind, Place};
 use super::session::Session;
@@ -20,11 +21,16 @@ pub(crate) fn once() -> Session {
             Place { name: "loop-on-tmpfs", kind: Kind::LoopOnTmpfs, mib: 400 },
             Place { name: "buffered-loop", kind: Kind::BufferedLoop, mib: 400 },
             Place { name: "small", kind: Kind::DirectLoop, mib: 480 },
+            Place { name: "overlay-on-tmpfs", kind: Kind::OverlayOnTmpfs, mib: 0 },
+            Place { name: "overlay-on-ext4", kind: Kind::OverlayOnLoop, mib: 400 },
+            Place { name: "bound-tmpfs", kind: Kind::BoundTmpfs, mib: 0 },
+            Place { name: "fuse", kind: Kind::Bindfs, mib: 0 },
             Place { name: "link", kind: Kind::Sshfs { mbps: 10 }, mib: 0 },
         ],
         measure: "trial: 1s, ramp: 250ms, rounds: 1, sample_hz: 50",
         expect: "",
-        scenarios: [clean::scenarios(), source::scenarios(), limit::scenarios()].concat(),
+        scenarios: [clean::scenarios(), source::scenarios(), stacked::scenarios(), limit::scenarios()]
+            .concat(),
         pairs: Vec::new(),
     }
 }

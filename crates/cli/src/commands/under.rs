@@ -1,0 +1,41 @@
+//! What must be known of directories before anything is measured in them: that they are memory, or that nothing below can be seen.
+
+use observe::{Roots, topology};
+use record::plan::Plan;
+use record::printable::Shown as _;
+use record::target::TargetKind;
+use record::volume::VolumeKind;
+use run::controller::{targets_of, volumes_of};
+use std::path::Path;
+
+/// One sentence, without an end, on a directory of this machine that isn't simply on devices that count what they move.
+pub(super) fn remark(directory: &Path) -> Option<String> {
+    let under = topology(&Roots::default(), &[], Some(directory));
+    let place = directory.shown();
+    if let Some(why) = under.memory() {
+        return Some(format!("{place} is memory, not storage: {why}"));
+    }
+    let unseen = under.unseen_ground()?;
+    Some(format!("{place} is {unseen}; the share of the device will be unknown"))
+}
+
+/// The same of all directories that a plan uses on this machine; those that aren't there are refused later, in better words.
+pub(super) fn remarks(plan: &Plan) -> Vec<String> {
+    let here = |target: &&str| {
+        let kind = plan.targets.iter().find(|known| known.name == **target).map(|known| &known.kind);
+        matches!(kind, None | Some(TargetKind::Local))
+    };
+    let targets = targets_of(plan);
+    let volumes = targets.iter().filter(|target| here(target)).flat_map(|target| volumes_of(plan, target));
+    let mut said = Vec::new();
+    for volume in volumes {
+        if let VolumeKind::Directory { path } = &volume.kind
+            && path.is_dir()
+            && let Some(remark) = remark(path)
+            && !said.contains(&remark)
+        {
+            said.push(remark);
+        }
+    }
+    said
+}

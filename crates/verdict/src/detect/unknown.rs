@@ -1,0 +1,150 @@
+//! Bytes of which nobody can tell where they came from or went to, and why.
+
+use super::{Detected, Scene, evidence};
+use crate::below::Below;
+use crate::figures::{bytes, percent};
+use crate::host_cache::HostCache;
+use record::finding::{Claim, Served, Severity};
+use record::topology::{Hidden, Unseen};
+
+/// A gap with the first reason that was told for it.
+fn because(gap: &str, reasons: &[String]) -> String {
+    reasons.first().map_or_else(|| gap.to_owned(), |why| format!("{gap} ({why})"))
+}
+
+/// What to do where nothing can be seen below a file system.
+fn seen_elsewhere(unseen: &Unseen) -> String {
+    match unseen.why {
+        Hidden::Program => {
+            "Use a directory of the file system that this one's program keeps its files in, on the machine that has it; of this one, \
+             the figures hold for program and storage together."
+        }
+        Hidden::Host => {
+            "Measure on the machine that runs this guest, or on a disk of the guest; here the host's memory may have answered."
+        }
+        Hidden::Directory => {
+            "Measure where that directory can be seen (outside the container), or in a directory that is mounted into the container \
+             from a disk."
+        }
+        Hidden::Depth | Hidden::Silent => {
+            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+        }
+    }
+    .to_owned()
+}
+
+/// A device that counts what it moves, while under its backing file nothing can be seen.
+pub(super) fn backing(scene: &Scene<'_>) -> Option<Detected> {
+    let unseen = scene.facts.trial.topology.unseen.iter().find(|unseen| unseen.device.is_some())?;
+    let device = unseen.device.as_deref().unwrap_or_default();
+    Some(Detected {
+        claim: Claim::SourceUnknown,
+        severity: Severity::Caveat,
+        strength: 0.0,
+        evidence: evidence([
+            ("read_device_bytes", scene.facts.read.device),
+            ("write_device_bytes", scene.facts.write.device),
+        ]),
+        text: format!(
+            "The backing file of {device} is {unseen}: {device} moved the bytes, but whether a disk or memory answered it is unknown."
+        ),
+        remedy: seen_elsewhere(unseen),
+    })
+}
+
+/// Bytes whose source can't be told.
+pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
+    const MATTERS: f64 = 0.05;
+    let facts = scene.facts;
+    let worst = |share: Option<Served>| share.map_or(0.0, |s| s.unknown);
+    let share = worst(scene.shares.read).max(worst(scene.shares.write));
+    if share < MATTERS {
+        return None;
+    }
+    let host = HostCache::of(facts);
+    let uncounted = (scene.shares.read.is_some() && facts.read.device.is_none())
+        || (scene.shares.write.is_some() && facts.write.device.is_none());
+    let nothing_seen = facts.trial.topology.direct().next().is_none();
+    let (why, remedy) = if let Some(unseen) = facts.trial.topology.unseen_ground().filter(|_| nothing_seen) {
+        (format!("the directory is {unseen}; the share of the device is unknown"), seen_elsewhere(unseen))
+    } else if uncounted && nothing_seen {
+        (
+            because("no block device under this ground could be seen", &facts.trial.topology.unknown),
+            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+                .to_owned(),
+        )
+    } else if uncounted {
+        (
+            "the counters of its devices are missing for part of the measured time".to_owned(),
+            "Run `diskproof doctor`: it shows which counters this machine lacks.".to_owned(),
+        )
+    } else if facts.fs() == Some("fuseblk") {
+        (
+            "the program that serves this file system (FUSE) uses the block device through the page cache, and no counter tells what \
+             that served"
+                .to_owned(),
+            "Use the kernel's own driver for this file system (for NTFS: ntfs3), or data of several times the machine's memory."
+                .to_owned(),
+        )
+    } else if facts.before.is_none() && scene.shares.read.is_some() {
+        (
+            because("nobody could look into the data files' extents", &facts.trial.unread),
+            "Use a file system that supports FIEMAP, or run as root.".to_owned(),
+        )
+    } else if facts.before.is_some_and(|f| f.expansion().is_none()) {
+        (
+            "the file system compresses but does not tell how far".to_owned(),
+            "Run as root: btrfs then tells how much a file takes on its devices.".to_owned(),
+        )
+    } else if facts.fs() == Some("fuse.zfs") {
+        (
+            "zfs-fuse keeps a cache of its own in its process, and no counter tells what that served".to_owned(),
+            "Use OpenZFS, whose cache tells (a lab guest has it), or data of several times the cache's size (arc_max).".to_owned(),
+        )
+    } else if host.as_ref().is_some_and(|h| h.of_reads(facts).unknown >= MATTERS) {
+        (
+            "the disk under the loop device is used by others too, so its counters don't tell what the host's page cache \
+             served"
+                .to_owned(),
+            "Attach the loop device with direct I/O (losetup --direct-io=on), or let nobody else use the disk.".to_owned(),
+        )
+    } else if let Some(below) = [true, false].into_iter().find_map(|read| Below::of(facts, read)) {
+        (
+            format!(
+                "{} moved {}, but {} below {} moved only {} for all its users, and a cache or compression may lie between",
+                below.upper.join(", "),
+                bytes(below.upper_bytes),
+                below.lower.join(", "),
+                below.upper.join(", "),
+                bytes(below.lower_bytes)
+            ),
+            "Put the backing file on a file system without compression (ext4 or xfs), attached with direct I/O, and write all of it \
+             before reading it."
+                .to_owned(),
+        )
+    } else {
+        (
+            "neither holes, compression nor the page cache explain what the devices did not move".to_owned(),
+            "Look for a cache below the file system, or a device that is shared with the trial's own files."
+                .to_owned(),
+        )
+    };
+    Some(Detected {
+        claim: Claim::SourceUnknown,
+        severity: if share >= 0.5 { Severity::Caveat } else { Severity::Note },
+        strength: share,
+        evidence: evidence([
+            ("unknown_read_share", scene.shares.read.map(|s| s.unknown)),
+            ("unknown_write_share", scene.shares.write.map(|s| s.unknown)),
+            ("read_asked_bytes", Some(facts.read.asked)),
+            ("read_device_bytes", facts.read.device),
+            ("write_asked_bytes", Some(facts.write.asked)),
+            ("write_device_bytes", facts.write.device),
+        ]),
+        text: format!(
+            "For {} of the bytes nobody can tell where they came from or went to: {why}.",
+            percent(share)
+        ),
+        remedy,
+    })
+}
