@@ -102,6 +102,9 @@ enum Undo {
 const BLOCK: usize = 256 << 10;
 const ALIGNED: usize = 4096;
 
+/// How far off the part of a file may be that memory holds, in percent of the file: a folio of half a MiB, which is 3 % of 16 MiB, leaves memory only as a whole.
+const MOST_OFF_PERCENT: f64 = 5.0;
+
 /// What all limits of emulated volumes that deeds change are at first.
 pub(crate) const LIMIT: u64 = 500;
 
@@ -252,8 +255,14 @@ impl Doing {
         let path = self.site.data_file()?;
         let file = File::open(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         let size = file.metadata().map_err(|e| e.to_string())?.len();
-        let kept = size / 100 * percent[self.site.round as usize % percent.len()];
-        fadvise(&file, kept, None, Advice::DontNeed).map_err(|e| e.to_string())?;
+        let percent = percent[self.site.round as usize % percent.len()];
+        fadvise(&file, size / 100 * percent, None, Advice::DontNeed).map_err(|e| e.to_string())?;
+        let resident = 100.0 * self.site.resident()?;
+        if (resident - percent as f64).abs() > MOST_OFF_PERCENT {
+            return Err(format!(
+                "memory holds {resident:.1} % of the file, not {percent} % (± {MOST_OFF_PERCENT})"
+            ));
+        }
         self.done_ns.push(now_ns());
         Ok(())
     }
@@ -420,7 +429,8 @@ fn cpu_cgroup() -> Result<PathBuf, String> {
         .ok_or_else(|| "no cgroup controller for the CPU (version 1) is mounted".to_owned())
 }
 
-fn now_ns() -> u64 {
+/// CLOCK_MONOTONIC, as windows are told in.
+pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

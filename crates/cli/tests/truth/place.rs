@@ -29,9 +29,36 @@ pub(crate) enum Kind {
     Sshfs { mbps: u32 },
 }
 
+impl Kind {
+    /// What it is made with.
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Tmpfs => &["mount"],
+            Self::Zram => &["mount", "mkfs.ext4"],
+            Self::LoopOnTmpfs | Self::BufferedLoop | Self::DirectLoop => &["mount", "mkfs.ext4", "losetup"],
+            Self::Sshfs { .. } => &["ip", "tc", "ethtool", "socat", "sshfs"],
+        }
+    }
+}
+
 impl Place {
     pub(crate) fn mount(&self, lab: &Path) -> PathBuf {
         lab.join(self.name)
+    }
+}
+
+/// Why a place can't be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// A program that isn't installed.
+    Program(&'static str),
+    /// Whatever the machine said.
+    Other(String),
+}
+
+impl From<String> for Lack {
+    fn from(why: String) -> Self {
+        Self::Other(why)
     }
 }
 
@@ -53,12 +80,18 @@ enum Undo {
 
 impl Made {
     /// Makes it. `Err` says what this machine lacks.
-    pub(crate) fn new(place: &Place, lab: &Path) -> Result<Self, String> {
+    pub(crate) fn new(place: &Place, lab: &Path) -> Result<Self, Lack> {
+        if let Some(program) = place.kind.programs().iter().find(|program| !is_installed(program)) {
+            return Err(Lack::Program(program));
+        }
         let mut made = Self { undo: Vec::new() };
         let mount = place.mount(lab);
         let beside = |suffix: &str| lab.join(format!("{}{suffix}", place.name));
         let device = match place.kind {
-            Kind::Tmpfs => return made.mount(&["-t", "tmpfs", "tmpfs"], &mount).map(|()| made),
+            Kind::Tmpfs => {
+                made.mount(&["-t", "tmpfs", "tmpfs"], &mount)?;
+                return Ok(made);
+            }
             Kind::Zram => made.zram(place.mib)?,
             Kind::LoopOnTmpfs => {
                 let under = beside("-under");
@@ -67,7 +100,10 @@ impl Made {
             }
             Kind::BufferedLoop => made.attach(&beside(".img"), place.mib, "off")?,
             Kind::DirectLoop => made.attach(&beside(".img"), place.mib, "on")?,
-            Kind::Sshfs { mbps } => return made.sshfs(mbps, &beside("-served"), &mount).map(|()| made),
+            Kind::Sshfs { mbps } => {
+                made.sshfs(mbps, &beside("-served"), &mount)?;
+                return Ok(made);
+            }
         };
         run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device])?;
         made.mount(&[&device], &mount)?;
@@ -140,6 +176,9 @@ impl Made {
     }
 
     fn sshfs(&mut self, mbps: u32, served: &Path, mount: &Path) -> Result<(), String> {
+        if !Path::new("/dev/net/tun").exists() {
+            return Err("/dev/net/tun is not there".to_owned());
+        }
         self.link(mbps)?;
         for directory in [served, mount] {
             std::fs::create_dir_all(directory)
@@ -202,8 +241,13 @@ impl Undo {
     }
 }
 
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
 /// Runs a program; its stdout.
-fn run(program: &str, args: &[&str]) -> Result<String, String> {
+pub(super) fn run(program: &str, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(args).env("LC_ALL", "C").output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,5 +1,7 @@
 //! Where a run under way has its things: loop devices, cgroup, data files, engine.
 
+use super::measured::{Limit, Quantity};
+use super::place::run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +65,44 @@ impl Site {
         files.into_iter().next().ok_or_else(|| format!("no data in {}", directory.to_string_lossy()))
     }
 
+    /// The share of the data file that memory holds, by `fincore`.
+    pub(crate) fn resident(&self) -> Result<f64, String> {
+        let path = self.data_file()?;
+        let args = ["--bytes", "--raw", "--noheadings", "--output", "RES,SIZE"];
+        let said = run("fincore", &[&args[..], &[&path.to_string_lossy()]].concat())?;
+        let figures: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        match figures[..] {
+            [held, size] if size > 0.0 => Ok(held / size),
+            _ => Err(format!("fincore said {said:?}")),
+        }
+    }
+
+    /// All limits that the run's cgroup has.
+    pub(crate) fn limits(&self) -> Vec<Limit> {
+        let Ok((group, v1)) = self.cgroup() else { return Vec::new() };
+        let read = |name: &str| fs::read_to_string(group.join(name)).unwrap_or_default();
+        if !v1 {
+            return read("io.max").lines().flat_map(limits_of_line).collect();
+        }
+        let of_file = |(name, kind): (&str, Quantity)| {
+            let text = read(&format!("blkio.throttle.{name}_device"));
+            let one = |line: &str| {
+                let (number, per_second) = line.split_once(' ')?;
+                Some(Limit { device: device(number)?, kind, per_second: per_second.parse().ok()? })
+            };
+            text.lines().filter_map(one).collect::<Vec<Limit>>()
+        };
+        [
+            ("read_iops", Quantity::Reads),
+            ("write_iops", Quantity::Writes),
+            ("read_bps", Quantity::ReadBytes),
+            ("write_bps", Quantity::WriteBytes),
+        ]
+        .into_iter()
+        .flat_map(of_file)
+        .collect()
+    }
+
     /// What the node has started and is still there: while it measures, the engine.
     pub(crate) fn engine(&self) -> Vec<u32> {
         let mut family = vec![self.node];
@@ -81,6 +121,30 @@ impl Site {
             }
         }
     }
+}
+
+/// The limits in a line of `io.max`: `7:0 rbps=max wbps=max riops=300 wiops=300`.
+fn limits_of_line(line: &str) -> Vec<Limit> {
+    let mut words = line.split_whitespace();
+    let Some(device) = words.next().and_then(device) else { return Vec::new() };
+    let one = |word: &str| {
+        let (name, per_second) = word.split_once('=')?;
+        let kind = match name {
+            "riops" => Quantity::Reads,
+            "wiops" => Quantity::Writes,
+            "rbps" => Quantity::ReadBytes,
+            "wbps" => Quantity::WriteBytes,
+            _ => return None,
+        };
+        Some(Limit { device: device.clone(), kind, per_second: per_second.parse().ok()? })
+    };
+    words.filter_map(one).collect()
+}
+
+/// The name of the device `major:minor`.
+fn device(number: &str) -> Option<String> {
+    let entry = fs::canonicalize(Path::new("/sys/dev/block").join(number)).ok()?;
+    Some(entry.file_name()?.to_str()?.to_owned())
 }
 
 /// Whether it is at work, not a program that is only asked for its version nor one that is about to begin.
