@@ -2,6 +2,7 @@
 
 use super::deed::{Deed, Doing, Phase};
 use super::gauge::Gauge;
+use super::jobfiles;
 use super::letters;
 use super::measured::{Limit, Measured};
 use super::place::{Lack, Made};
@@ -81,6 +82,7 @@ impl Bench {
             }
         }
         letters::write(&self.lab).unwrap();
+        jobfiles::write(&self.lab).unwrap();
         let file = format!("{}.yaml", session.name);
         std::fs::write(self.lab.join(&file), session.experiment(&self.lab)).unwrap();
         let plan: serde_json::Value = self.json(&["plan", &file, "--json"]);

@@ -109,7 +109,7 @@ fn claims(scenario: &Scenario, findings: &[&Finding], beside_others: bool) -> Ve
         }
     }
     let fine = |f: &Finding| {
-        f.severity < Severity::Caveat
+        (f.severity < Severity::Caveat && !scenario.never.contains(&f.claim))
             || scenario.claims.iter().any(|(claim, _)| *claim == f.claim)
             || scenario.may.contains(&f.claim)
             || (beside_others && f.claim == Claim::Interference)

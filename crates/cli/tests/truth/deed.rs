@@ -37,6 +37,11 @@ pub(crate) enum Deed {
         mib: u64,
         percent: u64,
     },
+    /// The blocks of the file's first percent become holes of the image that an emulated volume rests on.
+    PunchUnder {
+        volume: &'static str,
+        percent: u64,
+    },
     /// All but so many percent of the file leave the page cache before measuring begins, round by round.
     Cached {
         percent: &'static [u64],
@@ -130,6 +135,7 @@ impl Doing {
             (Deed::PunchBelow { volume, mib, percent }, Phase::Settling) => {
                 self.punch_below(volume, mib, percent)
             }
+            (Deed::PunchUnder { volume, percent }, Phase::Settling) => self.punch_under(volume, percent),
             (Deed::Corrupt { volume, mib }, Phase::Settling) => self.corrupt(volume, mib),
             (Deed::Cached { percent }, Phase::Measuring) => self.uncache(percent),
             (Deed::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
@@ -249,6 +255,25 @@ impl Doing {
         let file = file.map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         fallocate(&file, mode, 0, (mib << 20) * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
+    }
+
+    /// The file system goes on believing that its file is whole.
+    fn punch_under(&self, volume: &str, percent: u64) -> Result<(), String> {
+        let backing = self.site.backing(volume)?;
+        let file = OpenOptions::new().write(true).open(&backing);
+        let file = file.map_err(|e| format!("{}: {e}", backing.to_string_lossy()))?;
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let extents = self.site.extents()?;
+        let size: u64 = extents.iter().map(|(_, bytes)| bytes).sum();
+        let mut left = size * percent / 100 / 4096 * 4096;
+        for (start, bytes) in extents {
+            let bytes = bytes.min(left);
+            if bytes > 0 {
+                fallocate(&file, mode, start, bytes).map_err(|e| e.to_string())?;
+            }
+            left -= bytes;
+        }
+        Ok(())
     }
 
     fn uncache(&mut self, percent: &[u64]) -> Result<(), String> {

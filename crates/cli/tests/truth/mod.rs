@@ -6,6 +6,7 @@ mod deed;
 pub(crate) mod document;
 pub(crate) mod floor;
 mod gauge;
+mod jobfiles;
 mod letters;
 pub(crate) mod matrix;
 mod measured;

@@ -23,6 +23,8 @@ pub(crate) struct Scenario {
     pub(crate) claims: Vec<(Claim, Severity)>,
     /// Claims that may be made as well, since they are true consequences.
     pub(crate) may: Vec<Claim>,
+    /// Claims that must not be made, not even as a note.
+    pub(crate) never: Vec<Claim>,
     /// What must be said to have limited it: one of these; empty: not looked at.
     pub(crate) limits: Vec<LimitKind>,
     /// Where the bytes came from or went to: source, share, tolerance.
@@ -83,6 +85,7 @@ pub(crate) fn truth(
         deed: Deed::Nothing,
         claims: Vec::new(),
         may: Vec::new(),
+        never: Vec::new(),
         limits: Vec::new(),
         served: Vec::new(),
         needs_cpu: false,
@@ -109,6 +112,11 @@ impl Scenario {
 
     pub(crate) fn may(mut self, claims: &[Claim]) -> Self {
         self.may.extend(claims);
+        self
+    }
+
+    pub(crate) fn never(mut self, claims: &[Claim]) -> Self {
+        self.never.extend(claims);
         self
     }
 

@@ -77,6 +77,14 @@ impl Site {
         }
     }
 
+    /// Where the data file's bytes are on its device, by `filefrag`: start and length.
+    pub(crate) fn extents(&self) -> Result<Vec<(u64, u64)>, String> {
+        let path = self.data_file()?;
+        let said = run("filefrag", &["-s", "-e", "-b4096", &path.to_string_lossy()])?;
+        let extents: Vec<(u64, u64)> = said.lines().filter_map(extent).collect();
+        if extents.is_empty() { Err(format!("filefrag said {said:?}")) } else { Ok(extents) }
+    }
+
     /// All limits that the run's cgroup has.
     pub(crate) fn limits(&self) -> Vec<Limit> {
         let Ok((group, v1)) = self.cgroup() else { return Vec::new() };
@@ -121,6 +129,15 @@ impl Site {
             }
         }
     }
+}
+
+/// A line of `filefrag -e -b4096`: `0:  0..  4095:  34816..  38911:  4096:  last,eof`, in blocks of 4 KiB.
+fn extent(line: &str) -> Option<(u64, u64)> {
+    let parts: Vec<&str> = line.split(':').map(str::trim).collect();
+    let [number, _, physical, blocks, ..] = parts[..] else { return None };
+    number.parse::<u64>().ok()?;
+    let start: u64 = physical.split("..").next()?.trim().parse().ok()?;
+    Some((start * 4096, blocks.parse::<u64>().ok()? * 4096))
 }
 
 /// The limits in a line of `io.max`: `7:0 rbps=max wbps=max riops=300 wiops=300`.
@@ -176,4 +193,12 @@ fn mounted(run: &str) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut targets = mounts.lines().filter_map(|l| l.split(' ').nth(4)).filter(|t| t.contains(run));
     targets.next_back().map(PathBuf::from)
+}
+
+#[test]
+fn extents_are_read_from_what_filefrag_says() {
+    let said = "   0:        0..    4095:      34816..     38911:   4096:             last,eof";
+    assert_eq!(extent(said), Some((34816 * 4096, 16 << 20)));
+    assert_eq!(extent(" ext:     logical_offset:        physical_offset: length:   expected: flags:"), None);
+    assert_eq!(extent("/mnt/file: 1 extent found"), None);
 }
