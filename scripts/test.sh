@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the tests in their tiers and closes with one line: N passed, N failed.
+# Runs the tests in their tiers and closes with one line: N passed, N failed, truth: R right, ... (docs/known-truth.md).
 #   all | pure | loop | lab
 # A test's tier is in its name: loop_ needs root and loop devices and runs alone; boots_ starts guests with QEMU; lab_ runs in such a
 # guest (scripts/lab-test.sh); real_ never runs from here.

@@ -2,10 +2,10 @@
 
 use super::deed::Deed;
 use super::gauge::{Disk, Sample};
-use super::scenario::Scenario;
+use super::scenario::{Scenario, Source};
 use record::finding::Claim;
 use record::judged::LimitKind;
-use record::trial::TrialRecord;
+use record::trial::{Totals, TrialRecord};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -24,6 +24,10 @@ const LEAST_FOREIGN_IOPS: f64 = 20.0;
 const LEAST_NEIGHBOUR: f64 = 0.6;
 /// The share of its limit that a volume reaches which is limited by that.
 const REACHED: f64 = 0.9;
+/// How many bytes the devices write for each byte that was asked for, where writes are amplified, at least; a tenth above what is worth a word.
+const LEAST_AMPLIFIED: f64 = 1.65;
+/// And at most, where they are not; a tenth below.
+const MOST_PLAIN: f64 = 1.35;
 /// Of what memory should have held, the share that may be read again.
 const MOST_READ_AGAIN: f64 = 0.02;
 
@@ -95,8 +99,12 @@ pub(crate) struct Measured {
     disk: Option<Foreign>,
     /// The share of the nearest limit that a volume of the run reached.
     reached: Option<f64>,
+    /// Bytes read from the run's devices.
+    ours_read_bytes: u64,
     /// Bytes read from the run's devices for each byte that was asked for.
     read_again: Option<f64>,
+    /// Bytes written to the run's devices for each byte that was asked for.
+    amplified: Option<f64>,
     /// The share of the data that memory held when measuring began.
     resident: Option<f64>,
 }
@@ -108,6 +116,8 @@ struct Foreign {
     ios_share: f64,
     bytes_share: f64,
     iops: f64,
+    /// Everybody's.
+    disk_read_bytes: u64,
 }
 
 impl Measured {
@@ -123,14 +133,23 @@ impl Measured {
         let is_ours = |file: &Path| file.starts_with(lab) || file.to_string_lossy().contains(run);
         let ours: Vec<&Disk> =
             span.disks.values().filter(|disk| disk.backing.as_deref().is_some_and(is_ours)).collect();
-        let asked = record.engine.as_ref().and_then(|engine| engine.read.as_ref()).map(|read| read.bytes);
         let read: u64 = ours.iter().map(|disk| disk.read_bytes).sum();
+        let written: u64 = ours.iter().map(|disk| disk.write_bytes).sum();
+        // what was asked for in the part of the window that the samples cover
         let share_of_window = record.engine.as_ref().map_or(1.0, |e| span.seconds / e.window.seconds());
+        let per_asked = |moved: u64, totals: Option<&Totals>| {
+            let asked =
+                totals.map(|totals| totals.bytes as f64 * share_of_window).filter(|asked| *asked > 0.0);
+            asked.map(|asked| moved as f64 / asked)
+        };
+        let engine = record.engine.as_ref();
         Self {
             disk: foreign(&span, lab, &ours),
             reached: limits.iter().filter_map(|limit| reached(&span, limit)).reduce(f64::max),
-            read_again: asked.filter(|asked| *asked > 0).map(|a| read as f64 / (a as f64 * share_of_window)),
+            read_again: per_asked(read, engine.and_then(|engine| engine.read.as_ref())),
+            amplified: per_asked(written, engine.and_then(|engine| engine.write.as_ref())),
             resident,
+            ours_read_bytes: read,
             span,
         }
     }
@@ -138,10 +157,10 @@ impl Measured {
     /// The figures, for somebody who looks for the cause of a doubtful judgement.
     pub(crate) fn figures(&self) -> String {
         let Span { seconds, foreign_cpu, steal, harness_cpu, .. } = &self.span;
-        let Self { disk, reached, read_again, resident, .. } = self;
+        let Self { disk, reached, read_again, amplified, resident, .. } = self;
         format!(
             "{seconds:.2} s; CPU: others {foreign_cpu:.2}, steal {steal:.2}, harness {harness_cpu:.2}; {disk:?}; \
-             reached of the limit: {reached:?}; read from devices: {read_again:?}; resident: {resident:?}"
+             reached of the limit: {reached:?}; read from devices: {read_again:?}; written: {amplified:?}; resident: {resident:?}"
         )
     }
 
@@ -157,6 +176,8 @@ impl Measured {
         let mut why = Vec::new();
         why.extend(self.cpu(scenario));
         why.extend(self.disk(scenario));
+        why.extend(self.holes_below(scenario));
+        why.extend(self.amplification(scenario));
         why.extend(self.limit(scenario));
         why.extend(self.memory(scenario));
         why
@@ -174,7 +195,7 @@ impl Measured {
     }
 
     fn disk(&self, scenario: &Scenario) -> Option<String> {
-        let Foreign { name, ios_share, bytes_share, iops } = self.disk.as_ref()?;
+        let Foreign { name, ios_share, bytes_share, iops, .. } = self.disk.as_ref()?;
         let has = format!(
             "others had {ios_share:.2} of {name}'s I/Os and {bytes_share:.2} of its bytes ({iops:.0} I/Os per second)"
         );
@@ -185,6 +206,35 @@ impl Measured {
         }
         (scenario.needs_disk && *iops >= LEAST_FOREIGN_IOPS && ios_share.max(*bytes_share) > MOST_FOREIGN_IO)
             .then(|| format!("{has}, of {MOST_FOREIGN_IO} that they may"))
+    }
+
+    /// What others read from the disk is as much as the holes below keep from it: then nobody can tell them by the disk's bytes.
+    fn holes_below(&self, scenario: &Scenario) -> Option<String> {
+        if !matches!(scenario.deed, Deed::PunchBelow { .. } | Deed::PunchUnder { .. }) {
+            return None;
+        }
+        let (_, holes, tolerance) = scenario.served.iter().find(|(source, ..)| *source == Source::Hole)?;
+        let disk = self.disk.as_ref()?;
+        let ours = self.ours_read_bytes as f64;
+        let others = (disk.disk_read_bytes as f64 - (1.0 - holes) * ours) / ours.max(1.0);
+        (others > *tolerance).then(|| {
+            format!(
+                "others read {others:.2} B from {} for each byte of the volume, of {tolerance} that they may",
+                disk.name
+            )
+        })
+    }
+
+    fn amplification(&self, scenario: &Scenario) -> Option<String> {
+        let amplified = self.amplified?;
+        if scenario.never.contains(&Claim::WriteAmplified) {
+            return (amplified > MOST_PLAIN).then(|| {
+                format!("the devices wrote {amplified:.2} B for each byte, more than {MOST_PLAIN}")
+            });
+        }
+        let must = scenario.claims.iter().any(|(claim, _)| *claim == Claim::WriteAmplified);
+        (must && amplified < LEAST_AMPLIFIED)
+            .then(|| format!("the devices wrote {amplified:.2} B for each byte, less than {LEAST_AMPLIFIED}"))
     }
 
     fn limit(&self, scenario: &Scenario) -> Option<String> {
@@ -226,6 +276,7 @@ fn foreign(span: &Span, lab: &Path, ours: &[&Disk]) -> Option<Foreign> {
         ios_share: foreign_ios as f64 / all_ios.max(1) as f64,
         bytes_share: foreign_bytes as f64 / all_bytes.max(1) as f64,
         iops: foreign_ios as f64 / span.seconds,
+        disk_read_bytes: disk.read_bytes,
     })
 }
 
