@@ -21,6 +21,9 @@ use std::process::{Command, Stdio};
 /// How often a run is begun again whose volumes could not be verified.
 const TRIES: usize = 3;
 
+/// A shorter window is one of a trial that was broken off: the harness's counters say nothing of it.
+const SHORTEST_NS: u64 = 500_000_000;
+
 /// The folder that runs, state and lent directories are in.
 #[derive(Debug)]
 pub(crate) struct Bench {
@@ -253,8 +256,9 @@ impl Follower<'_> {
         let (Some(trial), Some(known)) = (self.trial.take(), self.cells.get(&record.id.cell)) else { return };
         let mut problems = trial.problems;
         problems.extend(trial.doing.map(|doing| doing.finish(record)).unwrap_or_default());
-        // a trial that failed has no window, and nothing that depends on one
-        if let Some(window) = record.engine.as_ref().map(|engine| engine.window) {
+        // a trial that failed has no window or one that ended at once, and no truth that depends on one
+        let window = record.engine.as_ref().map(|engine| engine.window);
+        if let Some(window) = window.filter(|w| w.end_ns.saturating_sub(w.start_ns) >= SHORTEST_NS) {
             match self.gauge.between(window.start_ns, window.end_ns) {
                 Ok(span) => {
                     let measured =
