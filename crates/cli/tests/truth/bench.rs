@@ -261,8 +261,14 @@ impl Follower<'_> {
         if let Some(window) = window.filter(|w| w.end_ns.saturating_sub(w.start_ns) >= SHORTEST_NS) {
             match self.gauge.between(window.start_ns, window.end_ns) {
                 Ok(span) => {
-                    let measured =
-                        Measured::new(span, record, &self.run, self.lab, &trial.limits, trial.resident);
+                    let measured = Measured::new(
+                        span,
+                        record,
+                        &known.scenario,
+                        (&self.run, self.lab),
+                        &trial.limits,
+                        trial.resident,
+                    );
                     problems.extend(measured.unmade(&known.scenario));
                     if measured.others_used_the_disk() {
                         self.own.beside_others.insert(known.scenario.name);

@@ -128,8 +128,8 @@ impl Measured {
     pub(crate) fn new(
         span: Span,
         record: &TrialRecord,
-        run: &str,
-        lab: &Path,
+        scenario: &Scenario,
+        (run, lab): (&str, &Path),
         limits: &[Limit],
         resident: Option<f64>,
     ) -> Self {
@@ -147,7 +147,7 @@ impl Measured {
         };
         let engine = record.engine.as_ref();
         Self {
-            disk: foreign(&span, lab, &ours),
+            disk: foreign(&span, lab, &ours, 1.0 - holes_below(scenario).map_or(0.0, |(share, _)| share)),
             reached: limits.iter().filter_map(|limit| reached(&span, limit)).reduce(f64::max),
             read_again: per_asked(read, engine.and_then(|engine| engine.read.as_ref())),
             amplified: per_asked(written, engine.and_then(|engine| engine.write.as_ref())),
@@ -215,16 +215,15 @@ impl Measured {
 
     /// What others read from the disk is as much as the holes below keep from it: then nobody can tell them by the disk's bytes.
     fn holes_below(&self, scenario: &Scenario) -> Option<String> {
-        if !matches!(scenario.deed, Deed::PunchBelow { .. } | Deed::PunchUnder { .. }) {
-            return None;
-        }
-        let (_, holes, tolerance) = scenario.served.iter().find(|(source, ..)| *source == Source::Hole)?;
+        let (holes, tolerance) = holes_below(scenario)?;
+        // the other half of the tolerance is for the ends of the window
+        let most = tolerance / 2.0;
         let disk = self.disk.as_ref()?;
         let ours = self.ours_read_bytes as f64;
         let others = (disk.disk_read_bytes as f64 - (1.0 - holes) * ours) / ours.max(1.0);
-        (others > *tolerance).then(|| {
+        (others > most).then(|| {
             format!(
-                "others read {others:.2} B from {} for each byte of the volume, of {tolerance} that they may",
+                "others read {others:.2} B from {} for each byte of the volume, of {most} that they may",
                 disk.name
             )
         })
@@ -267,23 +266,31 @@ impl Measured {
     }
 }
 
+/// The share of a scenario's bytes that holes below keep from the disk, and its tolerance.
+fn holes_below(scenario: &Scenario) -> Option<(f64, f64)> {
+    let is_below = matches!(scenario.deed, Deed::PunchBelow { .. } | Deed::PunchUnder { .. });
+    let hole = scenario.served.iter().find(|(source, ..)| *source == Source::Hole).filter(|_| is_below);
+    hole.map(|(_, share, tolerance)| (*share, *tolerance))
+}
+
 /// What the disk below the run's loop devices moved beyond what these did. Without any, the disk that `lab` is on.
-fn foreign(span: &Span, lab: &Path, ours: &[&Disk]) -> Option<Foreign> {
+/// Holes below keep all but the share `arrives` of our I/Os from it.
+fn foreign(span: &Span, lab: &Path, ours: &[&Disk], arrives: f64) -> Option<Foreign> {
     let below = |disk: &Disk| disk.backing.as_deref().and_then(Path::parent).and_then(disk_of);
     let name = ours.iter().find_map(|disk| below(disk)).or_else(|| disk_of(lab))?;
     let disk = span.disks.get(&name)?;
     let on_it: Vec<&&Disk> = ours.iter().filter(|disk| below(disk).as_ref() == Some(&name)).collect();
     let ios = |disk: &Disk| disk.reads + disk.writes;
     let bytes = |disk: &Disk| disk.read_bytes + disk.write_bytes;
-    let beyond = |all: u64, ours: u64| all.saturating_sub(ours);
+    let beyond = |all: u64, ours: u64| (all as f64 - arrives * ours as f64).max(0.0);
     let (all_ios, all_bytes) = (ios(disk), bytes(disk));
     let foreign_ios = beyond(all_ios, on_it.iter().map(|d| ios(d)).sum());
     let foreign_bytes = beyond(all_bytes, on_it.iter().map(|d| bytes(d)).sum());
     Some(Foreign {
         name,
-        ios_share: foreign_ios as f64 / all_ios.max(1) as f64,
-        bytes_share: foreign_bytes as f64 / all_bytes.max(1) as f64,
-        iops: foreign_ios as f64 / span.seconds,
+        ios_share: foreign_ios / all_ios.max(1) as f64,
+        bytes_share: foreign_bytes / all_bytes.max(1) as f64,
+        iops: foreign_ios / span.seconds,
         disk_read_bytes: disk.read_bytes,
     })
 }
