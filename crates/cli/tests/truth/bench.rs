@@ -1,21 +1,28 @@
 //! Runs sessions through the program, does the deeds, and brings back what was said.
 
 use super::deed::{Deed, Doing, Phase};
+use super::gauge::Gauge;
+use super::jobfiles;
 use super::letters;
-use super::place::Made;
+use super::measured::{Limit, Measured};
+use super::place::{Lack, Made};
+use super::scenario::Scenario;
 use super::session::Session;
 use super::site::{Site, child};
 use record::event::{Event, Stopped};
 use record::id::CellId;
 use record::judged::RunView;
 use record::trial::TrialRecord;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// How often a run is begun again whose volumes could not be verified.
 const TRIES: usize = 3;
+
+/// A shorter window is one of a trial that was broken off: the harness's counters say nothing of it.
+const SHORTEST_NS: u64 = 500_000_000;
 
 /// The folder that runs, state and lent directories are in.
 #[derive(Debug)]
@@ -27,8 +34,19 @@ pub(crate) struct Bench {
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) view: RunView,
+    /// What the harness found by itself.
+    pub(crate) own: Own,
+}
+
+/// What the harness found by itself, without asking the program.
+#[derive(Debug, Default)]
+pub(crate) struct Own {
     /// By scenario: why its truth was not made.
     pub(crate) unmade: BTreeMap<&'static str, Vec<String>>,
+    /// By scenario: the program that this machine doesn't have.
+    pub(crate) skipped: BTreeMap<&'static str, String>,
+    /// Scenarios beside which somebody else used the disk.
+    pub(crate) beside_others: BTreeSet<&'static str>,
 }
 
 impl Bench {
@@ -49,7 +67,7 @@ impl Bench {
     /// Runs a session. Scenarios whose place this machine can't make are left out, with the reason.
     pub(crate) fn run(&self, session: &Session) -> Said {
         let mut session = session.clone();
-        let mut unmade = BTreeMap::new();
+        let mut own = Own::default();
         let mut made = Vec::new();
         for place in session.places.clone() {
             let needs_it = |stack: &str| stack == place.name;
@@ -59,21 +77,23 @@ impl Bench {
             match Made::new(&place, &self.lab) {
                 Ok(one) => made.push(one),
                 Err(why) => {
-                    let left_out = session.scenarios.iter().filter(|s| needs_it(s.stack));
-                    unmade.extend(left_out.map(|s| (s.name, vec![why.clone()])));
+                    for scenario in session.scenarios.iter().filter(|s| needs_it(s.stack)) {
+                        own.left_out(scenario.name, &why);
+                    }
                     session.scenarios.retain(|s| !needs_it(s.stack));
                 }
             }
         }
         letters::write(&self.lab).unwrap();
+        jobfiles::write(&self.lab).unwrap();
         let file = format!("{}.yaml", session.name);
         std::fs::write(self.lab.join(&file), session.experiment(&self.lab)).unwrap();
         let plan: serde_json::Value = self.json(&["plan", &file, "--json"]);
-        let run = (0..TRIES).find_map(|_| self.perform(&file, &session, &plan["plan"], &mut unmade));
+        let run = (0..TRIES).find_map(|_| self.perform(&file, &session, &plan["plan"], &mut own));
         let run = run.unwrap_or_else(|| panic!("{}: no try could verify its volumes", session.name));
         // the last first: a server in a namespace of its own has every mount there was before it
         made.into_iter().rev().for_each(drop);
-        Said { view: self.json(&["export", &run, "--json"]), unmade }
+        Said { view: self.json(&["export", &run, "--json"]), own }
     }
 
     /// Runs the experiment and does the deeds; the run's id. `None`, said loudly, when the machine was too busy to reach the
@@ -83,7 +103,7 @@ impl Bench {
         file: &str,
         session: &Session,
         plan: &serde_json::Value,
-        unmade: &mut BTreeMap<&'static str, Vec<String>>,
+        own: &mut Own,
     ) -> Option<String> {
         let cells = cells(plan, session, &self.lab);
         let mut child_process = self
@@ -98,7 +118,15 @@ impl Bench {
             let _ = stderr.read_to_string(&mut text);
             text
         });
-        let mut follower = Follower { cells, run: String::new(), done: false, doing: None, unmade };
+        let mut follower = Follower {
+            cells,
+            lab: &self.lab,
+            run: String::new(),
+            done: false,
+            trial: None,
+            gauge: Gauge::new(),
+            own,
+        };
         for line in BufReader::new(child_process.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
             let event: Event = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:.300}"));
@@ -116,21 +144,32 @@ impl Bench {
     }
 }
 
+impl Own {
+    /// A scenario whose place could not be made: a program that isn't installed is told apart from what the kernel lacks.
+    fn left_out(&mut self, scenario: &'static str, why: &Lack) {
+        match why {
+            Lack::Program(program) => {
+                self.skipped.insert(scenario, format!("{program} is not installed"));
+            }
+            Lack::Other(why) => self.unmade.entry(scenario).or_default().push(why.clone()),
+        }
+    }
+}
+
 /// What a cell is to the harness.
 struct Known {
-    scenario: &'static str,
-    deed: Deed,
+    scenario: Scenario,
     lent: Option<PathBuf>,
 }
 
-/// The scenarios by the cells they became; cells of pairs have no deeds.
+/// The scenarios by the cells they became; cells of pairs are left alone.
 fn cells(plan: &serde_json::Value, session: &Session, lab: &Path) -> BTreeMap<CellId, Known> {
     let of_cell = |cell: &serde_json::Value| {
         let scenario = session.scenarios.iter().find(|s| cell["workload"]["name"] == s.name)?;
         let place = session.places.iter().find(|place| place.name == scenario.stack);
         let lent = place.map(|place| place.mount(lab));
         let id = CellId(cell["id"].as_str()?.to_owned());
-        Some((id, Known { scenario: scenario.name, deed: scenario.deed, lent }))
+        Some((id, Known { scenario: scenario.clone(), lent }))
     };
     plan["cells"].as_array().unwrap().iter().filter_map(of_cell).collect()
 }
@@ -138,11 +177,47 @@ fn cells(plan: &serde_json::Value, session: &Session, lab: &Path) -> BTreeMap<Ce
 /// Follows a run's events and does what is due.
 struct Follower<'a> {
     cells: BTreeMap<CellId, Known>,
+    lab: &'a Path,
     run: String,
     /// Whether all rounds were done.
     done: bool,
+    trial: Option<Trial>,
+    gauge: Gauge,
+    own: &'a mut Own,
+}
+
+/// A trial under way.
+struct Trial {
+    in_memory: bool,
+    site: Site,
     doing: Option<Doing>,
-    unmade: &'a mut BTreeMap<&'static str, Vec<String>>,
+    limits: Vec<Limit>,
+    /// The share of the data that memory held when measuring began, where the truth depends on it.
+    resident: Option<f64>,
+    problems: Vec<String>,
+}
+
+impl Trial {
+    fn new(scenario: &Scenario, site: Site) -> Self {
+        let doing = (scenario.deed != Deed::Nothing).then(|| Doing::new(scenario.deed, site.clone()));
+        let in_memory = scenario.in_memory;
+        Self { in_memory, site, doing, limits: vec![], resident: None, problems: vec![] }
+    }
+
+    fn at(&mut self, phase: Phase) {
+        if let Some(doing) = &mut self.doing {
+            doing.at(phase);
+        }
+        if phase == Phase::Measuring {
+            self.limits = self.site.limits();
+        }
+        if phase == Phase::Measuring && self.in_memory {
+            match self.site.resident() {
+                Ok(share) => self.resident = Some(share),
+                Err(why) => self.problems.push(why),
+            }
+        }
+    }
 }
 
 impl Follower<'_> {
@@ -150,16 +225,14 @@ impl Follower<'_> {
         match event {
             Event::RunStarted { run, .. } => self.run = run.0,
             Event::TrialStarted { cell, round, .. } => {
-                let Some(known) = self.cells.get(&cell).filter(|known| known.deed != Deed::Nothing) else {
-                    return;
-                };
+                let Some(known) = self.cells.get(&cell) else { return };
                 let site = Site {
                     run: self.run.clone(),
                     node: child(controller).expect("a run under way has a node"),
                     round,
                     lent: known.lent.clone(),
                 };
-                self.doing = Some(Doing::new(known.deed, site));
+                self.trial = Some(Trial::new(&known.scenario, site));
             }
             Event::Step { cell: Some(_), step, done } => {
                 let phase = match (step.as_str(), done) {
@@ -169,8 +242,8 @@ impl Follower<'_> {
                     ("undo", _) => Phase::Undoing,
                     _ => return,
                 };
-                if let Some(doing) = &mut self.doing {
-                    doing.at(phase);
+                if let Some(trial) = &mut self.trial {
+                    trial.at(phase);
                 }
             }
             Event::TrialFinished { record } => self.finished(&record),
@@ -180,10 +253,36 @@ impl Follower<'_> {
     }
 
     fn finished(&mut self, record: &TrialRecord) {
-        let Some(doing) = self.doing.take() else { return };
-        let problems = doing.finish(record);
-        if let Some(known) = self.cells.get(&record.id.cell).filter(|_| !problems.is_empty()) {
-            self.unmade.entry(known.scenario).or_default().extend(problems);
+        let (Some(trial), Some(known)) = (self.trial.take(), self.cells.get(&record.id.cell)) else { return };
+        let mut problems = trial.problems;
+        problems.extend(trial.doing.map(|doing| doing.finish(record)).unwrap_or_default());
+        // a trial that failed has no window or one that ended at once, and no truth that depends on one
+        let window = record.engine.as_ref().map(|engine| engine.window);
+        if let Some(window) = window.filter(|w| w.end_ns.saturating_sub(w.start_ns) >= SHORTEST_NS) {
+            match self.gauge.between(window.start_ns, window.end_ns) {
+                Ok(span) => {
+                    let measured = Measured::new(
+                        span,
+                        record,
+                        &known.scenario,
+                        (&self.run, self.lab),
+                        &trial.limits,
+                        trial.resident,
+                    );
+                    problems.extend(measured.unmade(&known.scenario));
+                    if measured.others_used_the_disk() {
+                        self.own.beside_others.insert(known.scenario.name);
+                    }
+                    if std::env::var_os("DISKPROOF_TEST_TRUTH_COUNTERS").is_some() {
+                        let _ =
+                            writeln!(std::io::stderr(), "{}: {}", known.scenario.name, measured.figures());
+                    }
+                }
+                Err(why) => problems.push(why),
+            }
+        }
+        if !problems.is_empty() {
+            self.own.unmade.entry(known.scenario.name).or_default().extend(problems);
         }
     }
 }

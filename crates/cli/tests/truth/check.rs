@@ -7,7 +7,7 @@ use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, LimitKind, Relation, RunView};
 
 /// What became of a scenario.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) name: &'static str,
     pub(crate) truth: &'static str,
@@ -19,13 +19,39 @@ pub(crate) struct Outcome {
 }
 
 /// Whether what was said is right.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
     Right,
+    /// Wrong at first, for these reasons, and right when it was made again.
+    Unsteady(Vec<String>),
     /// What is wrong about it.
     Wrong(Vec<String>),
-    /// The truth was not made, so nothing can be said of the judgement.
+    /// The harness measured that the truth was not made, so nothing can be said of the judgement.
     Unmade(Vec<String>),
+    /// It was not tried, for this reason.
+    Skipped(String),
+}
+
+impl Outcome {
+    /// One that was not tried.
+    pub(crate) fn skipped(name: &'static str, truth: &'static str, why: String) -> Self {
+        Self { name, truth, claims: Vec::new(), limit: None, standing: Standing::Skipped(why) }
+    }
+
+    /// Whether nothing can be said of the judgement.
+    pub(crate) fn is_unmade(&self) -> bool {
+        matches!(self.standing, Standing::Unmade(_))
+    }
+
+    /// Claims that were made and are not true, also where it was right when made again.
+    pub(crate) fn false_alarms(&self) -> usize {
+        match &self.standing {
+            Standing::Unsteady(why) | Standing::Wrong(why) => {
+                why.iter().filter(|one| one.starts_with(FALSE_ALARM)).count()
+            }
+            Standing::Right | Standing::Unmade(_) | Standing::Skipped(_) => 0,
+        }
+    }
 }
 
 /// All scenarios of a session, judged.
@@ -42,20 +68,18 @@ fn one(scenario: &Scenario, said: &Said) -> Outcome {
         limit: None,
         standing,
     };
-    if let Some(why) = said.unmade.get(scenario.name) {
+    if let Some(why) = said.own.skipped.get(scenario.name) {
+        return blank(Standing::Skipped(why.clone()));
+    }
+    if let Some(why) = said.own.unmade.get(scenario.name) {
         return blank(Standing::Unmade(why.clone()));
     }
     let Some(cell) = cell(&said.view, scenario.name, scenario.stack) else {
         return blank(Standing::Wrong(vec!["there is no such cell".to_owned()]));
     };
     let findings: Vec<&Finding> = said.view.findings.iter().filter(|f| f.cell == cell.id).collect();
-    if let Some(taken) = cpu_taken(&findings).filter(|_| scenario.needs_cpu) {
-        return blank(Standing::Unmade(vec![taken]));
-    }
-    if let Some(taken) = memory_taken(&findings).filter(|_| scenario.in_memory) {
-        return blank(Standing::Unmade(vec![taken]));
-    }
-    let mut wrong = claims(scenario, &findings);
+    let beside_others = said.own.beside_others.contains(scenario.name);
+    let mut wrong = claims(scenario, &findings, beside_others);
     wrong.extend(shares(scenario, cell));
     wrong.extend(limit(scenario, cell));
     let expected = |f: &&&Finding| scenario.claims.iter().any(|(claim, _)| *claim == f.claim);
@@ -72,21 +96,11 @@ fn cell<'a>(view: &'a RunView, workload: &str, stack: &str) -> Option<&'a CellVi
     view.cells.iter().find(|c| c.workload == workload && c.stack == stack)
 }
 
-/// The note that others used the CPU.
-fn cpu_taken(findings: &[&Finding]) -> Option<String> {
-    let noted = findings.iter().find(|f| f.claim == Claim::OthersUsedCpu);
-    noted.map(|f| f.text.clone())
-}
+/// How a claim begins that must not be made.
+pub(crate) const FALSE_ALARM: &str = "false alarm: ";
 
-/// What the devices delivered, as the kernel counts it, of data that memory should have held.
-fn memory_taken(findings: &[&Finding]) -> Option<String> {
-    let cached = findings.iter().find(|f| f.claim == Claim::ServedFromPageCache)?;
-    let figure = |name: &str| cached.evidence.get(name).copied();
-    let (asked, read) = (figure("read_asked_bytes")?, figure("read_device_bytes")?);
-    (read > 0.02 * asked).then(|| format!("of {asked} B asked for, all in memory, {read} B were read again"))
-}
-
-fn claims(scenario: &Scenario, findings: &[&Finding]) -> Vec<String> {
+/// `beside_others`: the harness counted somebody else's I/O on the disk, so that it is true to say so.
+fn claims(scenario: &Scenario, findings: &[&Finding], beside_others: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     for (claim, least) in &scenario.claims {
         let best = findings.iter().filter(|f| f.claim == *claim).map(|f| f.severity).max();
@@ -95,12 +109,13 @@ fn claims(scenario: &Scenario, findings: &[&Finding]) -> Vec<String> {
         }
     }
     let fine = |f: &Finding| {
-        f.severity < Severity::Caveat
+        (f.severity < Severity::Caveat && !scenario.never.contains(&f.claim))
             || scenario.claims.iter().any(|(claim, _)| *claim == f.claim)
             || scenario.may.contains(&f.claim)
+            || (beside_others && f.claim == Claim::Interference)
     };
     let alarms = findings.iter().filter(|f| !fine(f));
-    wrong.extend(alarms.map(|f| format!("false alarm: {:?} ({:?}): {}", f.claim, f.severity, f.text)));
+    wrong.extend(alarms.map(|f| format!("{FALSE_ALARM}{:?} ({:?}): {}", f.claim, f.severity, f.text)));
     wrong
 }
 
@@ -131,11 +146,7 @@ fn pair(pair: &Pair, view: &RunView) -> Outcome {
         Some((_, text)) => Standing::Wrong(vec![format!("not {:?}: {text}", pair.relation)]),
         None => Standing::Wrong(vec!["they were not compared".to_owned()]),
     };
-    let truth = match pair.relation {
-        Relation::Apart => "apart",
-        Relation::NotApart | Relation::Nothing => "identical",
-    };
-    Outcome { name: pair.name, truth, claims: Vec::new(), limit: None, standing }
+    Outcome { name: pair.name, truth: pair.truth(), claims: Vec::new(), limit: None, standing }
 }
 
 /// What is said of two cells, and in which words.

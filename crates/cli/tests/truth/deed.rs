@@ -37,6 +37,11 @@ pub(crate) enum Deed {
         mib: u64,
         percent: u64,
     },
+    /// The blocks of the file's first percent become holes of the image that an emulated volume rests on.
+    PunchUnder {
+        volume: &'static str,
+        percent: u64,
+    },
     /// All but so many percent of the file leave the page cache before measuring begins, round by round.
     Cached {
         percent: &'static [u64],
@@ -102,6 +107,9 @@ enum Undo {
 const BLOCK: usize = 256 << 10;
 const ALIGNED: usize = 4096;
 
+/// How far off the part of a file may be that memory holds, in percent of the file: a folio of half a MiB, which is 3 % of 16 MiB, leaves memory only as a whole.
+const MOST_OFF_PERCENT: f64 = 5.0;
+
 /// What all limits of emulated volumes that deeds change are at first.
 pub(crate) const LIMIT: u64 = 500;
 
@@ -127,6 +135,7 @@ impl Doing {
             (Deed::PunchBelow { volume, mib, percent }, Phase::Settling) => {
                 self.punch_below(volume, mib, percent)
             }
+            (Deed::PunchUnder { volume, percent }, Phase::Settling) => self.punch_under(volume, percent),
             (Deed::Corrupt { volume, mib }, Phase::Settling) => self.corrupt(volume, mib),
             (Deed::Cached { percent }, Phase::Measuring) => self.uncache(percent),
             (Deed::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
@@ -248,12 +257,37 @@ impl Doing {
         fallocate(&file, mode, 0, (mib << 20) * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
     }
 
+    /// The file system goes on believing that its file is whole.
+    fn punch_under(&self, volume: &str, percent: u64) -> Result<(), String> {
+        let backing = self.site.backing(volume)?;
+        let file = OpenOptions::new().write(true).open(&backing);
+        let file = file.map_err(|e| format!("{}: {e}", backing.to_string_lossy()))?;
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let extents = self.site.extents()?;
+        let size: u64 = extents.iter().map(|(_, bytes)| bytes).sum();
+        let mut left = size * percent / 100 / 4096 * 4096;
+        for (start, bytes) in extents {
+            let bytes = bytes.min(left);
+            if bytes > 0 {
+                fallocate(&file, mode, start, bytes).map_err(|e| e.to_string())?;
+            }
+            left -= bytes;
+        }
+        Ok(())
+    }
+
     fn uncache(&mut self, percent: &[u64]) -> Result<(), String> {
         let path = self.site.data_file()?;
         let file = File::open(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?;
         let size = file.metadata().map_err(|e| e.to_string())?.len();
-        let kept = size / 100 * percent[self.site.round as usize % percent.len()];
-        fadvise(&file, kept, None, Advice::DontNeed).map_err(|e| e.to_string())?;
+        let percent = percent[self.site.round as usize % percent.len()];
+        fadvise(&file, size / 100 * percent, None, Advice::DontNeed).map_err(|e| e.to_string())?;
+        let resident = 100.0 * self.site.resident()?;
+        if (resident - percent as f64).abs() > MOST_OFF_PERCENT {
+            return Err(format!(
+                "memory holds {resident:.1} % of the file, not {percent} % (± {MOST_OFF_PERCENT})"
+            ));
+        }
         self.done_ns.push(now_ns());
         Ok(())
     }
@@ -420,7 +454,8 @@ fn cpu_cgroup() -> Result<PathBuf, String> {
         .ok_or_else(|| "no cgroup controller for the CPU (version 1) is mounted".to_owned())
 }
 
-fn now_ns() -> u64 {
+/// CLOCK_MONOTONIC, as windows are told in.
+pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

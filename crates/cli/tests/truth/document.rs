@@ -32,6 +32,10 @@ fn row(text: &mut String, scenario: &Scenario) {
         let may: Vec<String> = scenario.may.iter().map(snake).collect();
         said.push(format!("may: {}", may.join(", ")));
     }
+    if !scenario.never.is_empty() {
+        let never: Vec<String> = scenario.never.iter().map(snake).collect();
+        said.push(format!("never: {}", never.join(", ")));
+    }
     let limits: Vec<String> = scenario.limits.iter().map(snake).collect();
     let _ = writeln!(
         text,

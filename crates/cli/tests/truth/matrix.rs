@@ -6,20 +6,13 @@ use std::fmt::{Debug, Write as _};
 
 /// Rows: what was made true. Columns: what was claimed. A scenario counts in each column whose claim was made.
 pub(crate) fn text(outcomes: &[Outcome]) -> String {
-    let made: Vec<&Outcome> =
-        outcomes.iter().filter(|o| !matches!(o.standing, Standing::Unmade(_))).collect();
-    let right = made.iter().filter(|o| o.standing == Standing::Right).count();
+    let is_made = |o: &&Outcome| !matches!(o.standing, Standing::Unmade(_) | Standing::Skipped(_));
+    let made: Vec<&Outcome> = outcomes.iter().filter(is_made).collect();
     let mut text = String::from("Claims (note where one was expected, else caveat or void):\n\n");
     text.push_str(&table(&made, |o| o.claims.iter().map(snake).collect()));
     text.push_str("\nLimits:\n\n");
     let limited: Vec<&Outcome> = made.iter().copied().filter(|o| o.limit.is_some()).collect();
     text.push_str(&table(&limited, |o| o.limit.iter().map(snake).collect()));
-    let _ = writeln!(
-        text,
-        "\n{right} of {} scenarios right, {} not made.",
-        made.len(),
-        outcomes.len() - made.len()
-    );
     text
 }
 

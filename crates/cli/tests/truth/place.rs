@@ -40,9 +40,39 @@ pub(crate) enum Kind {
 /// How ext4 is made: it has nothing left to do in the background.
 const EXT4: [&str; 4] = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
+impl Kind {
+    /// What it is made with.
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Tmpfs => &["mount"],
+            Self::Zram => &["mount", "mkfs.ext4"],
+            Self::LoopOnTmpfs | Self::BufferedLoop | Self::DirectLoop => &["mount", "mkfs.ext4", "losetup"],
+            Self::OverlayOnTmpfs | Self::BoundTmpfs => &["mount"],
+            Self::OverlayOnLoop => &["mount", "mkfs.ext4", "losetup"],
+            Self::Bindfs => &["bindfs"],
+            Self::Sshfs { .. } => &["ip", "tc", "ethtool", "socat", "sshfs"],
+        }
+    }
+}
+
 impl Place {
     pub(crate) fn mount(&self, lab: &Path) -> PathBuf {
         lab.join(self.name)
+    }
+}
+
+/// Why a place can't be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// A program that isn't installed.
+    Program(&'static str),
+    /// Whatever the machine said.
+    Other(String),
+}
+
+impl From<String> for Lack {
+    fn from(why: String) -> Self {
+        Self::Other(why)
     }
 }
 
@@ -64,12 +94,18 @@ enum Undo {
 
 impl Made {
     /// Makes it. `Err` says what this machine lacks.
-    pub(crate) fn new(place: &Place, lab: &Path) -> Result<Self, String> {
+    pub(crate) fn new(place: &Place, lab: &Path) -> Result<Self, Lack> {
+        if let Some(program) = place.kind.programs().iter().find(|program| !is_installed(program)) {
+            return Err(Lack::Program(program));
+        }
         let mut made = Self { undo: Vec::new() };
         let mount = place.mount(lab);
         let beside = |suffix: &str| lab.join(format!("{}{suffix}", place.name));
         let device = match place.kind {
-            Kind::Tmpfs => return made.mount(&["-t", "tmpfs", "tmpfs"], &mount).map(|()| made),
+            Kind::Tmpfs => {
+                made.mount(&["-t", "tmpfs", "tmpfs"], &mount)?;
+                return Ok(made);
+            }
             Kind::Zram => made.zram(place.mib)?,
             Kind::LoopOnTmpfs => {
                 let under = beside("-under");
@@ -81,23 +117,27 @@ impl Made {
             Kind::OverlayOnTmpfs => {
                 let under = beside("-under");
                 made.mount(&["-t", "tmpfs", "tmpfs"], &under)?;
-                return made.overlay(&under, &mount).map(|()| made);
+                return made.overlay(&under, &mount).map(|()| made).map_err(Lack::from);
             }
             Kind::OverlayOnLoop => {
                 let (device, under) = (made.attach(&beside(".img"), place.mib, "on")?, beside("-under"));
                 run("mkfs.ext4", &[&EXT4[..], &[&device]].concat())?;
                 made.mount(&[&device], &under)?;
-                return made.overlay(&under, &mount).map(|()| made);
+                return made.overlay(&under, &mount).map(|()| made).map_err(Lack::from);
             }
             Kind::BoundTmpfs => {
                 let under = beside("-under");
                 made.mount(&["-t", "tmpfs", "tmpfs"], &under)?;
                 let part = under.join("part").to_string_lossy().into_owned();
                 std::fs::create_dir(&part).map_err(|e| format!("{part}: {e}"))?;
-                return made.mount(&["--bind", &part], &mount).map(|()| made);
+                return made.mount(&["--bind", &part], &mount).map(|()| made).map_err(Lack::from);
             }
-            Kind::Bindfs => return made.bindfs(&beside("-served"), &mount).map(|()| made),
-            Kind::Sshfs { mbps } => return made.sshfs(mbps, &beside("-served"), &mount).map(|()| made),
+            Kind::Bindfs => {
+                return made.bindfs(&beside("-served"), &mount).map(|()| made).map_err(Lack::from);
+            }
+            Kind::Sshfs { mbps } => {
+                return made.sshfs(mbps, &beside("-served"), &mount).map(|()| made).map_err(Lack::from);
+            }
         };
         run("mkfs.ext4", &[&EXT4[..], &[&device]].concat())?;
         made.mount(&[&device], &mount)?;
@@ -192,6 +232,9 @@ impl Made {
     }
 
     fn sshfs(&mut self, mbps: u32, served: &Path, mount: &Path) -> Result<(), String> {
+        if !Path::new("/dev/net/tun").exists() {
+            return Err("/dev/net/tun is not there".to_owned());
+        }
         self.link(mbps)?;
         for directory in [served, mount] {
             std::fs::create_dir_all(directory)
@@ -254,8 +297,13 @@ impl Undo {
     }
 }
 
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
 /// Runs a program; its stdout.
-fn run(program: &str, args: &[&str]) -> Result<String, String> {
+pub(super) fn run(program: &str, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(args).env("LC_ALL", "C").output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -23,12 +23,18 @@ pub(crate) struct Scenario {
     pub(crate) claims: Vec<(Claim, Severity)>,
     /// Claims that may be made as well, since they are true consequences.
     pub(crate) may: Vec<Claim>,
+    /// Claims that must not be made, not even as a note.
+    pub(crate) never: Vec<Claim>,
     /// What must be said to have limited it: one of these; empty: not looked at.
     pub(crate) limits: Vec<LimitKind>,
     /// Where the bytes came from or went to: source, share, tolerance.
     pub(crate) served: Vec<(Source, f64, f64)>,
     /// Whether the truth holds only while nobody else takes the CPU.
     pub(crate) needs_cpu: bool,
+    /// Whether the truth holds only while nobody else slows the disk down.
+    pub(crate) needs_disk: bool,
+    /// Whether the truth is that a limited volume doesn't reach its limit.
+    pub(crate) short_of_limit: bool,
     /// Whether the truth holds only while all of the data stays in memory: a kernel that takes out what is cold (DAMON) may do so at any time.
     pub(crate) in_memory: bool,
     /// Whether only the native engine makes it: fio's count begins at a row of its log, after the first moments of a cold file.
@@ -79,9 +85,12 @@ pub(crate) fn truth(
         deed: Deed::Nothing,
         claims: Vec::new(),
         may: Vec::new(),
+        never: Vec::new(),
         limits: Vec::new(),
         served: Vec::new(),
         needs_cpu: false,
+        needs_disk: false,
+        short_of_limit: false,
         in_memory: false,
         by_native: false,
     }
@@ -106,6 +115,11 @@ impl Scenario {
         self
     }
 
+    pub(crate) fn never(mut self, claims: &[Claim]) -> Self {
+        self.never.extend(claims);
+        self
+    }
+
     pub(crate) fn limited_by(mut self, limits: &[LimitKind]) -> Self {
         self.limits.extend(limits);
         self
@@ -118,6 +132,14 @@ impl Scenario {
 
     pub(crate) fn needs_cpu(self) -> Self {
         Self { needs_cpu: true, ..self }
+    }
+
+    pub(crate) fn needs_disk(self) -> Self {
+        Self { needs_disk: true, ..self }
+    }
+
+    pub(crate) fn short_of_limit(self) -> Self {
+        Self { short_of_limit: true, ..self }
     }
 
     pub(crate) fn in_memory(self) -> Self {

@@ -37,11 +37,25 @@ pub(crate) struct Pair {
     pub(crate) relation: Relation,
 }
 
+impl Pair {
+    /// The row of the confusion matrix.
+    pub(crate) fn truth(&self) -> &'static str {
+        match self.relation {
+            Relation::Apart => "apart",
+            Relation::NotApart | Relation::Nothing => "identical",
+        }
+    }
+}
+
 impl Session {
-    /// Without the scenarios that the engine can't make.
-    pub(crate) fn that_can_be_made(mut self) -> Self {
-        self.scenarios.retain(|scenario| !scenario.by_native || other_engine().is_none());
-        self
+    /// Names and rows of all that it makes, and why the engine can't make it, if so.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, &'static str, Option<String>)> {
+        let cant = |s: &Scenario| {
+            let engine = other_engine().filter(|_| s.by_native)?;
+            Some(format!("{engine} can't make it"))
+        };
+        let scenarios = self.scenarios.iter().map(|s| (s.name, s.truth, cant(s)));
+        scenarios.chain(self.pairs.iter().map(|p| (p.name, p.truth(), None))).collect()
     }
 
     /// The experiment file, with these scenarios and pairs only.

@@ -1,5 +1,7 @@
 //! Where a run under way has its things: loop devices, cgroup, data files, engine.
 
+use super::measured::{Limit, Quantity};
+use super::place::run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +65,52 @@ impl Site {
         files.into_iter().next().ok_or_else(|| format!("no data in {}", directory.to_string_lossy()))
     }
 
+    /// The share of the data file that memory holds, by `fincore`.
+    pub(crate) fn resident(&self) -> Result<f64, String> {
+        let path = self.data_file()?;
+        let args = ["--bytes", "--raw", "--noheadings", "--output", "RES,SIZE"];
+        let said = run("fincore", &[&args[..], &[&path.to_string_lossy()]].concat())?;
+        let figures: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        match figures[..] {
+            [held, size] if size > 0.0 => Ok(held / size),
+            _ => Err(format!("fincore said {said:?}")),
+        }
+    }
+
+    /// Where the data file's bytes are on its device, by `filefrag`: start and length.
+    pub(crate) fn extents(&self) -> Result<Vec<(u64, u64)>, String> {
+        let path = self.data_file()?;
+        let said = run("filefrag", &["-s", "-e", "-b4096", &path.to_string_lossy()])?;
+        let extents: Vec<(u64, u64)> = said.lines().filter_map(extent).collect();
+        if extents.is_empty() { Err(format!("filefrag said {said:?}")) } else { Ok(extents) }
+    }
+
+    /// All limits that the run's cgroup has.
+    pub(crate) fn limits(&self) -> Vec<Limit> {
+        let Ok((group, v1)) = self.cgroup() else { return Vec::new() };
+        let read = |name: &str| fs::read_to_string(group.join(name)).unwrap_or_default();
+        if !v1 {
+            return read("io.max").lines().flat_map(limits_of_line).collect();
+        }
+        let of_file = |(name, kind): (&str, Quantity)| {
+            let text = read(&format!("blkio.throttle.{name}_device"));
+            let one = |line: &str| {
+                let (number, per_second) = line.split_once(' ')?;
+                Some(Limit { device: device(number)?, kind, per_second: per_second.parse().ok()? })
+            };
+            text.lines().filter_map(one).collect::<Vec<Limit>>()
+        };
+        [
+            ("read_iops", Quantity::Reads),
+            ("write_iops", Quantity::Writes),
+            ("read_bps", Quantity::ReadBytes),
+            ("write_bps", Quantity::WriteBytes),
+        ]
+        .into_iter()
+        .flat_map(of_file)
+        .collect()
+    }
+
     /// What the node has started and is still there: while it measures, the engine.
     pub(crate) fn engine(&self) -> Vec<u32> {
         let mut family = vec![self.node];
@@ -81,6 +129,39 @@ impl Site {
             }
         }
     }
+}
+
+/// A line of `filefrag -e -b4096`: `0:  0..  4095:  34816..  38911:  4096:  last,eof`, in blocks of 4 KiB.
+fn extent(line: &str) -> Option<(u64, u64)> {
+    let parts: Vec<&str> = line.split(':').map(str::trim).collect();
+    let [number, _, physical, blocks, ..] = parts[..] else { return None };
+    number.parse::<u64>().ok()?;
+    let start: u64 = physical.split("..").next()?.trim().parse().ok()?;
+    Some((start * 4096, blocks.parse::<u64>().ok()? * 4096))
+}
+
+/// The limits in a line of `io.max`: `7:0 rbps=max wbps=max riops=300 wiops=300`.
+fn limits_of_line(line: &str) -> Vec<Limit> {
+    let mut words = line.split_whitespace();
+    let Some(device) = words.next().and_then(device) else { return Vec::new() };
+    let one = |word: &str| {
+        let (name, per_second) = word.split_once('=')?;
+        let kind = match name {
+            "riops" => Quantity::Reads,
+            "wiops" => Quantity::Writes,
+            "rbps" => Quantity::ReadBytes,
+            "wbps" => Quantity::WriteBytes,
+            _ => return None,
+        };
+        Some(Limit { device: device.clone(), kind, per_second: per_second.parse().ok()? })
+    };
+    words.filter_map(one).collect()
+}
+
+/// The name of the device `major:minor`.
+fn device(number: &str) -> Option<String> {
+    let entry = fs::canonicalize(Path::new("/sys/dev/block").join(number)).ok()?;
+    Some(entry.file_name()?.to_str()?.to_owned())
 }
 
 /// Whether it is at work, not a program that is only asked for its version nor one that is about to begin.
@@ -112,4 +193,12 @@ fn mounted(run: &str) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut targets = mounts.lines().filter_map(|l| l.split(' ').nth(4)).filter(|t| t.contains(run));
     targets.next_back().map(PathBuf::from)
+}
+
+#[test]
+fn extents_are_read_from_what_filefrag_says() {
+    let said = "   0:        0..    4095:      34816..     38911:   4096:             last,eof";
+    assert_eq!(extent(said), Some((34816 * 4096, 16 << 20)));
+    assert_eq!(extent(" ext:     logical_offset:        physical_offset: length:   expected: flags:"), None);
+    assert_eq!(extent("/mnt/file: 1 extent found"), None);
 }

@@ -16,7 +16,8 @@ fn depth() -> Vec<Scenario> {
             .made("one I/O at a time on a volume without limits")
             .limited_by(&[LimitKind::QueueDepth])
             .served(Source::Device, 1.0, 0.02)
-            .needs_cpu(),
+            .needs_cpu()
+            .needs_disk(),
     ]
 }
 
@@ -105,7 +106,8 @@ fn files() -> Vec<Scenario> {
         truth("journal", "journal", "free-ext4", "rw: randwrite, bs: 4k, size: 16m, direct: 1, fsync: 1")
             .made("each write is followed by fsync")
             .claim(Claim::JournalBound, Severity::Note)
-            .limited_by(&[LimitKind::Journal]),
+            .limited_by(&[LimitKind::Journal])
+            .needs_disk(),
         truth(
             "lock",
             "lock",
@@ -114,7 +116,8 @@ fn files() -> Vec<Scenario> {
         )
         .made("writes of less than a block into unwritten extents: ext4 makes one at a time")
         .claim(Claim::Serialized, Severity::Caveat)
-        .limited_by(&[LimitKind::Lock]),
+        .limited_by(&[LimitKind::Lock])
+        .needs_disk(),
     ]
 }
 
@@ -220,6 +223,7 @@ fn neighbours() -> Vec<Scenario> {
             "32 threads read another file of the disk that holds a volume of 500 IOPS, which it can't reach beside them",
         )
         .deed(Deed::Neighbour { volume: "step", threads: 32, writes: false })
+        .short_of_limit()
         .limited_by(&[LimitKind::Others])
         .served(Source::Device, 1.0, 0.02),
         truth(

@@ -2,6 +2,7 @@
 
 mod clean;
 mod limit;
+mod partner;
 mod rounds;
 mod source;
 mod stacked;
@@ -29,8 +30,14 @@ pub(crate) fn once() -> Session {
         ],
         measure: "trial: 1s, ramp: 250ms, rounds: 1, sample_hz: 50",
         expect: "",
-        scenarios: [clean::scenarios(), source::scenarios(), stacked::scenarios(), limit::scenarios()]
-            .concat(),
+        scenarios: [
+            clean::scenarios(),
+            source::scenarios(),
+            stacked::scenarios(),
+            limit::scenarios(),
+            partner::scenarios(),
+        ]
+        .concat(),
         pairs: Vec::new(),
     }
 }
@@ -62,6 +69,7 @@ const STACKS: &str = "  \
   free-data-journal: { on: free, layers: [ { ext4: { mount_options: data=journal } } ] }
   journal-limit: { on: \"vol[1]\", layers: [ { ext4: { mount_options: data=journal } } ] }
   free-xfs: { on: free, layers: [xfs] }
+  free-btrfs: { layers: [ { btrfs: { on: free } } ] }
   free-zstd: { layers: [ { btrfs: { on: free, compress_force: zstd } } ] }
   free-zlib: { layers: [ { btrfs: { on: free, compress_force: \"zlib:9\", mount_options: thread_pool=1 } } ] }
 ";

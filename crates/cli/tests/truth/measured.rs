@@ -1,0 +1,316 @@
+//! What the harness's own counters say of one trial: whether its truth was made, by figures and thresholds.
+
+#[cfg(test)]
+mod tests;
+
+use super::deed::Deed;
+use super::gauge::{Disk, Sample};
+use super::scenario::{Scenario, Source};
+use record::finding::Claim;
+use record::judged::LimitKind;
+use record::trial::{Totals, TrialRecord};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// The share of the machine's CPU time that others may take from a scenario that needs it.
+const MOST_FOREIGN_CPU: f64 = 0.15;
+/// The share of the machine's CPU time that a hog, and who computes beside it, must get.
+const LEAST_HOG: f64 = 0.4;
+/// The share of a disk's I/Os or bytes that others may have where the truth is that nobody else slows the disk down.
+const MOST_FOREIGN_IO: f64 = 0.25;
+/// From this share on it is true that others use the disk.
+const FOREIGN_IO: f64 = 0.1;
+/// What a machine writes anyhow says nothing.
+const LEAST_FOREIGN_IOPS: f64 = 20.0;
+/// The share of a disk's bytes that a neighbour must have.
+const LEAST_NEIGHBOUR: f64 = 0.6;
+/// The share of its limit that a volume reaches which is limited by that.
+const REACHED: f64 = 0.9;
+/// How many bytes the devices write for each byte that was asked for, where writes are amplified, at least; a tenth above what is worth a word.
+const LEAST_AMPLIFIED: f64 = 1.65;
+/// And at most, where they are not; a tenth below.
+const MOST_PLAIN: f64 = 1.35;
+/// Of what memory should have held, the share that may be read again.
+const MOST_READ_AGAIN: f64 = 0.02;
+
+/// What was counted between two samples.
+#[derive(Debug, Clone)]
+pub(crate) struct Span {
+    seconds: f64,
+    /// Shares of the CPU time of all processors.
+    foreign_cpu: f64,
+    steal: f64,
+    harness_cpu: f64,
+    disks: BTreeMap<String, Disk>,
+}
+
+impl Span {
+    pub(crate) fn new(first: &Sample, last: &Sample) -> Self {
+        let (a, b) = (&first.ticks, &last.ticks);
+        let all = b.all.saturating_sub(a.all).max(1) as f64;
+        let kernel: u64 = b
+            .kernel
+            .iter()
+            .map(|(pid, ticks)| ticks.saturating_sub(a.kernel.get(pid).copied().unwrap_or(0)))
+            .sum();
+        let known = b.run.saturating_sub(a.run) + b.harness.saturating_sub(a.harness) + kernel;
+        let foreign = b.busy.saturating_sub(a.busy).saturating_sub(known);
+        let disks = last.disks.iter().filter_map(|(name, now)| {
+            let before = first.disks.get(name)?;
+            let disk = Disk {
+                reads: now.reads.saturating_sub(before.reads),
+                read_bytes: now.read_bytes.saturating_sub(before.read_bytes),
+                writes: now.writes.saturating_sub(before.writes),
+                write_bytes: now.write_bytes.saturating_sub(before.write_bytes),
+                backing: now.backing.clone(),
+            };
+            Some((name.clone(), disk))
+        });
+        Self {
+            seconds: (last.at_ns - first.at_ns) as f64 / 1e9,
+            foreign_cpu: foreign as f64 / all,
+            steal: b.steal.saturating_sub(a.steal) as f64 / all,
+            harness_cpu: b.harness.saturating_sub(a.harness) as f64 / all,
+            disks: disks.collect(),
+        }
+    }
+}
+
+/// A limit of a device, as the cgroup has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) device: String,
+    pub(crate) kind: Quantity,
+    pub(crate) per_second: f64,
+}
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    Reads,
+    Writes,
+    ReadBytes,
+    WriteBytes,
+}
+
+/// One trial, measured by the harness.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    span: Span,
+    /// The disk that holds the backing files, and what others have of its I/Os and bytes.
+    disk: Option<Foreign>,
+    /// The share of the nearest limit that a volume of the run reached.
+    reached: Option<f64>,
+    /// Bytes read from the run's devices.
+    ours_read_bytes: u64,
+    /// Bytes read from the run's devices for each byte that was asked for.
+    read_again: Option<f64>,
+    /// Bytes written to the run's devices for each byte that was asked for.
+    amplified: Option<f64>,
+    /// The share of the data that memory held when measuring began.
+    resident: Option<f64>,
+}
+
+/// What a disk moved that none of the run's devices explains.
+#[derive(Debug, Clone)]
+struct Foreign {
+    name: String,
+    ios_share: f64,
+    bytes_share: f64,
+    iops: f64,
+    /// Everybody's.
+    disk_read_bytes: u64,
+}
+
+impl Measured {
+    /// The run's loop devices have the run in the names of their backing files; the harness's have them in `lab`.
+    pub(crate) fn new(
+        span: Span,
+        record: &TrialRecord,
+        scenario: &Scenario,
+        (run, lab): (&str, &Path),
+        limits: &[Limit],
+        resident: Option<f64>,
+    ) -> Self {
+        let is_ours = |file: &Path| file.starts_with(lab) || file.to_string_lossy().contains(run);
+        let ours: Vec<&Disk> =
+            span.disks.values().filter(|disk| disk.backing.as_deref().is_some_and(is_ours)).collect();
+        let read: u64 = ours.iter().map(|disk| disk.read_bytes).sum();
+        let written: u64 = ours.iter().map(|disk| disk.write_bytes).sum();
+        // what was asked for in the part of the window that the samples cover
+        let share_of_window = record.engine.as_ref().map_or(1.0, |e| span.seconds / e.window.seconds());
+        let per_asked = |moved: u64, totals: Option<&Totals>| {
+            let asked =
+                totals.map(|totals| totals.bytes as f64 * share_of_window).filter(|asked| *asked > 0.0);
+            asked.map(|asked| moved as f64 / asked)
+        };
+        let engine = record.engine.as_ref();
+        Self {
+            disk: foreign(&span, lab, &ours, 1.0 - holes_below(scenario).map_or(0.0, |(share, _)| share)),
+            reached: limits.iter().filter_map(|limit| reached(&span, limit)).reduce(f64::max),
+            read_again: per_asked(read, engine.and_then(|engine| engine.read.as_ref())),
+            amplified: per_asked(written, engine.and_then(|engine| engine.write.as_ref())),
+            resident,
+            ours_read_bytes: read,
+            span,
+        }
+    }
+
+    /// The figures, for somebody who looks for the cause of a doubtful judgement.
+    pub(crate) fn figures(&self) -> String {
+        let Span { seconds, foreign_cpu, steal, harness_cpu, .. } = &self.span;
+        let Self { disk, reached, read_again, amplified, resident, .. } = self;
+        format!(
+            "{seconds:.2} s; CPU: others {foreign_cpu:.2}, steal {steal:.2}, harness {harness_cpu:.2}; {disk:?}; \
+             reached of the limit: {reached:?}; read from devices: {read_again:?}; written: {amplified:?}; resident: {resident:?}"
+        )
+    }
+
+    /// Whether somebody else used the disk below, so that it is no false alarm to say so.
+    pub(crate) fn others_used_the_disk(&self) -> bool {
+        self.disk.as_ref().is_some_and(|disk| {
+            disk.iops >= LEAST_FOREIGN_IOPS && disk.ios_share.max(disk.bytes_share) >= FOREIGN_IO
+        })
+    }
+
+    /// Why the truth of a scenario was not made.
+    pub(crate) fn unmade(&self, scenario: &Scenario) -> Vec<String> {
+        let mut why = Vec::new();
+        why.extend(self.cpu(scenario));
+        why.extend(self.disk(scenario));
+        why.extend(self.holes_below(scenario));
+        why.extend(self.amplification(scenario));
+        why.extend(self.limit(scenario));
+        why.extend(self.memory(scenario));
+        why
+    }
+
+    fn cpu(&self, scenario: &Scenario) -> Option<String> {
+        let Span { foreign_cpu, steal, harness_cpu, .. } = &self.span;
+        if scenario.deed == Deed::Hog {
+            // whoever else computes beside the hog does what it does
+            let hogged = harness_cpu + foreign_cpu;
+            return (hogged < LEAST_HOG)
+                .then(|| format!("the hog and others got {hogged:.2} of the CPU time, not {LEAST_HOG}"));
+        }
+        (scenario.needs_cpu && foreign_cpu + steal > MOST_FOREIGN_CPU).then(|| {
+            format!("others took {foreign_cpu:.2} of the CPU time and the hypervisor {steal:.2}, of {MOST_FOREIGN_CPU} that they may")
+        })
+    }
+
+    fn disk(&self, scenario: &Scenario) -> Option<String> {
+        let Foreign { name, ios_share, bytes_share, iops, .. } = self.disk.as_ref()?;
+        let has = format!(
+            "others had {ios_share:.2} of {name}'s I/Os and {bytes_share:.2} of its bytes ({iops:.0} I/Os per second)"
+        );
+        if matches!(scenario.deed, Deed::Neighbour { .. }) {
+            let must = scenario.claims.iter().any(|(claim, _)| *claim == Claim::Interference);
+            return (must && *bytes_share < LEAST_NEIGHBOUR)
+                .then(|| format!("{has}, less than the neighbour's {LEAST_NEIGHBOUR}"));
+        }
+        (scenario.needs_disk && *iops >= LEAST_FOREIGN_IOPS && ios_share.max(*bytes_share) > MOST_FOREIGN_IO)
+            .then(|| format!("{has}, of {MOST_FOREIGN_IO} that they may"))
+    }
+
+    /// What others read from the disk is as much as the holes below keep from it: then nobody can tell them by the disk's bytes.
+    fn holes_below(&self, scenario: &Scenario) -> Option<String> {
+        let (holes, tolerance) = holes_below(scenario)?;
+        // the other half of the tolerance is for the ends of the window
+        let most = tolerance / 2.0;
+        let disk = self.disk.as_ref()?;
+        let ours = self.ours_read_bytes as f64;
+        let others = (disk.disk_read_bytes as f64 - (1.0 - holes) * ours) / ours.max(1.0);
+        (others > most).then(|| {
+            format!(
+                "others read {others:.2} B from {} for each byte of the volume, of {most} that they may",
+                disk.name
+            )
+        })
+    }
+
+    fn amplification(&self, scenario: &Scenario) -> Option<String> {
+        let amplified = self.amplified?;
+        if scenario.never.contains(&Claim::WriteAmplified) {
+            return (amplified > MOST_PLAIN).then(|| {
+                format!("the devices wrote {amplified:.2} B for each byte, more than {MOST_PLAIN}")
+            });
+        }
+        let must = scenario.claims.iter().any(|(claim, _)| *claim == Claim::WriteAmplified);
+        (must && amplified < LEAST_AMPLIFIED)
+            .then(|| format!("the devices wrote {amplified:.2} B for each byte, less than {LEAST_AMPLIFIED}"))
+    }
+
+    fn limit(&self, scenario: &Scenario) -> Option<String> {
+        let reached = self.reached?;
+        if scenario.short_of_limit && reached >= REACHED {
+            return Some(format!("the volume reached {reached:.2} of its limit, {REACHED} and more"));
+        }
+        // other injections keep the volume from its limit for a part of the time, by intent
+        let steady =
+            matches!(scenario.deed, Deed::Nothing | Deed::Hog | Deed::Punch { .. } | Deed::Neighbour { .. });
+        let limited = steady && scenario.limits == [LimitKind::Throttle];
+        (limited && reached < REACHED)
+            .then(|| format!("the volume reached {reached:.2} of its limit, less than {REACHED}"))
+    }
+
+    fn memory(&self, scenario: &Scenario) -> Option<String> {
+        if !scenario.in_memory {
+            return None;
+        }
+        if let Some(resident) = self.resident.filter(|share| *share < 1.0 - MOST_READ_AGAIN) {
+            return Some(format!("memory held {resident:.2} of the data when measuring began, not all"));
+        }
+        let again = self.read_again.filter(|share| *share > MOST_READ_AGAIN)?;
+        Some(format!("{again:.2} of what was asked for was read again from the device, of {MOST_READ_AGAIN}"))
+    }
+}
+
+/// The share of a scenario's bytes that holes below keep from the disk, and its tolerance.
+fn holes_below(scenario: &Scenario) -> Option<(f64, f64)> {
+    let is_below = matches!(scenario.deed, Deed::PunchBelow { .. } | Deed::PunchUnder { .. });
+    let hole = scenario.served.iter().find(|(source, ..)| *source == Source::Hole).filter(|_| is_below);
+    hole.map(|(_, share, tolerance)| (*share, *tolerance))
+}
+
+/// What the disk below the run's loop devices moved beyond what these did. Without any, the disk that `lab` is on.
+/// Holes below keep all but the share `arrives` of our I/Os from it.
+fn foreign(span: &Span, lab: &Path, ours: &[&Disk], arrives: f64) -> Option<Foreign> {
+    let below = |disk: &Disk| disk.backing.as_deref().and_then(Path::parent).and_then(disk_of);
+    let name = ours.iter().find_map(|disk| below(disk)).or_else(|| disk_of(lab))?;
+    let disk = span.disks.get(&name)?;
+    let on_it: Vec<&&Disk> = ours.iter().filter(|disk| below(disk).as_ref() == Some(&name)).collect();
+    let ios = |disk: &Disk| disk.reads + disk.writes;
+    let bytes = |disk: &Disk| disk.read_bytes + disk.write_bytes;
+    let beyond = |all: u64, ours: u64| (all as f64 - arrives * ours as f64).max(0.0);
+    let (all_ios, all_bytes) = (ios(disk), bytes(disk));
+    let foreign_ios = beyond(all_ios, on_it.iter().map(|d| ios(d)).sum());
+    let foreign_bytes = beyond(all_bytes, on_it.iter().map(|d| bytes(d)).sum());
+    Some(Foreign {
+        name,
+        ios_share: foreign_ios / all_ios.max(1) as f64,
+        bytes_share: foreign_bytes / all_bytes.max(1) as f64,
+        iops: foreign_ios / span.seconds,
+        disk_read_bytes: disk.read_bytes,
+    })
+}
+
+/// The whole disk that a file system is on.
+fn disk_of(path: &Path) -> Option<String> {
+    let device = std::fs::metadata(path).ok()?.dev();
+    let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let entry = std::fs::canonicalize(Path::new("/sys/dev/block").join(number)).ok()?;
+    let whole = if entry.join("partition").exists() { entry.parent()?.to_owned() } else { entry };
+    Some(whole.file_name()?.to_str()?.to_owned())
+}
+
+fn reached(span: &Span, limit: &Limit) -> Option<f64> {
+    let disk = span.disks.get(&limit.device)?;
+    let moved = match limit.kind {
+        Quantity::Reads => disk.reads,
+        Quantity::Writes => disk.writes,
+        Quantity::ReadBytes => disk.read_bytes,
+        Quantity::WriteBytes => disk.write_bytes,
+    };
+    Some(moved as f64 / span.seconds / limit.per_second)
+}
