@@ -84,7 +84,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 37] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 42] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -120,6 +120,11 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         emulated::processor,
         stalled::engine,
         stalled::agent,
+        stalled::frozen,
+        stalled::by_quota,
+        stalled::by_steal,
+        stalled::suspended,
+        stalled::storage,
         amplified::writes,
         ground::holes_below,
     ];
