@@ -41,8 +41,8 @@ fn by_engine(facts: &Facts<'_>) -> Option<Vec<Step>> {
     let series = facts.engine.series.as_ref()?;
     let ios = series.read_ios.iter().zip(&series.write_ios).zip(&series.trim_ios);
     let steps = ios.zip(0_u64..).map(|(((read, write), trim), number)| {
-        let start_ns = series.start_ns + number * series.step_ns;
-        let window = Window { start_ns, end_ns: start_ns + series.step_ns };
+        let start_ns = series.start_ns.saturating_add(number.saturating_mul(series.step_ns));
+        let window = Window { start_ns, end_ns: start_ns.saturating_add(series.step_ns) };
         Step { window, ios: float(*read) + float(*write) + float(*trim) }
     });
     Some(steps.collect())
