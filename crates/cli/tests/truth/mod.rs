@@ -6,6 +6,7 @@ mod deed;
 pub(crate) mod document;
 mod letters;
 pub(crate) mod matrix;
+pub(crate) mod outage;
 mod place;
 pub(crate) mod scenario;
 pub(crate) mod session;

@@ -79,14 +79,17 @@ fn shaped(facts: &Facts<'_>, disturbed: bool) -> Option<(Batches, Shape)> {
     if !stalls.is_empty() && asked_rate(facts).is_some() {
         return None;
     }
-    if let Some(fine) = fine(facts).filter(|_| stalls.is_empty())
+    // Pauses that the workload asks for come again and again.
+    let paused = facts.all_options().iter().any(|options| options.thinktime_us > 0);
+    if let Some(fine) = fine(facts).filter(|_| stalls.is_empty() && !paused)
         && let Some(found @ Shape::Episodes(_)) = shape(&fine.rates, disturbed, fine.of_episode())
     {
         return Some((fine, found));
     }
     let batches = batches(facts)?;
     let (rates, places) = batches.without(&stalls);
-    let found = shape(&rates, disturbed, batches.of_episode())?.moved(&places)?;
+    let shortest = if paused { usize::MAX } else { batches.of_episode() };
+    let found = shape(&rates, disturbed, shortest)?.moved(&places)?;
     Some((batches, found))
 }
 

@@ -2,6 +2,7 @@
 
 mod clean;
 mod limit;
+mod outage;
 mod rounds;
 mod source;
 
@@ -19,12 +20,14 @@ pub(crate) fn once() -> Session {
             Place { name: "zram", kind: Kind::Zram, mib: 400 },
             Place { name: "loop-on-tmpfs", kind: Kind::LoopOnTmpfs, mib: 400 },
             Place { name: "buffered-loop", kind: Kind::BufferedLoop, mib: 400 },
+            Place { name: "held", kind: Kind::LoopOnExt4, mib: 64 },
             Place { name: "small", kind: Kind::DirectLoop, mib: 480 },
             Place { name: "link", kind: Kind::Sshfs { mbps: 10 }, mib: 0 },
         ],
         measure: "trial: 1s, ramp: 250ms, rounds: 1, sample_hz: 50",
         expect: "",
-        scenarios: [clean::scenarios(), source::scenarios(), limit::scenarios()].concat(),
+        scenarios: [clean::scenarios(), source::scenarios(), limit::scenarios(), outage::scenarios()]
+            .concat(),
         pairs: Vec::new(),
     }
 }
