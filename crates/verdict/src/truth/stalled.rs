@@ -122,6 +122,9 @@ fn course(t: &mut Truth, list: Vec<u64>) {
     });
 }
 
+/// What a sample holds at a share of the measured time.
+type Each = fn(&mut Sample, f64);
+
 /// So many I/Os took 4 s.
 fn held(t: &mut Truth, ios: u64) {
     let read = t.trial.engine.as_mut().unwrap().read.as_mut().unwrap();
@@ -191,7 +194,7 @@ fn a_changed_limit_and_what_lies_between_are_no_device() {
 
 #[test]
 fn an_engine_that_did_not_run_says_nothing_about_the_storage() {
-    let cases: [(&str, fn(&mut Sample, f64)); 3] = [
+    let cases: [(&str, Each); 3] = [
         ("1 of the engine's processes was frozen", |sample, done| {
             still(sample, done);
             sample.frozen = if is_outage(done) { vec![12] } else { vec![] };
