@@ -20,7 +20,7 @@ pub(crate) fn once() -> Session {
             Place { name: "zram", kind: Kind::Zram, mib: 400 },
             Place { name: "loop-on-tmpfs", kind: Kind::LoopOnTmpfs, mib: 400 },
             Place { name: "buffered-loop", kind: Kind::BufferedLoop, mib: 400 },
-            Place { name: "held", kind: Kind::LoopOnExt4, mib: 64 },
+            Place { name: "held", kind: Kind::LoopOnExt4, mib: 400 },
             Place { name: "small", kind: Kind::DirectLoop, mib: 480 },
             Place { name: "link", kind: Kind::Sshfs { mbps: 10 }, mib: 0 },
         ],
