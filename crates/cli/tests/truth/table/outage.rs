@@ -72,7 +72,14 @@ fn engines() -> Vec<Scenario> {
         of("engine-stopped", workload, Outage::Stopped, "the engine is stopped for 1.5 of 4 s"),
         of("engine-frozen", workload, Outage::Frozen, "the engine's cgroup is frozen for 1.5 of 4 s"),
         of("engine-frozen-fio", on_fio, Outage::Frozen, "the same of fio"),
-        of("engine-quota", workload, Outage::Quota, "the engine may run 1 ms in each 500 ms for 1.5 of 4 s"),
+        outage(
+            "engine-quota",
+            "free",
+            "rw: randread, bs: 4k, iodepth: 4, size: 64m, direct: 1, runtime: 4s",
+            Outage::Quota,
+        )
+        .made("the engine may run 1 ms in each 500 ms for 1.5 of 4 s, on a volume without limits")
+        .may(&[Claim::CpuQuota, Claim::NotSteady]),
     ]
 }
 
