@@ -24,6 +24,13 @@ pub struct Sample {
     /// Processes of the engine that were stopped, by a signal or a debugger: they don't run until somebody lets them go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<u32>,
+    /// Processes of the engine that the freezer of a cgroup held (wchan in /proc): they don't run until somebody thaws the cgroup.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frozen: Vec<u32>,
+    /// How long the machine was suspended since it booted: CLOCK_BOOTTIME less CLOCK_MONOTONIC. `None` in records of before
+    /// this was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_ns: Option<u64>,
     /// Memory, from /proc/meminfo.
     pub memory: Option<Memory>,
     /// From /proc/vmstat.

@@ -112,7 +112,7 @@ pub enum Claim {
     NotIdempotent,
     /// Beyond what figures of a lab guest may claim: it is QEMU's speed.
     BeyondEmulation,
-    /// The engine or the agent process did not run for a while: it was stopped.
+    /// For a while no I/O completed: the storage held them, or the engine or the agent process did not run.
     Stalled,
     /// Something was done otherwise than the experiment or its job file asked.
     NotAsAsked,

@@ -145,7 +145,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
         Claim::WriteAmplified => "each write became several on the devices",
-        Claim::Stalled => "the engine or the agent process was stopped",
+        Claim::Stalled => "a part of the trial was an outage",
         Claim::BeyondEmulation => "beyond what a lab guest's figures may claim",
         Claim::StackRebuilt => "the stack was built anew between rounds",
     }

@@ -30,8 +30,8 @@ pub use replicates::{
     first_round, outliers, trend, two_modes,
 };
 pub use series::{
-    ChangePoint, SteadyState, TrialLength, TrialPlan, TwoRates, change_points, mean_of_series, ramp_up,
-    steady_state, trial_length, two_rates,
+    ChangePoint, Episodes, SteadyState, TrialLength, TrialPlan, TwoRates, change_points, episodes,
+    mean_of_series, ramp_up, steady_state, trial_length, two_rates,
 };
 pub use stop::{
     Allowance, Asked, Contender, Decision, Lacking, Look, Matter, Pair, Question, Resource, Settled,

@@ -2,6 +2,7 @@
 
 mod batches;
 mod cache;
+mod episodes;
 mod machine;
 mod order;
 mod over_rounds;

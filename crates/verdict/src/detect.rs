@@ -85,7 +85,7 @@ impl Detected {
 /// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
 /// has the same number, while two things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 38] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 43] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -122,6 +122,11 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         emulated::processor,
         stalled::engine,
         stalled::agent,
+        stalled::frozen,
+        stalled::by_quota,
+        stalled::by_steal,
+        stalled::suspended,
+        stalled::storage,
         amplified::writes,
         ground::holes_below,
     ];

@@ -36,6 +36,7 @@ mod limit;
 mod metrics;
 mod model;
 mod nfs;
+mod outage;
 mod outrank;
 mod page_cache;
 mod pairing;

@@ -13,6 +13,7 @@ mod lock;
 mod memory;
 mod neighbour;
 mod network;
+mod outage;
 mod processor;
 mod queue;
 mod quota;
@@ -60,7 +61,8 @@ const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 15] = [
 /// What limited one trial.
 pub(crate) fn of_trial(scene: &Scene<'_>) -> Limit {
     let figures = Figures::of(scene);
-    WITNESSES.iter().find_map(|witness| witness(&figures)).unwrap_or_else(|| unknown(&figures))
+    let limit = WITNESSES.iter().find_map(|witness| witness(&figures)).unwrap_or_else(|| unknown(&figures));
+    outage::doubted(limit, scene.facts)
 }
 
 /// What was looked at, since nothing of it is a limit.

@@ -1,5 +1,6 @@
 //! What is done to a trial while it runs, so that something is true of it.
 
+use super::outage::{self, Outage};
 use super::site::Site;
 use record::trial::TrialRecord;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
@@ -70,6 +71,11 @@ pub(crate) enum Deed {
     },
     /// The lent file system is full.
     Full,
+    /// Outages, each from so many milliseconds after the engine was there, for so many.
+    Outages {
+        how: Outage,
+        times: &'static [(u64, u64)],
+    },
 }
 
 /// Where a trial stands.
@@ -97,7 +103,7 @@ pub(crate) struct Doing {
 }
 
 #[derive(Debug)]
-enum Undo {
+pub(super) enum Undo {
     Write(PathBuf, String),
     Remove(PathBuf),
     LeaveCgroup(PathBuf),
@@ -142,6 +148,8 @@ impl Doing {
             (Deed::Hog, Phase::Measuring) => self.hog(),
             (Deed::Quota { .. }, Phase::Settling) => self.quota_group(),
             (Deed::Quota { micros }, Phase::Measuring) => self.quota(micros),
+            (Deed::Outages { how: Outage::Quota, .. }, Phase::Settling) => self.quota_group(),
+            (Deed::Outages { how, times }, Phase::Measuring) => self.outages(how, times),
             (_, Phase::Undoing) => {
                 self.end();
                 Ok(())
@@ -183,6 +191,7 @@ impl Doing {
         let length = window.end_ns.saturating_sub(window.start_ns);
         let (earliest, latest) = match self.deed {
             Deed::Limit { .. } => (window.start_ns + length / 5, window.end_ns - length / 5),
+            Deed::Outages { .. } => (window.start_ns, window.end_ns),
             Deed::Quota { .. } | Deed::Cached { .. } => (0, window.start_ns),
             Deed::Punch { percent } => {
                 let file = record.files_before.first()?;
@@ -220,6 +229,17 @@ impl Doing {
             set_limit(&site, volume, to)?;
             Ok(Some(now_ns()))
         }));
+        Ok(())
+    }
+
+    /// A thread of its own makes and ends them.
+    fn outages(&mut self, how: Outage, times: &'static [(u64, u64)]) -> Result<(), String> {
+        if let Outage::Limit { volume, .. } = how {
+            let lines = limit_lines(&self.site, volume, LIMIT)?;
+            self.undo.extend(lines.into_iter().map(|(file, line)| Undo::Write(file, line)));
+        }
+        let (site, stop) = (self.site.clone(), Arc::clone(&self.stop));
+        self.threads.push(std::thread::spawn(move || outage::make(how, times, &site, &stop)));
         Ok(())
     }
 
@@ -362,7 +382,7 @@ impl Doing {
 
     /// A cgroup for the engine to be born into: the node is moved there before it starts one.
     fn quota_group(&mut self) -> Result<(), String> {
-        let group = cpu_cgroup()?.join("diskproof-test-quota");
+        let group = cpu_cgroup()?.join(outage::QUOTA_GROUP);
         let _ = fs::create_dir(&group);
         self.undo.push(Undo::LeaveCgroup(group.clone()));
         write(&group.join("cgroup.procs"), &self.site.node.to_string())
@@ -371,7 +391,7 @@ impl Doing {
     /// Once the engine is there, the node leaves and the quota is set.
     fn quota(&mut self, micros: u64) -> Result<(), String> {
         let parent = cpu_cgroup()?;
-        let group = parent.join("diskproof-test-quota");
+        let group = parent.join(outage::QUOTA_GROUP);
         let (site, stop) = (self.site.clone(), Arc::clone(&self.stop));
         self.threads.push(std::thread::spawn(move || {
             while !stop.load(Ordering::SeqCst) {
@@ -418,12 +438,12 @@ impl Undo {
     }
 }
 
-fn write(file: &Path, line: &str) -> Result<(), String> {
+pub(super) fn write(file: &Path, line: &str) -> Result<(), String> {
     fs::write(file, line).map_err(|e| format!("{}: {e}", file.to_string_lossy()))
 }
 
 /// What to write where, so that a volume's I/Os are limited.
-fn limit_lines(site: &Site, volume: &str, iops: u64) -> Result<Vec<(PathBuf, String)>, String> {
+pub(super) fn limit_lines(site: &Site, volume: &str, iops: u64) -> Result<Vec<(PathBuf, String)>, String> {
     let (_, devno) = site.device(volume)?;
     let (group, v1) = site.cgroup()?;
     Ok(if v1 {
@@ -436,13 +456,13 @@ fn limit_lines(site: &Site, volume: &str, iops: u64) -> Result<Vec<(PathBuf, Str
 }
 
 /// Limits a volume's I/Os from now on; gives what restores it.
-fn set_limit(site: &Site, volume: &str, iops: u64) -> Result<Vec<Undo>, String> {
+pub(super) fn set_limit(site: &Site, volume: &str, iops: u64) -> Result<Vec<Undo>, String> {
     limit_lines(site, volume, iops)?.iter().try_for_each(|(file, line)| write(file, line))?;
     Ok(limit_lines(site, volume, LIMIT)?.into_iter().map(|(f, l)| Undo::Write(f, l)).collect())
 }
 
 /// The mount of the CPU controller of version 1.
-fn cpu_cgroup() -> Result<PathBuf, String> {
+pub(super) fn cpu_cgroup() -> Result<PathBuf, String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|e| e.to_string())?;
     let is_cpu = |line: &&str| {
         line.contains(" - cgroup ")

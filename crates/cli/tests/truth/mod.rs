@@ -10,6 +10,7 @@ mod jobfiles;
 mod letters;
 pub(crate) mod matrix;
 mod measured;
+pub(crate) mod outage;
 mod place;
 pub(crate) mod scenario;
 pub(crate) mod session;

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Zram,
     /// ext4 on a loop device with direct I/O, over a file on tmpfs.
     LoopOnTmpfs,
+    /// ext4 on a loop device with direct I/O, over a file on another ext4 on a loop device with direct I/O.
+    LoopOnExt4,
     /// ext4 on a loop device without direct I/O.
     BufferedLoop,
     /// ext4 on a loop device with direct I/O.
@@ -48,7 +50,7 @@ impl Kind {
             Self::Zram => &["mount", "mkfs.ext4"],
             Self::LoopOnTmpfs | Self::BufferedLoop | Self::DirectLoop => &["mount", "mkfs.ext4", "losetup"],
             Self::OverlayOnTmpfs | Self::BoundTmpfs => &["mount"],
-            Self::OverlayOnLoop => &["mount", "mkfs.ext4", "losetup"],
+            Self::OverlayOnLoop | Self::LoopOnExt4 => &["mount", "mkfs.ext4", "losetup"],
             Self::Bindfs => &["bindfs"],
             Self::Sshfs { .. } => &["ip", "tc", "ethtool", "socat", "sshfs"],
         }
@@ -110,6 +112,12 @@ impl Made {
             Kind::LoopOnTmpfs => {
                 let under = beside("-under");
                 made.mount(&["-t", "tmpfs", "tmpfs"], &under)?;
+                made.attach(&under.join("backing"), place.mib, "on")?
+            }
+            Kind::LoopOnExt4 => {
+                let (under, lower) = (beside("-under"), made.attach(&beside(".img"), 2 * place.mib, "on")?);
+                run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", &lower])?;
+                made.mount(&[&lower], &under)?;
                 made.attach(&under.join("backing"), place.mib, "on")?
             }
             Kind::BufferedLoop => made.attach(&beside(".img"), place.mib, "off")?,

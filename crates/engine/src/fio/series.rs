@@ -1,7 +1,8 @@
 //! The course of a trial from the rows of fio's histogram logs.
 //!
 //! A row comes with the first I/O that completes after its time, so rows have no even length. Between two of them I/Os are taken to have
-//! completed evenly; the steps are at least twice as long as the rows are apart.
+//! completed evenly; the steps are at least twice as long as the rows are apart. Where a row comes much too late, nothing completed between
+//! the time that it was due and the I/O that brought it: an outage is not spread over the time that it took.
 
 use super::exact::Times;
 use super::output::proportion;
@@ -12,6 +13,9 @@ const SHORTEST_MS: u64 = 100;
 
 /// The most steps.
 const MOST: u64 = 3000;
+
+/// A row that comes after so many times its due time is late.
+const LATE: u64 = 4;
 
 /// One direction of one job.
 #[derive(Debug)]
@@ -39,15 +43,16 @@ pub(super) fn of(courses: &[Vec<Course>; 3], window: Window, times: Times) -> Op
         return None;
     }
     let [reads, writes, trims] = courses;
+    let row_ns = ns(times.row_ms);
     let ios = |course: &Course, done: u64| course.ios.min(done);
     let bytes = |course: &Course, done: u64| proportion(course.bytes, done.min(course.ios), course.ios);
-    let moved = [steps(reads, &borders, bytes), steps(writes, &borders, bytes)];
+    let moved = [steps(reads, &borders, row_ns, bytes), steps(writes, &borders, row_ns, bytes)];
     Some(Series {
         start_ns: window.start_ns,
         step_ns,
-        read_ios: steps(reads, &borders, ios),
-        write_ios: steps(writes, &borders, ios),
-        trim_ios: steps(trims, &borders, ios),
+        read_ios: steps(reads, &borders, row_ns, ios),
+        write_ios: steps(writes, &borders, row_ns, ios),
+        trim_ios: steps(trims, &borders, row_ns, ios),
         bytes: moved[0].iter().zip(&moved[1]).map(|(read, write)| read.saturating_add(*write)).collect(),
     })
 }
@@ -58,11 +63,11 @@ fn step_ms(times: Times) -> u64 {
 }
 
 /// What was done up to each border less what was done up to the one before.
-fn steps(courses: &[Course], borders: &[u64], what: impl Fn(&Course, u64) -> u64) -> Vec<u64> {
+fn steps(courses: &[Course], borders: &[u64], row_ns: u64, what: impl Fn(&Course, u64) -> u64) -> Vec<u64> {
     let mut sums = vec![0_u64; borders.len()];
     for course in courses {
         let mut before = 0;
-        let done = course.done(borders);
+        let done = course.done(borders, row_ns);
         for (sum, done) in sums.iter_mut().zip(done) {
             let now = what(course, done);
             *sum = sum.saturating_add(now.saturating_sub(before));
@@ -74,7 +79,7 @@ fn steps(courses: &[Course], borders: &[u64], what: impl Fn(&Course, u64) -> u64
 
 impl Course {
     /// I/Os counted up to each border.
-    fn done(&self, borders: &[u64]) -> Vec<u64> {
+    fn done(&self, borders: &[u64], row_ns: u64) -> Vec<u64> {
         let mut rows = self.rows.iter().peekable();
         let (mut since_ns, mut counted) = (ns(self.start_ms), 0_u64);
         let mut done = Vec::with_capacity(borders.len());
@@ -84,7 +89,10 @@ impl Course {
             }
             let part = rows.peek().map_or(0, |(time_ms, ios)| {
                 let length = ns(*time_ms).saturating_sub(since_ns);
-                proportion(*ios, border.saturating_sub(since_ns).min(length), length)
+                let late = row_ns > 0 && length > LATE.saturating_mul(row_ns);
+                // all but the I/O that brings a late row completed before it was due
+                let (ios, length) = if late { (ios.saturating_sub(1), row_ns) } else { (*ios, length) };
+                proportion(ios, border.saturating_sub(since_ns).min(length), length)
             });
             done.push(counted.saturating_add(part));
         }
@@ -122,6 +130,14 @@ mod tests {
         assert_eq!(series.read_ios, [20, 13, 9], "4 of the last 9 come after the last whole step");
         assert_eq!(series.bytes, [20 * 4096, 13 * 4096, 9 * 4096]);
         assert_eq!((series.write_ios, series.trim_ios), (vec![0; 3], vec![0; 3]));
+    }
+
+    #[test]
+    fn an_outage_is_not_spread_over_the_time_that_it_took() {
+        // 50 ms at 200 I/Os per second, then nothing until one of the 11 completes 1 s later
+        let reads = course(1000, &[(1050, 10), (2100, 11), (2150, 10), (2200, 10)]);
+        let series = of(&[vec![reads], vec![], vec![]], window(1000, 2200), TIMES).unwrap();
+        assert_eq!(series.read_ios, [20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 20]);
     }
 
     #[test]

@@ -124,7 +124,8 @@ impl Collector {
 
     /// Reads one sample; its `cpu_quota` is filled by [`Collector::settle`].
     pub fn sample(&mut self) -> Sample {
-        let mut sample = Sample { monotonic_ns: monotonic_ns(), ..Sample::default() };
+        let mut sample =
+            Sample { monotonic_ns: monotonic_ns(), suspended_ns: Some(suspended_ns()), ..Sample::default() };
         let Self { buffer, problems, .. } = self;
         // Devices and engine first: they are what rates are made of, so they should be closest to the time stamp.
         for block in &self.blocks {
@@ -140,6 +141,7 @@ impl Collector {
             self.last_engine = noting(engine.read(buffer), problems).or(self.last_engine);
             sample.engine = self.last_engine;
             sample.stopped = engine.stopped();
+            sample.frozen = engine.frozen();
         }
         if let Some(throttles) = &self.throttles {
             sample.throttles = noting(throttles.read(&self.devnos, buffer), problems);
@@ -233,7 +235,17 @@ fn noting<T>(result: Result<T, ReadError>, problems: &mut Vec<ReadError>) -> Opt
 /// CLOCK_MONOTONIC in nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
+    clock_ns(ClockId::Monotonic)
+}
+
+/// How long the machine was suspended since it booted. The two clocks are read one after the other, so an awake machine shows microseconds.
+fn suspended_ns() -> u64 {
+    let monotonic = clock_ns(ClockId::Monotonic);
+    clock_ns(ClockId::Boottime).saturating_sub(monotonic)
+}
+
+fn clock_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
     // Both parts of a monotonic time are never negative.
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)

@@ -97,6 +97,13 @@ impl ProcessTree {
         self.living.iter().filter(|process| process.stopped).map(|process| process.pid).collect()
     }
 
+    /// Those of its processes that the freezer of a cgroup holds now. The kernel shows such a process asleep (v2) or in an
+    /// uninterruptible wait (v1), as it shows one that waits for a disk; only the place where it waits tells them apart. Where the
+    /// kernel doesn't show that place, none is told.
+    pub(crate) fn frozen(&self) -> Vec<u32> {
+        self.living.iter().map(|process| process.pid).filter(|pid| is_frozen(&self.proc, *pid)).collect()
+    }
+
     /// Reads every process, finds new children, lets go of the ended. Says whether any had ended.
     fn pass(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ReadError> {
         let mut gone = BTreeSet::new();
@@ -235,6 +242,14 @@ impl Process {
         self.last = Counted { ticks, io: io.unwrap_or(self.last.io) };
         Ok(Some(Reading { io: io.is_some(), single_thread_ticks }))
     }
+}
+
+/// Where the kernel keeps what a freezer holds: `__refrigerator` of v1, `do_freezer_trap` of v2 (kernel/freezer.c, kernel/signal.c).
+const FREEZERS: [&[u8]; 2] = [b"__refrigerator", b"do_freezer_trap"];
+
+fn is_frozen(proc: &Path, pid: u32) -> bool {
+    let place = fs::read(proc.join(pid.to_string()).join("wchan"));
+    place.is_ok_and(|place| FREEZERS.contains(&place.trim_ascii()))
 }
 
 /// CPU ticks of the busiest living thread of a process.

@@ -11,11 +11,17 @@ const SHORTEST_SECONDS: f64 = 0.2;
 /// More batches tell no more. So many have four levels and more to tell noise from ([`stats::change_points`]), as an outage and what is before and after it.
 const MOST: usize = 100;
 
+/// More steps hide no episode of a third of a second.
+const MOST_FINE: usize = 1000;
+
 /// I/Os in a batch, on average: from here on a count of I/Os that come by chance is near enough to normal.
 const LEAST_IOS: f64 = 20.0;
 
 /// With fewer batches neither a ramp nor a change can be told from noise.
 const LEAST: usize = 20;
+
+/// An episode at another level is no shorter.
+const EPISODE_SECONDS: f64 = 0.35;
 
 /// The rate of one trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +36,24 @@ pub(super) struct Batches {
     pub(super) of_devices: bool,
 }
 
+impl Batches {
+    /// So many batches make an episode: more than one, which may be a slice that came late.
+    pub(super) fn of_episode(&self) -> usize {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few; saturates")]
+        let length = (EPISODE_SECONDS / self.seconds).ceil() as usize;
+        length.max(2)
+    }
+
+    /// The same without the batches that lie in one of these times, in seconds, by at least a part; and the places that the others had.
+    pub(super) fn without(&self, stalls: &[(f64, f64)]) -> (Vec<f64>, Vec<usize>) {
+        let in_stall = |i: usize| {
+            let (from, to) = (count(i) * self.seconds, count(i + 1) * self.seconds);
+            stalls.iter().any(|(begin, end)| from < *end && to > *begin)
+        };
+        self.rates.iter().enumerate().filter(|(i, _)| !in_stall(*i)).map(|(i, rate)| (*rate, i)).unzip()
+    }
+}
+
 /// What was counted in steps of equal length.
 struct Steps {
     amounts: Vec<f64>,
@@ -38,6 +62,14 @@ struct Steps {
     ios: f64,
     unit: &'static str,
     of_devices: bool,
+}
+
+/// As [`batches`], but finer: short episodes begin and end within longer batches. `None` where the steps have too few I/Os for that.
+pub(super) fn fine(facts: &Facts<'_>) -> Option<Batches> {
+    let Steps { amounts, seconds, ios, unit, of_devices } = by_engine(facts, facts.engine.series.as_ref()?)?;
+    let rates: Vec<f64> = amounts.iter().map(|amount| amount / seconds).collect();
+    let fits = seconds > 0.0 && ios >= LEAST_IOS && rates.len() >= LEAST && rates.len() <= MOST_FINE;
+    fits.then_some(Batches { rates, seconds, unit, of_devices })
 }
 
 /// The rate by the engine's own course, else by the devices' counters of direct I/O; `None` when neither tells, or the trial is too short.

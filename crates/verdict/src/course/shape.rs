@@ -1,10 +1,13 @@
 //! What a trial's rate did. Knows no storage.
 
-use stats::{Estimate, SteadyState, change_points, mean_of_series, ramp_up, two_rates};
+use stats::{Episodes, Estimate, SteadyState, change_points, episodes, mean_of_series, ramp_up, two_rates};
 
 /// Level of each test. There are hundreds of trials in a run, and what wanders slowly fits the test's yardstick (an AR(1) process) badly; a change of a rate that a
 /// throttle holds has a p-value of 0 to all digits.
 pub(super) const LEVEL: f64 = 1e-6;
+
+/// Level of the test whether single low batches come together by chance: the two levels must be apart as well, which chance alone hardly makes.
+const BY_CHANCE: f64 = 1e-3;
 
 /// A ramp that shifts the trial's mean by less isn't worth a word.
 const SHIFT: f64 = 0.02;
@@ -16,6 +19,8 @@ pub(super) enum Shape {
     Settled { batches: usize, first: f64, after: Estimate },
     /// It fell once, for good.
     Fell(Change),
+    /// It went to another level and came back, once or several times.
+    Episodes(Episodes),
     /// It was not steady.
     Changed { largest: Change, changes: usize, fifths: Fifths },
 }
@@ -36,16 +41,46 @@ pub(super) struct Fifths {
 }
 
 /// Judges the batches of a trial; `None`: nothing speaks against a steady rate. `disturbed`: somebody changed the limits meanwhile, so that a fall is no
-/// credit that ran out and a rise no ramp.
-pub(super) fn shape(rates: &[f64], disturbed: bool) -> Option<Shape> {
+/// credit that ran out and a rise no ramp. `shortest`: so many batches make an episode.
+pub(super) fn shape(rates: &[f64], disturbed: bool, shortest: usize) -> Option<Shape> {
     let all = mean(rates);
     if !(all > 0.0 && all.is_finite()) {
         return None;
+    }
+    if let Some(found) = to_and_fro(rates, shortest) {
+        return Some(found);
     }
     if !disturbed && let Some(found) = fell(rates).or_else(|| settled(rates)) {
         return Some(found);
     }
     changed(rates)
+}
+
+impl Shape {
+    /// The same with the batches' own numbers, where some were left out: `places` has the number of each.
+    pub(super) fn moved(mut self, places: &[usize]) -> Option<Self> {
+        let place = |at: &mut usize| places.get(*at).map(|of| *at = *of);
+        match &mut self {
+            Self::Settled { batches, .. } => place(batches)?,
+            Self::Fell(change) | Self::Changed { largest: change, .. } => place(&mut change.at)?,
+            Self::Episodes(found) => {
+                for (from, to) in &mut found.places {
+                    place(from)?;
+                    *to -= 1;
+                    place(to)?;
+                    *to += 1;
+                }
+            }
+        }
+        Some(self)
+    }
+}
+
+/// Two levels that are at least SNIA's range apart. A throttle that hands out its slices late makes short ones by itself.
+fn to_and_fro(rates: &[f64], shortest: usize) -> Option<Shape> {
+    let found = episodes(rates, shortest, BY_CHANCE)?;
+    let (low, high) = (found.ordinary.min(found.other), found.ordinary.max(found.other));
+    (low <= (1.0 - SteadyState::RANGE) * high).then_some(Shape::Episodes(found))
 }
 
 /// One fall of at least SNIA's range, to a level that stays, and better described by two levels than by a line.

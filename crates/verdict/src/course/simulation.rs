@@ -7,6 +7,7 @@ use crate::generator as random;
 use noise::{Noise, normal};
 use random::Random;
 use record::finding::{Claim, Finding};
+use std::collections::BTreeMap;
 
 #[path = "../../../stats/tests/simulation/noise.rs"]
 mod noise;
@@ -142,16 +143,16 @@ fn steady_trials_raise_no_alarm() {
                 state = rho * state + f64::sqrt(1.0 - rho * rho) * normal(&mut random);
                 now
             });
-            alarms.extend(shape(&trial, false).map(|s| (format!("ρ {rho}"), s)));
+            alarms.extend(shape(&trial, false, 2).map(|s| (format!("ρ {rho}"), s)));
         }
     }
     for _ in 0..TRIALS {
         let by_chance = trial(|_| poisson(&mut random));
-        alarms.extend(shape(&by_chance, false).map(|s| ("80 a second by chance".to_owned(), s)));
+        alarms.extend(shape(&by_chance, false, 2).map(|s| ("80 a second by chance".to_owned(), s)));
         for noise in [Noise::HeavyTail, Noise::Stalls] {
             let mut next = noise.rounds(20.0, &mut random);
             let trial = trial(|_| next().max(0.0));
-            alarms.extend(shape(&trial, false).map(|s| (format!("{noise:?}"), s)));
+            alarms.extend(shape(&trial, false, 2).map(|s| (format!("{noise:?}"), s)));
         }
     }
     assert!(alarms.len() <= 2, "{} of {}: {alarms:?}", alarms.len(), 7 * TRIALS);
@@ -166,7 +167,7 @@ fn unsteady_trials_are_seen_through_the_noise_of_few_ios() {
         let mut seen = 0;
         for _ in 0..TRIALS {
             let trial = trial(|step| poisson(&mut random) * factor(step));
-            seen += u32::from(shape(&trial, disturbed).as_ref().is_some_and(is));
+            seen += u32::from(shape(&trial, disturbed, 2).as_ref().is_some_and(is));
         }
         seen
     };
@@ -187,5 +188,98 @@ fn place(shape: &Shape) -> (u8, usize) {
         Shape::Settled { batches, .. } => (0, *batches),
         Shape::Fell(c) => (1, c.at),
         Shape::Changed { largest, .. } => (2, largest.at),
+        Shape::Episodes(found) => (3, found.places[0].0),
     }
 }
+
+/// Trials of 60 to 200 steps of a tenth of a second in which there is nothing to come back to: hardly any has an episode.
+#[test]
+fn steady_noisy_wandering_and_trending_trials_have_no_episodes() {
+    const TRIALS: u32 = 400;
+    let mut random = Random(31);
+    let mut alarms = BTreeMap::new();
+    for (steps, shortest) in [(30, 2), (60, 4), (100, 2), (200, 4)] {
+        for kind in [
+            "steady",
+            "noisy",
+            "few I/Os",
+            "stalls",
+            "tails",
+            "wanders 0.8",
+            "wanders 0.95",
+            "trend",
+            "swell",
+        ] {
+            let mut found = 0;
+            for _ in 0..TRIALS {
+                let trial = wandering(kind, steps, &mut random);
+                found += u32::from(stats::episodes(&trial, shortest, 1e-3).is_some());
+            }
+            *alarms.entry(kind).or_insert(0) += found;
+        }
+    }
+    // of 1600 of each kind
+    let all: u32 = alarms.values().sum();
+    assert!(all <= 3, "{all} of {}: {alarms:?}", 4 * 9 * TRIALS);
+}
+
+fn wandering(kind: &str, steps: u32, random: &mut Random) -> Vec<f64> {
+    let tailed = |noise: Noise, random: &mut Random| -> Vec<f64> {
+        let mut next = noise.rounds(20.0, random);
+        (0..steps).map(|_| next().max(0.0)).collect()
+    };
+    let wave = |step: u32| 40.0 * (f64::from(step) / 9.0).sin();
+    let (spread, rho, way): (f64, f64, fn(u32, f64) -> f64) = match kind {
+        "stalls" => return tailed(Noise::Stalls, random),
+        "tails" => return tailed(Noise::HeavyTail, random),
+        "few I/Os" => return (0..steps).map(|_| poisson(random) + poisson(random)).collect(),
+        "steady" => (1.0, 0.0, |_, _| 0.0),
+        "noisy" => (25.0, 0.0, |_, _| 0.0),
+        "wanders 0.8" => (15.0, 0.8, |_, _| 0.0),
+        "wanders 0.95" => (15.0, 0.95, |_, _| 0.0),
+        "trend" => (3.0, 0.0, |step, _| f64::from(step)),
+        _ => (3.0, 0.0, |_, wave| wave),
+    };
+    let mut state = normal(random);
+    let mut one = |step: u32| {
+        let now = 100.0 + spread * state + way(step, wave(step));
+        state = rho * state + f64::sqrt(1.0 - rho * rho) * normal(random);
+        now.max(0.0)
+    };
+    (0..steps).map(&mut one).collect()
+}
+
+/// Through noise of 6 %, also where it wanders, in trials of 6 s and of 20 s: an outage, two outages and a rise that are uneven, and a dip to 40 % for
+/// half a second in every two.
+#[test]
+fn pairs_several_pairs_and_periods_are_found_where_they_are() {
+    const TRIALS: u32 = 400;
+    let cases: [(&str, u32, Level, usize, Option<f64>); 5] = [
+        ("an outage of 2 s in 6", 60, |i| if (20..40).contains(&i) { 0.0 } else { 1.0 }, 1, None),
+        ("an outage of 1 s in 20", 200, |i| if (20..30).contains(&i) { 0.0 } else { 1.0 }, 1, None),
+        ("two pairs", 60, |i| if (8..16).contains(&i) || (40..54).contains(&i) { 0.3 } else { 1.0 }, 2, None),
+        ("a period", 60, |i| if i % 20 >= 10 && i % 20 < 15 { 0.4 } else { 1.0 }, 3, Some(20.0)),
+        ("a long period", 200, |i| if i % 20 >= 10 && i % 20 < 15 { 0.4 } else { 1.0 }, 10, Some(20.0)),
+    ];
+    let mut random = Random(37);
+    for (name, steps, level, episodes, period) in cases {
+        for rho in [0.0, 0.5] {
+            let (mut found, mut even) = (0, 0);
+            for _ in 0..TRIALS {
+                let mut state = normal(&mut random);
+                let mut next = || {
+                    state = rho * state + f64::sqrt(1.0 - rho * rho) * normal(&mut random);
+                    1.0 + 0.06 * state
+                };
+                let trial: Vec<f64> = (0..steps).map(|i| 1000.0 * level(i) * next()).collect();
+                let Some(Shape::Episodes(said)) = shape(&trial, false, 4) else { continue };
+                found += u32::from(said.places.len() == episodes);
+                even += u32::from(said.period.map(f64::round) == period);
+            }
+            assert!(found >= 380 && even >= 380, "{name}, ρ {rho}: {found} and {even} of {TRIALS}");
+        }
+    }
+}
+
+/// A factor by step.
+type Level = fn(u32) -> f64;

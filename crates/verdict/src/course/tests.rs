@@ -213,7 +213,10 @@ fn other_changes_are_not_steady() {
         let where_ = f.evidence["changed_at_seconds"];
         let ends = [at, at + 5.0, at + 8.0];
         assert!(ends.iter().any(|e| (where_ - e).abs() <= 1.0), "{name}: {}", f.text);
-        assert!(f.evidence["range_share"] > 0.2 && f.text.contains("SNIA"), "{}", f.text);
+        match f.evidence.get("episodes") {
+            Some(_) => assert!(f.text.contains("from second"), "{}", f.text),
+            None => assert!(f.evidence["range_share"] > 0.2 && f.text.contains("SNIA"), "{}", f.text),
+        }
     }
     let decline = one(|i| 1000 - 2 * i + wiggle(i));
     assert_eq!(claims(&decline), [Claim::NotSteady], "a line is no burst: {decline:?}");
@@ -346,4 +349,36 @@ fn a_cache_in_memory_that_warms_under_a_stack_that_stays_up_is_named_without_a_t
     assert_eq!(claims(&found), [Claim::CacheWarming]);
     assert!(found[0].text.contains("(ARC) served grew from 15 % to 56 %"), "{}", found[0].text);
     assert_eq!(claims(&rounds(false)), [], "a stack that is built anew has no cache that could warm");
+}
+
+#[test]
+fn a_pair_of_changes_says_from_when_to_when() {
+    let found = one(|i| if (80..100).contains(&i) { 40 + wiggle(i) } else { 100 + wiggle(i) });
+    assert_eq!(claims(&found), [Claim::NotSteady]);
+    let f = &found[0];
+    assert!(f.text.contains("the rate fell to 41 % (416 IOPS) from second 8.0 to 10.0."), "{}", f.text);
+    assert_eq!((f.severity, f.evidence["episodes"]), (Severity::Caveat, 1.0));
+    let two = |i: u64| if (30..40).contains(&i) || (100..130).contains(&i) { 250 } else { 100 };
+    let found = one(|i| two(i) + wiggle(i));
+    let text = &found[0].text;
+    assert!(
+        text.contains("the rate rose to")
+            && text.contains("from second 3.0 to 4.0 and from second 10.0 to 13.0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_dip_that_comes_again_says_how_often() {
+    let found = one(|i| if (10..15).contains(&(i % 20)) { 40 } else { 100 } + wiggle(i));
+    assert_eq!(claims(&found), [Claim::NotSteady]);
+    let f = &found[0];
+    assert!(f.text.contains("falls to 41 % (418 IOPS) every 2.0 s for 0.5 s"), "{}", f.text);
+    assert!(f.remedy.contains("every 2.0 s") && f.evidence["period_seconds"] == 2.0, "{f:?}");
+}
+
+#[test]
+fn short_dips_that_hardly_matter_are_a_note() {
+    let found = one(|i| if i % 100 < 50 && (10..14).contains(&(i % 50)) { 20 } else { 100 } + wiggle(i));
+    assert_eq!(found.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Note], "{found:?}");
 }

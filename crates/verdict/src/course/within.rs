@@ -1,6 +1,7 @@
 //! Findings within trials.
 
-use super::batches::{Batches, batches};
+use super::batches::{Batches, batches, fine};
+use super::episodes;
 use super::provided;
 use super::shape::{Change, Fifths, Shape, count, mean, shape};
 use super::words::{counter, estimate, rates, seconds, tenths};
@@ -10,6 +11,9 @@ use crate::detect::Detected;
 use crate::facts::Facts;
 use crate::figures::{percent, with_unit};
 use crate::foreign;
+use crate::limit::rates as asked_rate;
+use crate::outage;
+use crate::span::float;
 use record::counter::Sample;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::{Cell, Measure};
@@ -30,6 +34,9 @@ struct Unsteady {
     neighbour: Option<String>,
 }
 
+/// Episodes that move the mean of the trial by less are told, but they don't spoil it.
+const SLIGHT: f64 = 0.05;
+
 /// From which share on a cache's content is taken to be what a rate falls with, rather than credits.
 const SHAPES: f64 = 0.1;
 
@@ -46,7 +53,7 @@ pub(crate) fn within(cell: &Cell, facts: &[Facts<'_>], measure: &Measure) -> Vec
         let strongest = seen.iter().max_by(|a, b| a.strength().total_cmp(&b.strength()))?;
         let rare = 2 * seen.len() < facts.len() && claim != Claim::BurstExhausted;
         let mut detected = strongest.detected(cell, measure);
-        detected.severity = if rare { Severity::Note } else { Severity::Caveat };
+        detected.severity = if rare || strongest.is_slight() { Severity::Note } else { Severity::Caveat };
         let seen = number(seen.len());
         Some(detected.of_round(strongest.round, seen, facts.len()).finding(cell, seen))
     };
@@ -54,13 +61,36 @@ pub(crate) fn within(cell: &Cell, facts: &[Facts<'_>], measure: &Measure) -> Vec
 }
 
 fn unsteady(facts: &Facts<'_>) -> Option<Unsteady> {
-    let batches = batches(facts)?;
     let disturbed = limits_changed(facts);
-    let shape = shape(&batches.rates, disturbed)?;
+    let (batches, shape) = shaped(facts, disturbed)?;
     let cached = Arc::of(facts).and_then(|arc| arc.share()).filter(|share| *share >= SHAPES);
     let (round, seconds) = (facts.trial.id.round, facts.span.seconds());
     let neighbour = neighbour(facts, &shape, &batches);
     Some(Unsteady { round, seconds, batches, shape, disturbed, cached, neighbour })
+}
+
+/// What the rate did apart from outages, which are a finding of their own. Short episodes are looked for in finer batches too.
+fn shaped(facts: &Facts<'_>, disturbed: bool) -> Option<(Batches, Shape)> {
+    let begun = facts.engine.window.start_ns;
+    let since = |ns: u64| float(ns.saturating_sub(begun)) / 1e9;
+    let stalls: Vec<(f64, f64)> =
+        outage::stalls(facts).iter().map(|w| (since(w.start_ns), since(w.end_ns))).collect();
+    // An engine that is behind the rate it was asked for catches up after an outage.
+    if !stalls.is_empty() && asked_rate(facts).is_some() {
+        return None;
+    }
+    // Pauses that the workload asks for come again and again.
+    let paused = facts.all_options().iter().any(|options| options.thinktime_us > 0);
+    if let Some(fine) = fine(facts).filter(|_| stalls.is_empty() && !paused)
+        && let Some(found @ Shape::Episodes(_)) = shape(&fine.rates, disturbed, fine.of_episode())
+    {
+        return Some((fine, found));
+    }
+    let batches = batches(facts)?;
+    let (rates, places) = batches.without(&stalls);
+    let shortest = if paused { usize::MAX } else { batches.of_episode() };
+    let found = shape(&rates, disturbed, shortest)?.moved(&places)?;
+    Some((batches, found))
 }
 
 /// The device whose use by others may have made this course. A fall is theirs only if they did more after it than before.
@@ -73,7 +103,7 @@ fn neighbour(facts: &Facts<'_>, shape: &Shape, batches: &Batches) -> Option<Stri
             let grown = busy(at, seconds) - busy(0.0, at);
             foreign::between(facts, at, seconds).filter(|_| grown >= GROWN)
         }
-        Shape::Settled { .. } | Shape::Changed { .. } => foreign::strongest(facts),
+        Shape::Settled { .. } | Shape::Changed { .. } | Shape::Episodes(_) => foreign::strongest(facts),
     };
     foreign.map(|f| f.device.to_owned())
 }
@@ -96,7 +126,7 @@ impl Unsteady {
             Shape::Settled { .. } => Claim::RampUp,
             Shape::Fell(_) if self.cached.is_none() => Claim::BurstExhausted,
             Shape::Fell(_) => Claim::NotSteady,
-            Shape::Changed { .. } => Claim::NotSteady,
+            Shape::Changed { .. } | Shape::Episodes(_) => Claim::NotSteady,
         }
     }
 
@@ -105,14 +135,22 @@ impl Unsteady {
         let change = |a: f64, b: f64| (a - b).abs() / a.max(b).max(f64::MIN_POSITIVE);
         match &self.shape {
             Shape::Settled { first, after, .. } => change(*first, after.value),
+            Shape::Episodes(found) => change(found.ordinary, found.other),
             Shape::Fell(c) | Shape::Changed { largest: c, .. } => change(c.before.value, c.after.value),
         }
+    }
+
+    /// Whether the mean of the trial is near the ordinary rate nevertheless.
+    fn is_slight(&self) -> bool {
+        let Shape::Episodes(found) = &self.shape else { return false };
+        (mean(&self.batches.rates) / found.ordinary - 1.0).abs() < SLIGHT
     }
 
     fn detected(&self, cell: &Cell, measure: &Measure) -> Detected {
         let (mut evidence, text, remedy) = match &self.shape {
             Shape::Settled { batches, first, after } => self.settled(*batches, *first, after, measure),
             Shape::Fell(change) => self.fell(change, cell, measure),
+            Shape::Episodes(found) => episodes::said(found, &self.batches, self.disturbed),
             Shape::Changed { largest, changes, fifths } => self.changed(largest, *changes, fifths, measure),
         };
         evidence.extend(tenths(&self.batches.rates, self.batches.unit));
@@ -239,8 +277,7 @@ impl Unsteady {
             percent(slope.abs())
         );
         let remedy = if self.disturbed {
-            "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs."
-                .to_owned()
+            LIMITS_CHANGED.to_owned()
         } else {
             format!(
                 "See what else ran, or was changed, at that time. trial: {:.0}s ({} now) averages over changes that come again; ramp: {:.0}s ({} now) leaves \
@@ -260,5 +297,8 @@ fn stop_others(device: &str) -> String {
     format!("Stop what else uses {device} (see the finding interference), then run it again.")
 }
 
+/// What to do where the limits were others in a part of the trial.
+pub(super) const LIMITS_CHANGED: &str = "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs.";
+
 /// Evidence, text, remedy.
-type Said = (BTreeMap<String, f64>, String, String);
+pub(super) type Said = (BTreeMap<String, f64>, String, String);

@@ -61,7 +61,7 @@ fn limited(t: &mut Truth, iops: f64) {
     }];
 }
 
-fn limit_of(t: &Truth) -> Limit {
+pub(super) fn limit_of(t: &Truth) -> Limit {
     let record = t.record();
     let facts = Facts::of(&record, &t.cell).unwrap();
     let shares = attribute(&facts);

@@ -2,6 +2,7 @@
 
 mod clean;
 mod limit;
+mod outage;
 mod partner;
 mod rounds;
 mod source;
@@ -21,6 +22,7 @@ pub(crate) fn once() -> Session {
             Place { name: "zram", kind: Kind::Zram, mib: 400 },
             Place { name: "loop-on-tmpfs", kind: Kind::LoopOnTmpfs, mib: 400 },
             Place { name: "buffered-loop", kind: Kind::BufferedLoop, mib: 400 },
+            Place { name: "held", kind: Kind::LoopOnExt4, mib: 400 },
             Place { name: "small", kind: Kind::DirectLoop, mib: 480 },
             Place { name: "overlay-on-tmpfs", kind: Kind::OverlayOnTmpfs, mib: 0 },
             Place { name: "overlay-on-ext4", kind: Kind::OverlayOnLoop, mib: 400 },
@@ -36,6 +38,7 @@ pub(crate) fn once() -> Session {
             stacked::scenarios(),
             limit::scenarios(),
             partner::scenarios(),
+            outage::scenarios(),
         ]
         .concat(),
         pairs: Vec::new(),

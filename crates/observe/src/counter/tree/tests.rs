@@ -208,3 +208,22 @@ fn many_short_children_never_make_a_counter_fall() {
     drop(shell.stdin.take());
     shell.wait().unwrap();
 }
+
+#[test]
+fn a_frozen_process_is_told_by_where_it_waits() {
+    let proc = tempfile::tempdir().unwrap();
+    let proc = proc.path();
+    make(proc, &Fake { pid: 100, children: Some("200 300 "), ..FAKE });
+    make(proc, &Fake { pid: 200, parent: 100, ..FAKE });
+    make(proc, &Fake { pid: 300, parent: 100, ..FAKE });
+    // as of a freezer of version 1 and of version 2; a kernel that doesn't tell writes 0
+    for (pid, place) in [(100, "0"), (200, "__refrigerator"), (300, "do_freezer_trap\n")] {
+        fs::write(proc.join(pid.to_string()).join("wchan"), place).unwrap();
+    }
+    let mut tree = ProcessTree::new(proc, 100).unwrap();
+    tree.read(&mut Vec::new()).unwrap();
+    assert_eq!(tree.frozen(), [200, 300]);
+    fs::write(proc.join("200/wchan"), "do_wait").unwrap();
+    fs::remove_file(proc.join("300/wchan")).unwrap();
+    assert!(tree.frozen().is_empty());
+}
