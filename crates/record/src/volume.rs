@@ -115,7 +115,7 @@ pub struct VerifiedLimit {
     pub limit: String,
     /// The rate asked for, in the limit's unit.
     pub asked: f64,
-    /// The rate measured: what the volume realises of it.
+    /// The rate measured.
     pub measured: f64,
     /// How long the probe measured.
     pub seconds: f64,
