@@ -140,3 +140,58 @@ fn lower(run: &str) -> bool {
     std::fs::write(&file, format!("{device} 100")).unwrap();
     true
 }
+
+/// Two volumes that are to differ by 5 %, or any other rate.
+fn of_rates(rates: &[u32]) -> String {
+    let volumes: String = rates
+        .iter()
+        .map(|rate| format!("  v{rate}: {{ emulate: {{ size: 16m, iops: {rate} }} }}\n"))
+        .collect();
+    let stacks: String = rates.iter().map(|rate| format!("  s{rate}: {{ on: v{rate} }}\n")).collect();
+    format!(
+        "experiment: rates\nvolumes:\n{volumes}stacks:\n{stacks}workloads:\n  deep: {{ rw: randread, bs: 4k, iodepth: 16, size: 8m, direct: 1 }}\n\
+         measure: {{ trial: 1s, ramp: 250ms, rounds: 1 }}\n"
+    )
+}
+
+/// The kernel gives 80 to both: they must not be measured as if they were 80 and 84.
+#[test]
+fn loop_a_rate_that_the_kernel_does_not_keep_is_refused_with_those_that_it_does() {
+    let Some(lab) = Lab::new("unkept") else { return };
+    for (rates, gives) in [
+        (&[80, 84][..], "it gives 80; the nearest that it keeps exactly are 80 and 90"),
+        (&[95], "it gives 90; the nearest that it keeps exactly are 90 and 100"),
+        (&[169], "it gives 160; the nearest that it keeps exactly are 160 and 170"),
+        (&[15], "it gives 10; the nearest that it keeps exactly are 10 and 20"),
+        (&[7], "no steady rate; the lowest that it keeps is 10"),
+    ] {
+        std::fs::write(lab.dir.join("e.yaml"), of_rates(rates)).unwrap();
+        let ran = lab.command(&["run", "e.yaml", "--json"]).output().unwrap();
+        let told = [ran.stdout, ran.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert!(!ran.status.success() && told.contains(gives), "{rates:?}: {told}");
+        let plan = lab.command(&["plan", "e.yaml"]).output().unwrap();
+        let planned = String::from_utf8_lossy(&plan.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(planned.contains(gives), "{rates:?}: {planned}");
+    }
+}
+
+/// What the model of the kernel's rule foresees is what the probe measures, by the device's own counters.
+#[test]
+fn loop_a_rate_that_the_kernel_keeps_is_realised_within_one_percent() {
+    let Some(lab) = Lab::new("kept") else { return };
+    let rates = [10, 20, 30, 80, 90, 170, 500, 1000, 1005];
+    let run = lab.judged(&of_rates(&rates));
+    let volumes = run["volumes"].as_array().unwrap();
+    assert_eq!(volumes.len(), rates.len());
+    for rate in rates {
+        let volume = volumes.iter().find(|v| v["name"] == format!("v{rate}")).unwrap();
+        let probes = volume["verified"].as_array().unwrap();
+        assert_eq!(probes.len(), 2, "{volume:#}");
+        for probe in probes {
+            let measured = probe["measured"].as_f64().unwrap();
+            let foreseen = f64::from(rate / 10 * 10);
+            assert!((measured / foreseen - 1.0).abs() <= 0.01, "{rate}: {probe}");
+        }
+    }
+}

@@ -30,6 +30,7 @@ pub mod provision;
 pub mod quantity;
 pub mod stack;
 pub mod target;
+pub mod throttle;
 pub mod topology;
 pub mod trial;
 pub mod version;

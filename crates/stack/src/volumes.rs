@@ -143,7 +143,10 @@ fn check(machine: &Machine<'_>, volumes: &[Volume]) -> Result<(), StackError> {
         if volumes[..index].iter().any(|other| other.name == volume.name) {
             return refuse(volume, "is named twice".to_owned());
         }
-        let VolumeKind::Emulate { size_bytes, .. } = volume.kind else { continue };
+        let VolumeKind::Emulate { size_bytes, limits } = volume.kind else { continue };
+        if let Some(why) = record::throttle::refusal(&limits) {
+            return refuse(volume, why);
+        }
         if size_bytes == 0 || size_bytes % ALIGN_BYTES as u64 != 0 {
             return refuse(
                 volume,

@@ -162,7 +162,15 @@ fn volumes(all: &[Volume], prices: &Prices) -> Vec<String> {
 fn describe(kind: &VolumeKind) -> String {
     match kind {
         VolumeKind::Emulate { size_bytes, limits } => {
-            format!("emulated, {}, {}", Bytes(*size_bytes), describe_limits(limits))
+            let made = record::throttle::as_realised(*limits);
+            let told = match record::throttle::refusal(limits) {
+                Some(why) => format!("; a run refuses this: {why}"),
+                None if made != *limits => {
+                    format!(", of which the kernel makes {}", describe_limits(&made))
+                }
+                None => String::new(),
+            };
+            format!("emulated, {}, {}{told}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Guest { id, size_bytes, limits, burst, changes } => {
             let burst = burst.map(|burst| format!(", {burst}")).unwrap_or_default();
@@ -357,6 +365,25 @@ mod tests {
         let said = all_volumes(&loaded.unwrap().plan);
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(said[1].starts_with("vm (lab guest ") && said[1].contains("up to 2000 requests"), "{said:?}");
+    }
+
+    #[test]
+    fn a_limit_that_the_kernel_does_not_keep_is_told_before_anything_runs() {
+        let told = |kind| volumes(&[Volume { name: "v".to_owned(), kind }], &Prices::default()).concat();
+        let limits = |iops| Limits { read_iops: Some(iops), ..Limits::default() };
+        let emulated = |iops| told(VolumeKind::Emulate { size_bytes: 1 << 30, limits: limits(iops) });
+        for part in ["84 read IOPS", "a run refuses this", "it gives 80", "80 and 90"] {
+            assert!(emulated(84).contains(part), "{}", emulated(84));
+        }
+        assert_eq!(
+            emulated(1005),
+            "v: emulated, 1 GiB, 1005 read IOPS, of which the kernel makes 1000 read IOPS"
+        );
+        assert_eq!(emulated(80), "v: emulated, 1 GiB, 80 read IOPS");
+        let (id, burst) = ("d".to_owned(), None);
+        let guest =
+            VolumeKind::Guest { id, size_bytes: 1 << 30, limits: limits(84), burst, changes: Vec::new() };
+        assert!(!told(guest).contains("refuses"), "QEMU keeps it");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::figures::{percent, range, with_unit};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, LimitKind, ModelSource, ModelView, RatioView};
 
-/// A volume whose limit the probe found 10 % off counts as provided as asked (`run`'s verification), so the model knows its rates no better.
+/// A lab guest's disk whose limit the probe found 10 % off counts as provided as asked (`run`'s verification), so the model knows its rates no better.
 const PROVISIONED_MARGIN: f64 = 0.10;
 /// Members under a stack see other offsets than one alone: less of each disk, so shorter ways, and more of its own cache for each byte.
 const MEASURED_MARGIN: f64 = 0.25;

@@ -8,6 +8,7 @@ use super::rates::{Binding, Demand, Member, Rate, binding};
 use super::stacking::Stacking;
 use crate::figures::{bytes, rate};
 use record::judged::ModelSource;
+use record::throttle::as_realised;
 use record::volume::{Limits, Volume, VolumeKind};
 
 /// The kernel's throttle grants I/Os for 100 ms at a time (`throtl_slice`, HZ / 10, block/blk-throttle.c).
@@ -27,12 +28,11 @@ pub(crate) fn forecast(volumes: &[Volume], stacking: &Stacking, load: &Load) -> 
     expected(&Member::slowest(limits), stacking, load, lapse)
 }
 
-/// Only emulated volumes say what they are provided with.
+/// Only emulated volumes say what they are provided with: what the kernel, or QEMU, makes of what was asked.
 fn limits_of(volume: &Volume) -> Option<Limits> {
     match volume.kind {
-        VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } if !limits.is_unlimited() => {
-            Some(limits)
-        }
+        VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(as_realised(limits)),
+        VolumeKind::Guest { limits, .. } if !limits.is_unlimited() => Some(limits),
         _ => None,
     }
 }

@@ -359,3 +359,18 @@ fn disks_are_judged_by_one_of_them() {
     assert_eq!(off_model(&view, "cached").unwrap().claim, Claim::AboveModel);
     assert!(of(&view, "alone").model.is_none(), "nothing to compare it with");
 }
+
+/// The kernel counts whole I/Os per slice: the model expects what it gives, and not what was asked.
+#[test]
+fn an_emulated_volume_gives_what_the_kernel_makes_of_its_limit() {
+    let limits = Limits { read_iops: Some(1005), write_iops: Some(1005), ..Limits::default() };
+    let forecast = |kind| {
+        let volumes = [Volume { name: "v".to_owned(), kind }];
+        super::provisioned::forecast(&volumes, &stripe(1, 16 << 10), &load(Rw::Randread, 4096, |_| {}))
+    };
+    let emulated = forecast(VolumeKind::Emulate { size_bytes: GIB, limits }).unwrap();
+    assert_eq!(emulated.at_most, 1000.0);
+    let (id, burst) = ("d".to_owned(), None);
+    let guest = VolumeKind::Guest { id, size_bytes: GIB, limits, burst, changes: Vec::new() };
+    assert_eq!(forecast(guest).unwrap().at_most, 1005.0, "QEMU keeps it");
+}
