@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -203,6 +204,8 @@ def about(args, begun, load):
 
 def main():
     args = arguments()
+    # Ended like this, what was made is undone, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # As the tests do: whoever else measures on this machine waits.
     lock = open(os.path.join(tempfile.gettempdir(), "diskproof-exclusive.lock"), "w", encoding="ascii")
     fcntl.flock(lock, fcntl.LOCK_EX)
