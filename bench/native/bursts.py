@@ -32,6 +32,15 @@ def run(argv, **options):
     return ended.stdout
 
 
+def retried(argv):
+    """A mount or loop device may be busy for a moment after its last user has ended."""
+    for _ in range(50):
+        if subprocess.run(argv, capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.1)
+    raise SystemExit(f"left behind: {' '.join(argv)} fails")
+
+
 class Volume:
     """A file system on a loop device whose reads a cgroup throttles; all of it goes when the block ends."""
 
@@ -61,13 +70,7 @@ class Volume:
 
     def __exit__(self, *_):
         for argv in reversed(self.undo):
-            # A mount or loop device may be busy for a moment after its last user has ended.
-            for _ in range(50):
-                if subprocess.run(argv, capture_output=True, check=False).returncode == 0:
-                    break
-                time.sleep(0.1)
-            else:
-                raise SystemExit(f"left behind: {' '.join(argv)} fails")
+            retried(argv)
 
     def join(self):
         with open(f"{self.cgroup}/cgroup.procs", "w", encoding="ascii") as members:
@@ -106,11 +109,17 @@ def fio(extra, volume, seconds):
             cpu / read["total_ios"] * 1e6)
 
 
-def ratio(pairs):
+def interval(pairs):
+    """The geometric mean of the pairs' ratios, and its 95 % interval."""
     logs = [math.log(a / b) for a, b in pairs]
     t = STUDENT[max(key for key in STUDENT if key < len(logs))]
     mean, half = statistics.fmean(logs), t * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f"{math.exp(mean):.3f} ({math.exp(mean - half):.3f} to {math.exp(mean + half):.3f})"
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def ratio(pairs):
+    middle, low, high = interval(pairs)
+    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
 
 
 def main():

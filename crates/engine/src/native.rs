@@ -1,6 +1,7 @@
 //! diskproof's own engine: io_uring, in a process of its own that is this very program.
 
 mod arrival;
+mod batching;
 mod buffer;
 mod buffers;
 pub mod ceiling;

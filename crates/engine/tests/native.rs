@@ -158,6 +158,25 @@ fn a_kernel_thread_submits_where_it_is_asked_to() {
 }
 
 #[test]
+fn batches_are_given_and_taken_as_asked() {
+    let bench = Bench::lent();
+    for batches in [
+        vec![("iodepth_batch", "1")],
+        vec![("iodepth_batch_submit", "0"), ("iodepth_batch_complete_min", "99")],
+        vec![("iodepth_batch_submit", "3"), ("iodepth_batch_complete_min", "2"), ("iodepth_low", "1")],
+        vec![("iodepth_batch_complete_max", "2"), ("iodepth_low", "5")],
+    ] {
+        let mut o = Options { iodepth: 8, ..native(Rw::Randrw) };
+        o.other.extend(batches.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let out = run(&bench, &asked(o), 3, 0.2).unwrap();
+        assert!(out.errors.is_empty(), "{batches:?}: {:?}", out.errors);
+        let (r, w) = (out.read.unwrap(), out.write.unwrap());
+        assert!(r.ios > 100 && w.ios > 100, "{batches:?}: {} {}", r.ios, w.ios);
+        assert_eq!(r.latency.count(), r.ios);
+    }
+}
+
+#[test]
 fn buffered_writes_are_flushed_inside_the_measured_time() {
     let bench = Bench::lent();
     let o = Options { direct: false, end_fsync: true, bs_bytes: 65536, ..native(Rw::Write) };

@@ -18,6 +18,16 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("sqthread_poll", &["0", "1", ""]),
 ];
 
+/// Entries of `fio_options` that it knows with a number of I/Os: how many are given to the kernel and taken from it at once.
+pub const BATCHES: &[&str] = &[
+    "iodepth_batch",
+    "iodepth_batch_complete",
+    "iodepth_batch_complete_max",
+    "iodepth_batch_complete_min",
+    "iodepth_batch_submit",
+    "iodepth_low",
+];
+
 /// How it issues I/O.
 const IOENGINES: &[&str] = &["io_uring", "psync"];
 
@@ -92,6 +102,9 @@ fn issue(options: &Options, lack: &mut impl FnMut(&str, String)) {
             lack(name, format!("`{name}` with `ioengine: psync`: it belongs to io_uring"));
         }
     }
+    for name in BATCHES.iter().filter(|name| options.other.contains_key(**name) && ioengine == "psync") {
+        lack(name, format!("`{name}` with `ioengine: psync`: it has one I/O in flight on each thread"));
+    }
     if !on(options, "hipri") {
         return;
     }
@@ -135,6 +148,12 @@ fn sizes(options: &Options, lack: &mut impl FnMut(&str, String)) {
 
 fn other(options: &Options, lack: &mut impl FnMut(&str, String)) {
     for (name, value) in &options.other {
+        if BATCHES.contains(&name.as_str()) {
+            if batch(name, value).is_none() {
+                lack(name, format!("`{name}={}`", printable(value, 20)));
+            }
+            continue;
+        }
         match KNOWN.iter().find(|(known, _)| known == name) {
             None => lack(name, format!("fio option `{}`", printable(name, 40))),
             Some((_, values)) if values.contains(&value.as_str()) => {}
@@ -177,6 +196,12 @@ fn fio_option<'n>(fields: &Fields<'n>, name: &str) -> Option<&'n Key> {
         Value::Map(entries) => entries.iter().map(|(key, _)| key).find(|key| key.text == name),
         _ => None,
     }
+}
+
+/// The number of I/Os of one of [`BATCHES`]; `None`: native doesn't know the value. With 0 completions fio polls, and its versions differ in what that is.
+#[must_use]
+pub fn batch(name: &str, value: &str) -> Option<u32> {
+    value.parse().ok().filter(|count| *count > 0 || !name.starts_with("iodepth_batch_complete"))
 }
 
 /// Refuses by name what the engine lacks.

@@ -103,6 +103,19 @@ fn each_option_of_the_subset_is_read_as_fio_reads_it() {
                 ..uring()
             },
         ),
+        (
+            "ioengine=libaio\ndirect=1\niodepth=32\niodepth_batch=16\niodepth_batch_complete_min=8\niodepth_low=4",
+            Options {
+                direct: true,
+                iodepth: 32,
+                other: [("iodepth_batch", "16"), ("iodepth_batch_complete_min", "8"), ("iodepth_low", "4")]
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .into(),
+                ..uring()
+            },
+        ),
+        // fio's synchronous engines have one I/O in flight, so that there are no batches.
+        ("iodepth_batch_submit=16\niodepth_low=2", base()),
     ] {
         let (engine, jobs, notes) = taken(&format!("[a]\nrw=randwrite\nsize=64m\n{text}\n"), "");
         assert_eq!(engine, EngineKind::Native, "{text}: {notes:?}");
@@ -135,7 +148,8 @@ fn what_makes_fio_the_engine_is_named() {
         ("randseed=7", "`randseed=7` ([a], line 4)"),
         ("invalidate=0", "`invalidate=0` ([a], line 4)"),
         ("loops=2", "`loops=2` ([a], line 4)"),
-        ("iodepth_batch_submit=16", "`iodepth_batch_submit=16` ([a], line 4)"),
+        ("iodepth_batch_submit=many", "`iodepth_batch_submit=many` ([a], line 4)"),
+        ("ioengine=io_uring\niodepth_batch_complete_min=0", "`iodepth_batch_complete_min=0` ([a], line 5)"),
         ("bs=4k\nbssplit=4k/50:8k/50", "`bssplit=4k/50:8k/50` beside another block size ([a], line 5)"),
         ("rate=1m,500k", "`rate=1m,500k` ([a], line 4)"),
         ("rw=randrw\nrate=1m", "`rate` with `rw: randrw`: fio holds each direction to it ([a], line 5)"),

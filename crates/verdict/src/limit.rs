@@ -8,6 +8,7 @@ mod asked;
 mod changed;
 mod depth;
 mod figures;
+mod held;
 mod journal;
 mod lock;
 mod memory;

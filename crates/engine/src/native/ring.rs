@@ -1,5 +1,6 @@
-//! A job on io_uring: one thread, one ring, submitted and reaped in batches.
+//! A job on io_uring: one thread, one ring.
 
+use super::batching::Batching;
 use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
@@ -17,9 +18,6 @@ use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squ
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
-
-/// I/Os given to the kernel at once: fewer system calls, while what is given still fits the CPU's caches.
-const BATCH: usize = 32;
 
 /// How often a waiting lane looks whether something hangs.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -162,6 +160,7 @@ impl Ring {
             content,
             slots: vec![Slot::FREE; depth as usize],
             free: Free::new(depth),
+            batching: Batching::new(job.batches, depth as usize),
             wake_ns: 0,
             over: false,
             watches: sources.watches(),
@@ -278,6 +277,10 @@ impl Free {
     fn all(&self) -> bool {
         self.count == self.slots.len()
     }
+
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.count
+    }
 }
 
 /// A load under way.
@@ -297,6 +300,7 @@ struct Flight<'r, 's> {
     content: Content,
     slots: Vec<Slot>,
     free: Free,
+    batching: Batching,
     /// When something can be issued again; 0: at once, `u64::MAX`: when something completes.
     wake_ns: u64,
     /// Whether there is nothing more to issue.
@@ -320,26 +324,46 @@ impl Flight<'_, '_> {
             if !issuing && self.free.all() {
                 return Ok(());
             }
-            match self.patience_ns(issuing) {
+            let patience = self.patience_ns(issuing);
+            match patience {
                 None => retry(submitter.submit())?,
+                Some(ns) if self.batching.looks_first() => self.look_then_wait(submitter, ns)?,
                 Some(ns) => self.wait(submitter, ns)?,
             }
-            self.reap(sources);
+            self.reap(sources, self.batching.most(patience.is_some()));
         }
     }
 
-    /// Fills free slots and the submission queue, up to a batch.
+    /// In batches: gives the batch, and waits only if nothing is done.
+    fn look_then_wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
+        retry(submitter.submit())?;
+        self.cq.sync();
+        if !self.cq.is_empty() {
+            return Ok(());
+        }
+        // What is done may be waiting for our call to take it.
+        if !self.sq.taskrun() {
+            self.batching.waits();
+        }
+        self.wait(submitter, patience_ns)
+    }
+
+    /// Fills free slots and the submission queue, as many as are to be given at once.
     #[inline]
     fn issue(&mut self, sources: &mut Sources) -> Result<(), String> {
         let before = self.free.count;
         self.wake_ns = 0;
         // Learn what the kernel has taken meanwhile.
         self.sq.sync();
-        while before - self.free.count < BATCH && self.free.count > 0 {
+        let lot = self.batching.lot();
+        while before - self.free.count < lot && self.free.count > 0 {
             let (choice, due_ns) = match sources.next(self.now_ns, self.now_ns) {
                 Next::Io(choice, due_ns) => (choice, due_ns),
                 Next::Later(wake_ns) => {
                     self.wake_ns = wake_ns;
+                    if wake_ns < u64::MAX {
+                        self.batching.waits();
+                    }
                     break;
                 }
                 Next::Over => {
@@ -363,6 +387,11 @@ impl Flight<'_, '_> {
         }
         if self.free.count < before {
             self.stamp(before);
+        }
+        if self.free.count == 0 {
+            self.batching.full();
+        } else {
+            self.batching.gave(before - self.free.count);
         }
         Ok(())
     }
@@ -390,7 +419,7 @@ impl Flight<'_, '_> {
             return Some(LOOK_NS);
         }
         let until_end = LOOK_NS.min(self.end_ns.saturating_sub(self.now_ns)).max(1);
-        if self.free.count == 0 {
+        if self.free.count == 0 || self.batching.drains() {
             return Some(until_end);
         }
         match self.wake_ns.saturating_sub(self.now_ns) {
@@ -400,9 +429,14 @@ impl Flight<'_, '_> {
     }
 
     fn wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
+        // Of one I/O at a time, the call that gives the last one waits, too.
+        if !self.batching.looks_first() {
+            self.batching.waits();
+        }
+        let least = self.batching.least(self.free.in_flight());
         let nanoseconds = u32::try_from(patience_ns % 1_000_000_000).unwrap_or(0);
         let timeout = Timespec::new().sec(patience_ns / 1_000_000_000).nsec(nanoseconds);
-        let waited = submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout));
+        let waited = submitter.submit_with_args(least, &SubmitArgs::new().timespec(&timeout));
         let timed_out = matches!(&waited, Err(error) if error.raw_os_error() == Some(libc::ETIME));
         if timed_out {
             self.look_for_hangs();
@@ -411,9 +445,9 @@ impl Flight<'_, '_> {
         retry(waited)
     }
 
-    /// Takes all completions there are.
+    /// Takes the completions there are, up to `most`.
     #[inline]
-    fn reap(&mut self, sources: &mut Sources) {
+    fn reap(&mut self, sources: &mut Sources, most: usize) {
         self.cq.sync();
         self.now_ns = self.clock.now_ns();
         if self.tally.is_over(self.now_ns) {
@@ -424,7 +458,7 @@ impl Flight<'_, '_> {
                 self.look_for_hangs();
             }
         }
-        for entry in &mut self.cq {
+        for entry in (&mut self.cq).take(most) {
             // What was queued came from `issue`: a slot's number.
             let slot = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
             let Some(known) = self.slots.get_mut(slot as usize) else { continue };
@@ -460,6 +494,7 @@ impl Flight<'_, '_> {
             }
         }
         self.cq.sync();
+        self.batching.took(self.free.in_flight());
     }
 
     /// Says which I/O has been in flight for too long, while it is.

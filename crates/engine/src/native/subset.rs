@@ -1,6 +1,7 @@
 //! Which of fio's options native performs. What it doesn't is refused by name, never ignored.
 
 use super::arrival::Rate;
+use super::batching::Batches;
 use super::clock::monotonic_ns;
 use super::distribution::Distribution;
 use super::jobs::{Member, files, number};
@@ -11,7 +12,7 @@ use super::think::Pause;
 use super::zones::Zones;
 use crate::contract::Job;
 use record::workload::{CacheStart, Layout, Options, RateProcess};
-use spec::native_lacks;
+use spec::{BATCHES, native_lacks};
 use std::time::Duration;
 
 /// Most kinds of I/O in one go are refused by the kernel beyond this.
@@ -83,6 +84,7 @@ pub(crate) fn of_options(name: &str, options: &Options, places: Vec<Place>) -> R
         rwmixread: options.rwmixread,
         sizes: Sizes::new(options).map_err(|why| format!("{why}; use engine: fio"))?,
         iodepth: options.iodepth,
+        batches: other.batches,
         direct: options.direct,
         fsync: options.fsync,
         fdatasync: options.fdatasync,
@@ -146,6 +148,9 @@ fn check_polled(job: &JobTask) -> Result<(), String> {
     if job.hipri && job.rw.trims() {
         return Err(lacks("hipri with trims: a polled ring can't trim"));
     }
+    if job.batches.is_some() && job.issue == Issue::Threads {
+        return Err("iodepth_batch and iodepth_low belong to io_uring; leave ioengine out".to_owned());
+    }
     if (job.hipri || job.sqthread_poll) && job.issue == Issue::Threads {
         return Err("hipri and sqthread_poll belong to io_uring; leave ioengine out".to_owned());
     }
@@ -173,6 +178,7 @@ fn issue(ioengine: &str) -> Result<Issue, String> {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Other {
+    batches: Option<Batches>,
     continue_on_error: Tolerance,
     hipri: bool,
     sqthread_poll: bool,
@@ -194,6 +200,16 @@ fn other(options: &Options) -> Result<Other, String> {
             }
             ("hipri", _) => found.hipri = switch.ok_or_else(unknown)?,
             ("sqthread_poll", _) => found.sqthread_poll = switch.ok_or_else(unknown)?,
+            (name, value) if BATCHES.contains(&name) => {
+                let count = spec::batch(name, value).ok_or_else(unknown)?;
+                let batches = found.batches.get_or_insert(Batches::FIO);
+                match name {
+                    "iodepth_batch" | "iodepth_batch_submit" => batches.submit = count,
+                    "iodepth_batch_complete" | "iodepth_batch_complete_min" => batches.complete_min = count,
+                    "iodepth_batch_complete_max" => batches.complete_max = count,
+                    _ => batches.low = count,
+                }
+            }
             // Native always does so.
             ("fixedbufs" | "registerfiles", "1" | "") => {}
             _ => return Err(unknown()),

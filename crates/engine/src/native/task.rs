@@ -1,6 +1,7 @@
 //! What the node asks of the worker process, and what it answers: JSON, kept in the record as the engine's input and output.
 
 use super::arrival::Rate;
+use super::batching::Batches;
 use super::distribution::Distribution;
 use super::sizes::Sizes;
 use super::tally::Kind;
@@ -43,6 +44,9 @@ pub(crate) struct JobTask {
     pub(crate) rwmixread: u8,
     pub(crate) sizes: Sizes,
     pub(crate) iodepth: u32,
+    /// How many I/Os are given and taken at once, where that is asked.
+    #[serde(default)]
+    pub(crate) batches: Option<Batches>,
     pub(crate) direct: bool,
     pub(crate) fsync: u32,
     pub(crate) fdatasync: u32,

@@ -47,6 +47,7 @@ pub(crate) fn job(rw: Rw) -> JobTask {
         rwmixread: 50,
         sizes: Sizes::One(4096),
         iodepth: 4,
+        batches: None,
         direct: true,
         fsync: 0,
         fdatasync: 0,

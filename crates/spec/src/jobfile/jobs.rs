@@ -2,7 +2,7 @@
 
 use super::section::{Given, Section, effective};
 use super::value::{count, parse, size, switch};
-use crate::native::native_lacks;
+use crate::native::{BATCHES, native_lacks};
 use crate::vocabulary::RW;
 use crate::{block_sizes, distribution, options, together};
 use record::workload::{Layout, NamedJob, Options, RateProcess, Rw};
@@ -23,9 +23,6 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("file_service_type", &["roundrobin"]),
     ("group_reporting", &[]),
     ("invalidate", &["1"]),
-    ("iodepth_batch", &["1"]),
-    ("iodepth_batch_complete_min", &["1"]),
-    ("iodepth_batch_submit", &["1"]),
     ("lat_percentiles", &[]),
     ("loops", &["1"]),
     ("name", &[]),
@@ -214,6 +211,7 @@ fn issue<'s>(read: &mut Options, given: &BTreeMap<&str, &'s Given>) -> Result<()
         _ => {
             "psync".clone_into(&mut read.ioengine);
             read.iodepth = 1;
+            read.other.retain(|name, _| !BATCHES.contains(&name.as_str()));
         }
     }
     match OF_IO_URING.iter().find_map(|name| given.get(name).copied()) {
@@ -310,6 +308,10 @@ fn issued(read: &mut Options, name: &str, given: &Given) -> Option<()> {
         }
         "continue_on_error" => {
             read.other.insert(name.to_owned(), value?.to_owned());
+        }
+        _ if BATCHES.contains(&name) => {
+            let number: u32 = count(value?, 0..=65_536)?;
+            read.other.insert(name.to_owned(), number.to_string());
         }
         _ if OF_IO_URING.contains(&name) => {
             read.other.insert(name.to_owned(), given.value_or_set().to_owned());

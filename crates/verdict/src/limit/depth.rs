@@ -5,7 +5,7 @@
 //! it was the device.
 
 use super::figures::Figures;
-use super::queue;
+use super::{held, queue};
 use crate::figures::{percent, rate as number, with_unit};
 use record::judged::{CellView, Limit, LimitKind, Metric};
 use record::plan::{Cell, Plan};
@@ -45,6 +45,11 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     }
     let rotates = figures.facts.trial.topology.nodes.iter().any(|n| n.rotational == Some(true));
     let by = if depth >= DEEP || rotates { LimitKind::Device } else { LimitKind::QueueDepth };
+    if by == LimitKind::Device
+        && let Some(lacking) = held::lacking(figures, mostly)
+    {
+        return Some(lacking);
+    }
     mostly.then(|| told(figures, depth, by, false))
 }
 

@@ -329,6 +329,38 @@ fn a_full_queue_alone_shows_neither_depth_nor_device() {
 }
 
 #[test]
+fn the_device_is_the_limit_only_where_it_held_the_depth() {
+    let with = |engine: f64, device: f64, edit: &dyn Fn(&mut Truth)| {
+        let mut t = load(Rw::Randread, 32);
+        in_flight(&mut t, engine);
+        (t.device_queue, t.device_iops) = (device, 200.0);
+        edit(&mut t);
+        limit_of(&t)
+    };
+    let plain = |_: &mut Truth| {};
+    let limit = with(18.0, 18.0, &plain);
+    assert_eq!((limit.by, limit.shown), (LimitKind::Generator, false));
+    assert!(limit.text.starts_with("18 of 32 I/Os were in flight at the devices"), "{}", limit.text);
+    assert!(limit.text.contains("it had not issued the others"), "{}", limit.text);
+    // What the engine has issued and no device holds waits in the kernel.
+    assert_eq!(with(32.0, 18.0, &plain).by, LimitKind::Device);
+    assert_eq!(with(30.0, 30.0, &plain).by, LimitKind::Device);
+    // An engine that takes back in batches counts those as in flight that were done long ago.
+    let batches = |t: &mut Truth| {
+        t.options().other.insert("iodepth_batch_complete_min".to_owned(), "32".to_owned());
+    };
+    let limit = with(32.0, 17.0, &batches);
+    assert_eq!((limit.by, limit.shown), (LimitKind::Generator, true));
+    assert!(limit.text.contains("in batches (iodepth_batch_complete_min=32)"), "{}", limit.text);
+    assert_eq!(with(32.0, 4.0, &batches).by, LimitKind::Generator);
+    assert_eq!(with(32.0, 30.0, &batches).by, LimitKind::Device, "the device held them all the same");
+    // Pauses and flushes that were asked for are not the generator's; neither is the kernel's merging.
+    assert_eq!(with(18.0, 18.0, &|t| t.options().thinktime_us = 1).by, LimitKind::Device);
+    assert_eq!(with(18.0, 18.0, &|t| t.options().fsync = 1).by, LimitKind::Device);
+    assert_eq!(with(18.0, 18.0, &|t| t.device_iops = 100.0).by, LimitKind::Device);
+}
+
+#[test]
 fn a_lock_above_the_device() {
     let mut t = load(Rw::Randwrite, 16);
     t.device_queue = 0.9;

@@ -46,6 +46,9 @@ const ACCEPTED: &[Edit] = &[
     ("sqthread_poll", |o| other(o, "sqthread_poll", "1")),
     ("fixedbufs", |o| other(o, "fixedbufs", "1")),
     ("continue_on_error", |o| other(o, "continue_on_error", "io")),
+    ("iodepth_batch", |o| other(o, "iodepth_batch", "0")),
+    ("iodepth_batch_complete_min", |o| other(o, "iodepth_batch_complete_min", "8")),
+    ("iodepth_low", |o| other(o, "iodepth_low", "2")),
 ];
 
 /// What native lacks, with a word that both refusals hold.
@@ -68,6 +71,14 @@ const REFUSED: &[(&str, Edit)] = &[
         ("trims and writes", |o| {
             o.rw = Rw::Trimwrite;
             o.rate_bytes_per_second = Some(100);
+        }),
+    ),
+    ("iodepth_batch", ("batches of words", |o| other(o, "iodepth_batch", "many"))),
+    (
+        "iodepth_low",
+        ("batches of one", |o| {
+            "psync".clone_into(&mut o.ioengine);
+            other(o, "iodepth_low", "2");
         }),
     ),
     ("md5", ("verify", |o| o.verify = Some("md5".to_owned()))),

@@ -1,5 +1,6 @@
 use super::{Other, issue, nanoseconds, of_options, other};
 use crate::native::arrival::Rate;
+use crate::native::batching::Batches;
 use crate::native::sizes::Sizes;
 use crate::native::task::{Issue, JobTask, Place, Tolerance};
 use crate::native::think::Pause;
@@ -67,7 +68,7 @@ fn what_native_lacks_is_refused_by_name() {
 fn what_native_knows_is_taken() {
     let all = [("continue_on_error", "all"), ("hipri", "1"), ("sqthread_poll", "0"), ("fixedbufs", "1")];
     let everything = Tolerance { read: true, write: true, verify: true };
-    let expected = Other { continue_on_error: everything, hipri: true, sqthread_poll: false };
+    let expected = Other { batches: None, continue_on_error: everything, hipri: true, sqthread_poll: false };
     assert_eq!(other(&with(&all)), Ok(expected));
     assert_eq!(other(&with(&[])), Ok(Other::default()));
     let reads = other(&with(&[("continue_on_error", "read")])).unwrap().continue_on_error;
@@ -87,6 +88,23 @@ fn what_native_knows_is_taken() {
     assert_eq!(job.rate, Some(Rate { per_second: 1 << 20, bytes: true, poisson: true }));
     assert_eq!(job.pause, Some(Pause { pause_ns: 7000, blocks: 3 }));
     assert!(job.once && job.sync == SyncMode::Dsync);
+}
+
+#[test]
+fn batches_have_fios_names_and_its_defaults() {
+    let batches = |other: &[(&str, &str)]| translated(&with(other)).map(|job| job.batches);
+    assert_eq!(batches(&[]), Ok(None), "as the load shows");
+    assert_eq!(batches(&[("iodepth_batch", "1")]), Ok(Some(Batches::FIO)));
+    for (submit, least) in
+        [("iodepth_batch_submit", "iodepth_batch_complete_min"), ("iodepth_batch", "iodepth_batch_complete")]
+    {
+        let all = [(submit, "8"), (least, "4"), ("iodepth_batch_complete_max", "12"), ("iodepth_low", "6")];
+        let expected = Batches { submit: 8, complete_min: 4, complete_max: 12, low: 6 };
+        assert_eq!(batches(&all), Ok(Some(expected)));
+    }
+    for odd in [("iodepth_batch", "many"), ("iodepth_low", "-1"), ("iodepth_batch_complete_min", "0")] {
+        assert!(batches(&[odd]).unwrap_err().contains(odd.0), "{odd:?}");
+    }
 }
 
 #[test]

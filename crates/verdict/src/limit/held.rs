@@ -1,0 +1,92 @@
+//! Whether the devices were given the depth that was asked: else nobody knows what they have.
+
+use super::figures::Figures;
+use super::processor;
+use super::rate::made_iops;
+use crate::figures::rate as number;
+use record::counter::BlockCounters;
+use record::judged::{Limit, LimitKind};
+use record::workload::Options;
+
+/// From this share of the asked depth on, it was held.
+const HELD: f64 = 0.8;
+
+/// fio's options by which a generator holds I/Os back, with the values that don't.
+const BATCHES: [(&str, &[&str]); 6] = [
+    ("iodepth_batch", &["1"]),
+    ("iodepth_batch_submit", &["1"]),
+    ("iodepth_batch_complete", &["1"]),
+    ("iodepth_batch_complete_min", &["1"]),
+    ("iodepth_batch_complete_max", &["0", "1"]),
+    ("iodepth_low", &["0"]),
+];
+
+/// Why the devices held clearly less than was asked, where that was the generator's doing; `None`: they held it, or nobody can tell.
+/// `mostly`: they held enough of it to be called the limit.
+pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
+    let held = figures.queue?;
+    let asked = figures.depth? * arrived(figures)?.min(1.0);
+    if held >= HELD * asked {
+        return None;
+    }
+    let jobs = figures.facts.all_options();
+    let batch = jobs.iter().find_map(|options| batch(options));
+    // What waits within the kernel counts for the engine: only what it had not issued, or not taken back, is its own.
+    let issued_less = mostly && figures.in_engine().is_some_and(|share| share < HELD);
+    if batch.is_none() && !(issued_less && jobs.iter().all(|options| is_plain(options))) {
+        return None;
+    }
+    if batch.is_none()
+        && let Some(crowded) = processor::crowded(figures)
+    {
+        return Some(crowded);
+    }
+    let why = match &batch {
+        Some((name, value)) => format!("it gives and takes I/Os in batches ({name}={value})"),
+        None => "it had not issued the others".to_owned(),
+    };
+    Some(Limit {
+        by: LimitKind::Generator,
+        shown: batch.is_some(),
+        evidence: figures.pick(&["asked_queue_ios", "engine_queue_ios", "device_queue_ios"]),
+        against: figures.pick(&[
+            "busiest_device_busy_share",
+            "busiest_thread_cores",
+            "machine_busy_share",
+            "nearest_limit_share",
+        ]),
+        text: format!(
+            "{} of {} I/Os were in flight at the devices, since the load generator kept them short of work: {why}.",
+            number(held),
+            number(figures.depth?)
+        ),
+    })
+}
+
+/// An option of the job that makes batches.
+fn batch(options: &Options) -> Option<(&str, &str)> {
+    let makes = |(name, value): &(&String, &String)| {
+        BATCHES.iter().any(|(batch, harmless)| batch == name && !harmless.contains(&value.as_str()))
+    };
+    options.other.iter().find(makes).map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+/// Whether nothing but the generator's own speed keeps an I/O from being issued once a slot is free.
+fn is_plain(options: &Options) -> bool {
+    let paced = options.rate_iops.is_some() || options.rate_bytes_per_second.is_some();
+    let waits =
+        options.thinktime_us > 0 || options.fsync > 0 || options.fdatasync > 0 || options.verify.is_some();
+    !paced && !waits && options.time_based && !options.rw.trims()
+}
+
+/// I/Os that reached the devices for each that was asked: fewer where the kernel merges them, more where it splits them.
+fn arrived(figures: &Figures<'_>) -> Option<f64> {
+    let span = &figures.facts.span;
+    let ios = |b: &BlockCounters| b.reads.saturating_add(b.writes);
+    let mut sum = 0.0;
+    for node in figures.facts.trial.topology.direct() {
+        sum += span.grown(|s| s.block.get(&node.name).map(ios))?;
+    }
+    let asked = made_iops(figures.facts) * span.seconds();
+    (asked > 0.0).then(|| sum / asked).filter(|share| share.is_finite())
+}
