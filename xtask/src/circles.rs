@@ -18,7 +18,7 @@ const LEFT: &[(&str, usize)] = &[
     ("spec", 25),
     ("stack", 35),
     ("testkit", 2),
-    ("verdict", 36),
+    ("verdict", 38),
 ];
 
 /// A module, as the names that lead to it from the root of its crate; the root has none.

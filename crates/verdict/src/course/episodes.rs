@@ -2,8 +2,7 @@
 
 use super::batches::Batches;
 use super::shape::{count, mean};
-use super::within::{LIMITS_CHANGED, Said};
-use super::words::counter;
+use super::words::{LIMITS_CHANGED, Said, counter};
 use crate::figures::{percent, with_unit};
 use stats::Episodes;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use super::batches::{Batches, batches, fine};
 use super::episodes;
 use super::provided;
 use super::shape::{Change, Fifths, Shape, count, mean, shape};
-use super::words::{counter, estimate, rates, seconds, tenths};
+use super::words::{LIMITS_CHANGED, Said, counter, estimate, rates, seconds, tenths};
 use crate::arc::Arc;
 use crate::cell::number;
 use crate::detect::Detected;
@@ -296,9 +296,3 @@ impl Unsteady {
 fn stop_others(device: &str) -> String {
     format!("Stop what else uses {device} (see the finding interference), then run it again.")
 }
-
-/// What to do where the limits were others in a part of the trial.
-pub(super) const LIMITS_CHANGED: &str = "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs.";
-
-/// Evidence, text, remedy.
-pub(super) type Said = (BTreeMap<String, f64>, String, String);

@@ -4,6 +4,12 @@ use crate::figures::{range, with_unit};
 use stats::Estimate;
 use std::collections::BTreeMap;
 
+/// What to do where the limits were others in a part of the trial.
+pub(super) const LIMITS_CHANGED: &str = "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs.";
+
+/// Evidence, text, remedy.
+pub(super) type Said = (BTreeMap<String, f64>, String, String);
+
 /// `300 IOPS (295 to 305 IOPS)`; without the interval where there is none.
 pub(super) fn estimate(e: &Estimate, unit: &str) -> String {
     let value = with_unit(e.value, unit);
