@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of this judge; stored judgements of another judge are derived anew.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 13");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 14");
 
 /// What is judged: a run as the store gives it.
 #[derive(Debug, Clone, Copy)]
