@@ -62,15 +62,6 @@ fn cpu() -> Vec<Scenario> {
         .claim(Claim::EngineCpuBound, Severity::Caveat)
         .limited_by(&[LimitKind::Generator, LimitKind::Memory])
         .needs_cpu(),
-        truth(
-            "generator",
-            "generator-batches",
-            "free",
-            "rw: randread, bs: 4k, iodepth: 32, size: 64m, direct: 1, fio_options: { iodepth_batch_submit: 32, iodepth_batch_complete_min: 32 }",
-        )
-        .made("the load generator takes I/Os back only when all 32 are done, and gives the next 32 at once")
-        .limited_by(&[LimitKind::Generator])
-        .served(Source::Device, 1.0, 0.02),
         truth("CPU quota", "quota", "free", "rw: randread, bs: 4k, iodepth: 32, size: 64m, direct: 1")
             .made("a cgroup leaves the engine 1 ms of CPU in each 50 ms")
             .deed(Deed::Quota { micros: 1000 })

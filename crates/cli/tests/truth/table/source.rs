@@ -96,7 +96,12 @@ fn below() -> Vec<Scenario> {
             .served(Source::Device, 1.0 - share, 0.06)
     };
     vec![
-        scenario("below-most", "rw: randread, bs: 4k, iodepth: 16, size: 64m, direct: 1", 88, 0.88),
+        scenario(
+            "below-most",
+            "rw: randread, bs: 4k, iodepth: 16, size: 64m, direct: 1, rate_iops: 1500",
+            88,
+            0.88,
+        ),
         scenario(
             "below-half",
             "engine: fio, rw: randread, bs: 16k, iodepth: 4, size: 64m, direct: 1",
