@@ -31,19 +31,4 @@ for _ in $(seq "$times"); do
         echo "$stack $now $old"
     done
 done >"$state/pairs"
-python3 -c '
-import math, statistics, sys
-pairs = {}
-for line in sys.stdin:
-    name, now, before = line.split()
-    pairs.setdefault(name, []).append((float(now), float(before)))
-print("| stack | now (s) | before (s) | ratio, median (quartiles) | geometric mean (95 % interval) |")
-print("| --- | --- | --- | --- | --- |")
-for name, all in pairs.items():
-    now, before = (statistics.median(column) for column in zip(*all))
-    low, middle, high = statistics.quantiles([n / b for n, b in all], n=4)
-    logs = [math.log(n / b) for n, b in all]
-    mean, half = statistics.mean(logs), 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
-    print(f"| {name} | {now:.3f} | {before:.3f} | {middle:.3f} ({low:.3f} to {high:.3f})"
-          f" | {math.exp(mean):.3f} ({math.exp(mean - half):.3f} to {math.exp(mean + half):.3f}) |")
-' <"$state/pairs"
+python3 "$here/table.py" now before <"$state/pairs"

@@ -30,16 +30,4 @@ if [ "$where" = lab ]; then
 else
     "$program" "$state" "$times" "$here/bare.sh" 512 ${stacks:-ext4 xfs btrfs-raid0}
 fi >"$state/pairs"
-python3 -c '
-import statistics, sys
-pairs = {}
-for line in sys.stdin:
-    name, ours, bare = line.split()
-    pairs.setdefault(name, []).append((float(ours), float(bare)))
-print("| stack | diskproof (s) | bare commands (s) | ratio, median (quartiles) |")
-print("| --- | --- | --- | --- |")
-for name, all in pairs.items():
-    ours, bare = (statistics.median(column) for column in zip(*all))
-    low, middle, high = statistics.quantiles([o / b for o, b in all], n=4)
-    print(f"| {name} | {ours:.3f} | {bare:.3f} | {middle:.2f} ({low:.2f} to {high:.2f}) |")
-' <"$state/pairs"
+python3 "$here/table.py" diskproof "bare commands" <"$state/pairs"

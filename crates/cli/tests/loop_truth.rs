@@ -100,7 +100,7 @@ fn over_two(first: &Standing, second: Standing) -> Standing {
     }
 }
 
-/// Makes these scenarios, and again those that the harness measured as not made.
+/// Makes these scenarios, and makes a scenario again where the harness measured that its truth was not made.
 fn made(
     bench: &Bench,
     session: fn() -> Session,

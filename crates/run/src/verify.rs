@@ -105,54 +105,26 @@ struct Probe {
     limit: &'static str,
     rw: Rw,
     asked: fn(&Limits) -> Option<u64>,
+    counts: Counts,
+}
+
+/// What a limit counts: by the engine's totals, and by the device's counters.
+#[derive(Clone, Copy)]
+struct Counts {
     rate: fn(&Totals) -> f64,
-    /// What counts against it, by the device's counters.
     seen: fn(&slope::Look) -> f64,
 }
 
+const IOS: Counts = Counts { rate: |totals| totals.iops, seen: slope::ios };
+const BYTES: Counts = Counts { rate: |totals| totals.bytes_per_second, seen: slope::bytes };
+
 const PROBES: &[Probe] = &[
-    Probe {
-        limit: "read_iops",
-        rw: Rw::Randread,
-        asked: |l| l.read_iops,
-        rate: |t| t.iops,
-        seen: slope::ios,
-    },
-    Probe {
-        limit: "write_iops",
-        rw: Rw::Randwrite,
-        asked: |l| l.write_iops,
-        rate: |t| t.iops,
-        seen: slope::ios,
-    },
-    Probe {
-        limit: "read_bps",
-        rw: Rw::Read,
-        asked: |l| l.read_bps,
-        rate: |t| t.bytes_per_second,
-        seen: slope::bytes,
-    },
-    Probe {
-        limit: "write_bps",
-        rw: Rw::Write,
-        asked: |l| l.write_bps,
-        rate: |t| t.bytes_per_second,
-        seen: slope::bytes,
-    },
-    Probe {
-        limit: "total_iops",
-        rw: Rw::Randrw,
-        asked: |l| l.total_iops,
-        rate: |t| t.iops,
-        seen: slope::ios,
-    },
-    Probe {
-        limit: "total_bps",
-        rw: Rw::Rw,
-        asked: |l| l.total_bps,
-        rate: |t| t.bytes_per_second,
-        seen: slope::bytes,
-    },
+    Probe { limit: "read_iops", rw: Rw::Randread, asked: |l| l.read_iops, counts: IOS },
+    Probe { limit: "write_iops", rw: Rw::Randwrite, asked: |l| l.write_iops, counts: IOS },
+    Probe { limit: "read_bps", rw: Rw::Read, asked: |l| l.read_bps, counts: BYTES },
+    Probe { limit: "write_bps", rw: Rw::Write, asked: |l| l.write_bps, counts: BYTES },
+    Probe { limit: "total_iops", rw: Rw::Randrw, asked: |l| l.total_iops, counts: IOS },
+    Probe { limit: "total_bps", rw: Rw::Rw, asked: |l| l.total_bps, counts: BYTES },
 ];
 
 /// Small blocks for an IOPS limit, large ones for a bandwidth limit, so that the same direction's other limit doesn't get in
@@ -319,7 +291,7 @@ fn load(
     let output = output?;
     let measured = match looks {
         None => counted(probe, &output),
-        Some(looks) => slope::rate(&looks?, output.window, probe.seen)
+        Some(looks) => slope::rate(&looks?, output.window, probe.counts.seen)
             .ok_or("too few looks at the device's counters: the machine is too busy")?,
     };
     Ok(verified(probe, asked, measured, &output))
@@ -327,7 +299,7 @@ fn load(
 
 /// By the engine's own count.
 fn counted(probe: &Probe, output: &EngineOutput) -> f64 {
-    let rate = |totals: &Option<Totals>| totals.as_ref().map_or(0.0, probe.rate);
+    let rate = |totals: &Option<Totals>| totals.as_ref().map_or(0.0, probe.counts.rate);
     let (reads, writes) = (rate(&output.read), rate(&output.write));
     match (probe.rw.reads(), probe.rw.writes()) {
         (true, true) => reads + writes,

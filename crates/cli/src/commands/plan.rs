@@ -166,7 +166,7 @@ fn describe(kind: &VolumeKind) -> String {
             let told = match record::throttle::refusal(limits) {
                 Some(why) => format!("; a run refuses this: {why}"),
                 None if made != *limits => {
-                    format!(", of which the kernel makes {}", describe_limits(&made))
+                    format!("; the kernel rounds this down to {}", describe_limits(&made))
                 }
                 None => String::new(),
             };
@@ -377,7 +377,7 @@ mod tests {
         }
         assert_eq!(
             emulated(1005),
-            "v: emulated, 1 GiB, 1005 read IOPS, of which the kernel makes 1000 read IOPS"
+            "v: emulated, 1 GiB, 1005 read IOPS; the kernel rounds this down to 1000 read IOPS"
         );
         assert_eq!(emulated(80), "v: emulated, 1 GiB, 80 read IOPS");
         let (id, burst) = ("d".to_owned(), None);

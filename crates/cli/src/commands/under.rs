@@ -19,7 +19,7 @@ pub(super) fn remark(directory: &Path) -> Option<String> {
     Some(format!("{place} is {unseen}; the share of the device will be unknown"))
 }
 
-/// The same of all directories that a plan uses on this machine; those that aren't there are refused later, in better words.
+/// The stacked file systems under all directories that a plan uses on this machine. A directory that does not exist is left out here: the run refuses it with a better message.
 pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     let here = |target: &&str| {
         let kind = plan.targets.iter().find(|known| known.name == **target).map(|known| &known.kind);

@@ -390,13 +390,12 @@ impl Doing {
 
     /// Once the engine is there, the node leaves and the quota is set.
     fn quota(&mut self, micros: u64) -> Result<(), String> {
-        let parent = cpu_cgroup()?;
-        let group = parent.join(outage::QUOTA_GROUP);
+        let group = cpu_cgroup()?.join(outage::QUOTA_GROUP);
         let (site, stop) = (self.site.clone(), Arc::clone(&self.stop));
         self.threads.push(std::thread::spawn(move || {
             while !stop.load(Ordering::SeqCst) {
                 if !site.engine().is_empty() {
-                    write(&parent.join("cgroup.procs"), &site.node.to_string())?;
+                    outage::into_quota_group(&site)?;
                     write(&group.join("cpu.cfs_period_us"), "50000")?;
                     write(&group.join("cpu.cfs_quota_us"), &micros.to_string())?;
                     return Ok(Some(now_ns()));
@@ -474,7 +473,7 @@ pub(super) fn cpu_cgroup() -> Result<PathBuf, String> {
         .ok_or_else(|| "no cgroup controller for the CPU (version 1) is mounted".to_owned())
 }
 
-/// CLOCK_MONOTONIC, as windows are told in.
+/// CLOCK_MONOTONIC in nanoseconds, the clock of the windows in records.
 pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)

@@ -213,7 +213,7 @@ impl Measured {
             .then(|| format!("{has}, of {MOST_FOREIGN_IO} that they may"))
     }
 
-    /// What others read from the disk is as much as the holes below keep from it: then nobody can tell them by the disk's bytes.
+    /// Other processes read as much from the disk as the holes below spare it, so the disk's bytes do not show the holes.
     fn holes_below(&self, scenario: &Scenario) -> Option<String> {
         let (holes, tolerance) = holes_below(scenario)?;
         // the other half of the tolerance is for the ends of the window

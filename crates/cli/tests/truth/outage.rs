@@ -26,7 +26,7 @@ pub(crate) enum Outage {
 
 /// Where the freezer puts the engine.
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
-/// The group of the quota, which the engine is born into.
+/// The group of the quota.
 pub(super) const QUOTA_GROUP: &str = "diskproof-test-quota";
 
 /// Makes all of them: each begins so many milliseconds after the engine was there, and lasts so many. Ends each, also when it is told to stop.
@@ -46,7 +46,7 @@ pub(super) fn make(
         std::thread::sleep(Duration::from_millis(1));
     };
     if how == Outage::Quota {
-        write(&cpu_cgroup()?.join("cgroup.procs"), &site.node.to_string())?;
+        into_quota_group(site)?;
     }
     let until = |ms: u64| {
         while begun.elapsed() < Duration::from_millis(ms) && !stop.load(Ordering::SeqCst) {
@@ -104,6 +104,14 @@ fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
         }
         Outage::Quota => write(&cpu_cgroup()?.join(QUOTA_GROUP).join("cpu.cfs_quota_us"), "-1"),
     }
+}
+
+/// The engine alone is in the group of the quota: its node leaves, and an engine that was born before the node had come there is moved.
+pub(super) fn into_quota_group(site: &Site) -> Result<(), String> {
+    let parent = cpu_cgroup()?;
+    write(&parent.join("cgroup.procs"), &site.node.to_string())?;
+    let group = parent.join(QUOTA_GROUP).join("cgroup.procs");
+    site.engine().iter().try_for_each(|pid| write(&group, &pid.to_string()))
 }
 
 fn freezer() -> Result<PathBuf, String> {
