@@ -25,5 +25,5 @@ pub(crate) mod undo;
 
 mod experiment;
 mod judged;
-mod sitting;
+mod session;
 mod under;

@@ -2,7 +2,7 @@
 
 use fleet::FleetError;
 use record::printable::{indented, printable_lines};
-use run::blame::Blame;
+use run::fault::Fault;
 use std::error::Error;
 use std::fmt;
 
@@ -43,12 +43,12 @@ impl Exit {
     }
 }
 
-impl From<Blame> for Exit {
-    fn from(blame: Blame) -> Self {
+impl From<Fault> for Exit {
+    fn from(blame: Fault) -> Self {
         match blame {
-            Blame::User => Self::Input,
-            Blame::Machine => Self::Machine,
-            Blame::Ours => Self::Ours,
+            Fault::User => Self::Input,
+            Fault::Machine => Self::Machine,
+            Fault::Ours => Self::Ours,
         }
     }
 }
@@ -110,7 +110,7 @@ impl fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::{Exit, Failure};
-    use run::blame::Blame;
+    use run::fault::Fault;
     use std::io;
 
     #[derive(Debug, thiserror::Error)]
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn blame_decides_the_code() {
-        let codes = [Blame::User, Blame::Machine, Blame::Ours].map(|b| Exit::from(b).code());
+        let codes = [Fault::User, Fault::Machine, Fault::Ours].map(|b| Exit::from(b).code());
         assert_eq!(codes, [2, 3, 4]);
     }
 

@@ -8,7 +8,7 @@ mod truth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use truth::bench::Bench;
-use truth::check::{self, Outcome, Standing};
+use truth::check::{self, CheckResult, Outcome};
 use truth::floor::{self, Tally};
 use truth::session::Session;
 use truth::{document, matrix, table};
@@ -77,7 +77,7 @@ fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
         }
     }
     let mut first = made(bench, session, due);
-    let wrong = first.iter().filter(|(_, o)| matches!(o.standing, Standing::Wrong(_)));
+    let wrong = first.iter().filter(|(_, o)| matches!(o.standing, CheckResult::Wrong(_)));
     let again = made(bench, session, wrong.map(|(name, _)| *name).collect());
     for (name, second) in again {
         if let Some(outcome) = first.get_mut(name) {
@@ -89,14 +89,14 @@ fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
 }
 
 /// How a scenario stands that was wrong at first, once it was made again.
-fn over_two(first: &Standing, second: Standing) -> Standing {
-    let why = |standing: &Standing| match standing {
-        Standing::Wrong(why) => why.clone(),
+fn over_two(first: &CheckResult, second: CheckResult) -> CheckResult {
+    let why = |standing: &CheckResult| match standing {
+        CheckResult::Wrong(why) => why.clone(),
         _ => Vec::new(),
     };
     match second {
-        Standing::Right => Standing::Unsteady(why(first)),
-        second => Standing::Wrong([why(first), why(&second)].concat()),
+        CheckResult::Right => CheckResult::Unsteady(why(first)),
+        second => CheckResult::Wrong([why(first), why(&second)].concat()),
     }
 }
 
@@ -131,9 +131,9 @@ fn made(
 
 #[test]
 fn a_second_try_makes_nothing_right() {
-    let wrong = || Standing::Wrong(vec!["missed".to_owned()]);
-    assert_eq!(over_two(&wrong(), Standing::Right), Standing::Unsteady(vec!["missed".to_owned()]));
-    let unmade = Standing::Unmade(vec!["others took 0.5".to_owned()]);
+    let wrong = || CheckResult::Wrong(vec!["missed".to_owned()]);
+    assert_eq!(over_two(&wrong(), CheckResult::Right), CheckResult::Unsteady(vec!["missed".to_owned()]));
+    let unmade = CheckResult::Unmade(vec!["others took 0.5".to_owned()]);
     assert_eq!(over_two(&wrong(), unmade), wrong());
-    assert!(matches!(over_two(&wrong(), wrong()), Standing::Wrong(why) if why.len() == 2));
+    assert!(matches!(over_two(&wrong(), wrong()), CheckResult::Wrong(why) if why.len() == 2));
 }

@@ -3,13 +3,13 @@
 
 use crate::advice;
 use crate::block::Block;
+use crate::check::users::Sight;
+use crate::check::{claim, exclusive, exports, openers, plain, root, signature, swap, users};
 use crate::claims::{Claim, ClaimBook};
 use crate::devno::DevNo;
 use crate::identity::{Identity, ids_of};
-use crate::refusal::{Dissent, Refusal, Witness};
+use crate::refusal::{Check, Dissent, Refusal};
 use crate::roots::Roots;
-use crate::witness::users::Sight;
-use crate::witness::{claim, exclusive, exports, openers, plain, root, signature, swap, users};
 use host::Runner;
 use record::printable::Shown as _;
 use std::fmt;
@@ -83,7 +83,7 @@ impl Candidate {
         if id.is_empty() || id.contains('/') || id == "." || id == ".." {
             let saw = format!("{id:?} is no name of a link in /dev/disk/by-id");
             let remedy = "diskproof devices lists the names";
-            return Err(Refusal::of(id, vec![Dissent::new(Witness::Identity, saw, remedy)]));
+            return Err(Refusal::of(id, vec![Dissent::new(Check::Identity, saw, remedy)]));
         }
         Self::at(roots, roots.dev.join("disk/by-id").join(id), Some(id.to_owned()))
     }
@@ -101,7 +101,7 @@ impl Candidate {
         let refuse = |error: std::io::Error| {
             let saw = format!("{}: {error}", link.shown());
             let remedy = "see that the disk is plugged in; diskproof devices lists what is there";
-            Refusal::of(shown.clone(), vec![Dissent::new(Witness::Identity, saw, remedy)])
+            Refusal::of(shown.clone(), vec![Dissent::new(Check::Identity, saw, remedy)])
         };
         let devno = roots.block_at(&link).map_err(refuse)?;
         let block = Block::by_devno(roots, devno).map_err(refuse)?;
@@ -109,7 +109,7 @@ impl Candidate {
         let node = block.node(roots);
         if roots.block_at(&node).map_err(refuse)? != devno {
             let saw = format!("{} is not {}", node.shown(), block.label());
-            let dissent = Dissent::new(Witness::Identity, saw, "see who changed the device nodes");
+            let dissent = Dissent::new(Check::Identity, saw, "see who changed the device nodes");
             return Err(Refusal::of(shown, vec![dissent]));
         }
         let identity = Identity::of(roots, &block);
@@ -233,7 +233,7 @@ impl Candidate {
     fn again(&self, roots: &Roots) -> Result<Self, Dissent> {
         Self::at(roots, self.link.clone(), self.by_id.clone()).map_err(|refusal| {
             let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
-            Dissent::new(Witness::Identity, format!("it is gone: {saw}"), "plug it in again")
+            Dissent::new(Check::Identity, format!("it is gone: {saw}"), "plug it in again")
         })
     }
 
@@ -245,7 +245,7 @@ impl Candidate {
         }
         if same_disk {
             let saw = format!("the kernel met another disk under the same name, {}", self.node.shown());
-            return Err(Dissent::new(Witness::Identity, saw, EXCHANGED));
+            return Err(Dissent::new(Check::Identity, saw, EXCHANGED));
         }
         let saw = format!(
             "{} was {} ({}) and is now {} ({})",
@@ -255,7 +255,7 @@ impl Candidate {
             now.block.label(),
             now.identity
         );
-        Err(Dissent::new(Witness::Identity, saw, EXCHANGED))
+        Err(Dissent::new(Check::Identity, saw, EXCHANGED))
     }
 }
 
@@ -433,7 +433,7 @@ impl Owner {
                     return Ok(());
                 }
                 let saw = format!("the claim was on {} and is now on {}", then.identity, now.identity);
-                Err(Dissent::new(Witness::Claim, saw, "start again"))
+                Err(Dissent::new(Check::Claim, saw, "start again"))
             }
             Self::OurLoop { backing } => crate::guard::backing_is(roots, disk.block(), backing),
         }
@@ -447,5 +447,5 @@ pub(crate) fn unreadable(error: &crate::claims::BookError) -> Dissent {
         why = format!("{why}: {cause}");
         source = cause.source();
     }
-    Dissent::unheard(Witness::Claim, why, "put the book of claims in order")
+    Dissent::unheard(Check::Claim, why, "put the book of claims in order")
 }

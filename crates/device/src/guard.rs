@@ -2,11 +2,11 @@
 
 use crate::block::Block;
 use crate::candidate::{Candidate, Claimed, Owner, Scope};
+use crate::check::claim;
 use crate::claims::ClaimBook;
 use crate::loops;
-use crate::refusal::{Dissent, Refusal, Witness};
+use crate::refusal::{Check, Dissent, Refusal};
 use crate::roots::Roots;
-use crate::witness::claim;
 use host::Runner;
 use record::printable::Shown as _;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub fn emulated(roots: &Roots, runner: &dyn Runner, dev: &Path, backing: &Path) 
 pub(crate) fn backing_is(roots: &Roots, block: &Block, backing: &Path) -> Result<(), Dissent> {
     let object = |saw: String| {
         let remedy = "detach it (losetup -d) and let diskproof make its own";
-        Err(Dissent::new(Witness::Backing, saw, remedy))
+        Err(Dissent::new(Check::Backing, saw, remedy))
     };
     let name = backing.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     if !name.starts_with(PREFIX) {
@@ -105,7 +105,7 @@ pub(crate) fn backing_is(roots: &Roots, block: &Block, backing: &Path) -> Result
         Some((0, 0)) => Ok(()),
         Some(_) => object(format!("{} shows only a part of {}", block.label(), canonical.shown())),
         None => Err(Dissent::unheard(
-            Witness::Backing,
+            Check::Backing,
             format!("{} can't be asked what it rests on", block.label()),
             "ask again as root",
         )),

@@ -3,13 +3,13 @@
 use crate::advice;
 use crate::block::Block;
 use crate::candidate::{Candidate, Scope};
+use crate::check::{claim, exclusive, users};
 use crate::claims::ClaimBook;
 use crate::identity::{Identity, Strength};
 use crate::mountinfo;
-use crate::refusal::{Dissent, Refusal, Witness};
+use crate::refusal::{Check, Dissent, Refusal};
 use crate::roots::Roots;
 use crate::sample::{Effort, Sample};
-use crate::witness::{claim, exclusive, users};
 use host::Runner;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn report(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>, block: &
             let mut spoken_for: Vec<_> = hidden.into_iter().filter(|d| !dissent.contains(d)).collect();
             let claim = book.and_then(|b| claim::testify(&candidate, b).ok());
             if claim.as_ref().is_some_and(|claim| claim.word.unseen_processes) {
-                let unseen = |d: &mut Dissent| d.witness == Witness::Openers && !d.heard;
+                let unseen = |d: &mut Dissent| d.witness == Check::Openers && !d.heard;
                 spoken_for.extend(dissent.extract_if(.., unseen));
             }
             let sample = (!block.is_partition()).then(|| Sample::of(&candidate, Effort::LIST).ok()).flatten();
@@ -118,7 +118,7 @@ fn describe(
 impl DiskReport {
     /// Witnesses that could not be heard.
     #[must_use]
-    pub fn unheard(&self) -> Vec<Witness> {
+    pub fn unheard(&self) -> Vec<Check> {
         self.dissent.iter().filter(|d| !d.heard).map(|d| d.witness).collect()
     }
 }

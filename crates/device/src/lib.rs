@@ -9,6 +9,7 @@ mod advice;
 mod block;
 mod btrfs_members;
 mod candidate;
+mod check;
 mod claims;
 mod devno;
 pub mod extents;
@@ -27,9 +28,9 @@ mod roots;
 mod sample;
 mod trusted;
 mod whereabouts;
-mod witness;
 
 pub use candidate::{Candidate, Claimed, Cleared};
+pub use check::copies::{SuperblockCopy, find as superblock_copies, of_first as copies_of_first_superblock};
 pub use claims::{BookError, Claim, ClaimBook, Word};
 pub use ground::{Ground, GroundError, Place};
 pub use guard::{PREFIX, disk, emulated};
@@ -40,11 +41,8 @@ pub use lend::{
     remove_lent, take_back_lent,
 };
 pub use pool::devices_of as pool_devices;
-pub use refusal::{Dissent, Refusal, Witness};
+pub use refusal::{Check, Dissent, Refusal};
 pub use roots::Roots;
 pub use sample::{Effort, Sample};
 pub use trusted::{TrustError, only_ours_down_to, only_ours_in};
 pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};
-pub use witness::copies::{
-    SuperblockCopy, find as superblock_copies, of_first as copies_of_first_superblock,
-};

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// Who is asked before a disk is touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Witness {
+pub enum Check {
     /// The owner: has he claimed this very disk?
     Claim,
     /// The disk's own name: does it have one, is it the only one of that name, is it still the same disk?
@@ -39,7 +39,7 @@ pub enum Witness {
     Backing,
 }
 
-impl fmt::Display for Witness {
+impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Claim => "claim",
@@ -64,7 +64,7 @@ impl fmt::Display for Witness {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dissent {
     /// Who objects.
-    pub witness: Witness,
+    pub witness: Check,
     /// Whether the witness could be heard. One that couldn't be heard counts as objecting.
     pub heard: bool,
     /// What it saw, or why it couldn't be heard.
@@ -79,12 +79,12 @@ fn one_line(text: impl Into<String>) -> String {
 }
 
 impl Dissent {
-    pub(crate) fn new(witness: Witness, saw: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(witness: Check, saw: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (saw, remedy) = (one_line(saw), one_line(remedy));
         Self { witness, heard: true, saw, remedy }
     }
 
-    pub(crate) fn unheard(witness: Witness, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn unheard(witness: Check, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (saw, remedy) = (one_line(why), one_line(remedy));
         Self { witness, heard: false, saw, remedy }
     }
@@ -113,7 +113,7 @@ impl Refusal {
 
     /// Whether a witness is among the dissenters.
     #[must_use]
-    pub fn names(&self, witness: Witness) -> bool {
+    pub fn names(&self, witness: Check) -> bool {
         self.dissent.iter().any(|d| d.witness == witness)
     }
 }

@@ -4,21 +4,20 @@
 #[path = "support/fake.rs"]
 mod fake;
 
-use diskproof_device::{ClaimBook, Sample, Strength, Witness, Word, disk, inventory};
+use diskproof_device::{Check, ClaimBook, Sample, Strength, Word, disk, inventory};
 use fake::{Machine, Nothing, ROOT_ON_NFS, whatever};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-const USE: [Witness; 5] =
-    [Witness::Mounts, Witness::Holders, Witness::Swap, Witness::Root, Witness::Partitions];
+const USE: [Check; 5] = [Check::Mounts, Check::Holders, Check::Swap, Check::Root, Check::Partitions];
 
 #[test]
 fn an_unused_disk_has_nobody_against_it_but_its_own_unreality() {
     let machine = Machine::new();
     machine.disk("sda", "8:0");
     machine.silent("sda", &USE);
-    machine.silent("sda", &[Witness::ReadOnly]);
+    machine.silent("sda", &[Check::ReadOnly]);
     // A file can't be held as a block device, so no made-up machine ever yields a disk to write to.
     let report = machine.report("sda");
     assert!(!report.free, "{report:#?}");
@@ -42,14 +41,14 @@ fn a_volume_group_on_a_partition_keeps_the_whole_disk() {
         "mnt:[1]",
         &format!("{ROOT_ON_NFS}30 22 253:0 / /home rw - ext4 /dev/mapper/vg-home rw\n"),
     );
-    machine.objects("sda", Witness::Holders, &["sda2 is in use by dm-0 (253:0), vg-home", "lvchange -an"]);
+    machine.objects("sda", Check::Holders, &["sda2 is in use by dm-0 (253:0), vg-home", "lvchange -an"]);
     machine.objects(
         "sda",
-        Witness::Mounts,
+        Check::Mounts,
         &["dm-0 (253:0), stacked on sda2, is mounted at /home", "needs that directory"],
     );
-    machine.objects("sda", Witness::Partitions, &["sda2 (8:2)"]);
-    machine.objects("sda2", Witness::Holders, &["dm-0"]);
+    machine.objects("sda", Check::Partitions, &["sda2 (8:2)"]);
+    machine.objects("sda2", Check::Holders, &["dm-0"]);
 }
 
 #[test]
@@ -63,8 +62,8 @@ fn holders_are_followed_to_the_top() {
     machine.stacked("dm-1", "253:1", &["dm-0"]);
     machine.write("proc/swaps", "Filename Type Size Used Priority\n/dev/dm-1 partition 9 0 -2\n");
     for name in ["sda", "sdb"] {
-        machine.objects(name, Witness::Holders, &["md0", "md0 is in use by dm-0", "dm-0 is in use by dm-1"]);
-        machine.objects(name, Witness::Swap, &["dm-1 (253:1) holds active swap"]);
+        machine.objects(name, Check::Holders, &["md0", "md0 is in use by dm-0", "dm-0 is in use by dm-1"]);
+        machine.objects(name, Check::Swap, &["dm-1 (253:1) holds active swap"]);
     }
     machine.silent("sdc", &USE);
 }
@@ -80,9 +79,9 @@ fn the_root_file_system_is_followed_down_to_its_disks() {
     machine.stacked("dm-0", "253:0", &["md0"]);
     // We live in a container whose root is something else.
     machine.namespace("1", "mnt:[2]", "1 0 253:0 / / rw - ext4 /dev/mapper/root rw\n");
-    machine.objects("sda", Witness::Root, &["rests on sda (8:0)", "choose another disk"]);
-    machine.objects("sdb", Witness::Root, &["rests on sdb (8:16)"]);
-    machine.objects("sda", Witness::Mounts, &["in the mount namespace of process 1"]);
+    machine.objects("sda", Check::Root, &["rests on sda (8:0)", "choose another disk"]);
+    machine.objects("sdb", Check::Root, &["rests on sdb (8:16)"]);
+    machine.objects("sda", Check::Mounts, &["in the mount namespace of process 1"]);
     machine.silent("sdc", &USE);
 }
 
@@ -97,8 +96,8 @@ fn every_member_of_a_btrfs_root_is_kept() {
     }
     machine.namespace("self", "mnt:[1]", "1 0 0:33 /@ / rw - btrfs /dev/sda rw\n");
     for name in ["sda", "sdb"] {
-        machine.objects(name, Witness::Root, &["(btrfs) rests on"]);
-        machine.objects(name, Witness::Mounts, &["is mounted at /"]);
+        machine.objects(name, Check::Root, &["(btrfs) rests on"]);
+        machine.objects(name, Check::Mounts, &["is mounted at /"]);
     }
 }
 
@@ -107,7 +106,7 @@ fn swap_that_nobody_can_place_frees_no_disk() {
     let machine = Machine::new();
     machine.disk("sda", "8:0");
     machine.write("proc/swaps", "Filename Type Size Used Priority\n/dev/mapper/elsewhere partition 9 0 -2\n");
-    machine.unheard("sda", Witness::Swap, "/dev/mapper/elsewhere");
+    machine.unheard("sda", Check::Swap, "/dev/mapper/elsewhere");
 }
 
 #[test]
@@ -120,11 +119,11 @@ fn two_paths_to_one_disk_are_not_two_disks() {
     machine.write("sys/class/block/sdc/device/wwid", "naa.5000c500aaaa0002\n");
     machine.objects(
         "sda",
-        Witness::Identity,
+        Check::Identity,
         &["sda (8:0) and sdb (8:16) call themselves the same", "multipath"],
     );
-    machine.objects("sdb", Witness::Identity, &["sdb (8:16) and sda (8:0)"]);
-    assert!(!machine.dissent("sdc", Witness::Identity).iter().any(|d| d.saw.contains("the same")));
+    machine.objects("sdb", Check::Identity, &["sdb (8:16) and sda (8:0)"]);
+    assert!(!machine.dissent("sdc", Check::Identity).iter().any(|d| d.saw.contains("the same")));
 }
 
 #[test]
@@ -139,7 +138,7 @@ fn parts_of_one_disk_that_share_its_serial_number_are_not_its_twins() {
     machine.write("sys/class/block/mmcblk0boot0/size", "64\n");
     machine.write("sys/class/block/nvme0c0n1/hidden", "1\n");
     for name in ["mmcblk0", "nvme0n1"] {
-        let found = machine.dissent(name, Witness::Identity);
+        let found = machine.dissent(name, Check::Identity);
         assert!(!found.iter().any(|d| d.saw.contains("the same")), "{found:#?}");
     }
 }
@@ -152,7 +151,7 @@ fn namespaces_that_hide_their_mounts_free_no_disk() {
     fs::remove_file(machine.path("proc/77/mountinfo")).unwrap();
     // Reading a directory fails, as reading another user's table does.
     fs::create_dir(machine.path("proc/77/mountinfo")).unwrap();
-    machine.unheard("sda", Witness::Mounts, "mounts of 1 or more processes can't be seen");
+    machine.unheard("sda", Check::Mounts, "mounts of 1 or more processes can't be seen");
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn a_proc_that_hides_other_users_frees_no_disk() {
     let machine = Machine::new();
     machine.disk("sda", "8:0");
     fs::remove_dir_all(machine.path("proc/1")).unwrap();
-    machine.unheard("sda", Witness::Mounts, "mounts of 1 or more processes can't be seen");
+    machine.unheard("sda", Check::Mounts, "mounts of 1 or more processes can't be seen");
 }
 
 #[test]
@@ -170,7 +169,7 @@ fn a_namespace_that_hides_its_name_but_not_its_mounts_is_read() {
     machine.namespace("77", "mnt:[7]", "30 22 8:0 / /data rw - xfs /dev/sda rw\n");
     fs::remove_file(machine.path("proc/77/ns/mnt")).unwrap();
     fs::create_dir(machine.path("proc/77/ns/mnt")).unwrap();
-    machine.objects("sda", Witness::Mounts, &["in the mount namespace of process 77", "nsenter -t 77"]);
+    machine.objects("sda", Check::Mounts, &["in the mount namespace of process 77", "nsenter -t 77"]);
 }
 
 #[test]
@@ -189,9 +188,9 @@ fn without_proc_or_sys_nothing_is_free() {
         fs::remove_file(machine.path(file)).unwrap();
     }
     fs::remove_dir_all(machine.path("proc/self")).unwrap();
-    machine.unheard("sda", Witness::Mounts, "mountinfo");
-    machine.unheard("sda", Witness::Root, "names no root file system");
-    machine.unheard("sda", Witness::ReadOnly, "ro doesn't say");
+    machine.unheard("sda", Check::Mounts, "mountinfo");
+    machine.unheard("sda", Check::Root, "names no root file system");
+    machine.unheard("sda", Check::ReadOnly, "ro doesn't say");
 }
 
 #[test]
@@ -199,7 +198,7 @@ fn a_holder_that_is_no_block_device_is_reported_too() {
     let machine = Machine::new();
     machine.disk("sda", "8:0");
     machine.write("sys/class/block/sda/holders/mystery", "");
-    machine.objects("sda", Witness::Holders, &["in use by mystery on sda"]);
+    machine.objects("sda", Check::Holders, &["in use by mystery on sda"]);
 }
 
 #[test]
@@ -209,7 +208,7 @@ fn a_loop_device_that_says_nothing_frees_no_disk() {
     machine.block("virtual/block", "loop0", "7:0");
     symlink(machine.path("sys/class/block/loop0"), machine.path("sys/block/loop0")).unwrap();
     machine.write("sys/class/block/loop0/loop/backing_file", "/mnt/elsewhere/image\n");
-    machine.unheard("sda", Witness::Holders, "nobody says what loop0 rests on");
+    machine.unheard("sda", Check::Holders, "nobody says what loop0 rests on");
 }
 
 #[test]

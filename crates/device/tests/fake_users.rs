@@ -4,7 +4,7 @@
 #[path = "support/fake.rs"]
 mod fake;
 
-use diskproof_device::Witness;
+use diskproof_device::Check;
 use fake::Machine;
 use record::printable::Shown as _;
 use std::fs;
@@ -47,14 +47,14 @@ fn generic_nodes_open_for_writing_are_seen() {
         ("dev/nvme0", "nvme0n1", "has its NVMe controller nvme0 open for writing"),
     ] {
         let machine = machine();
-        machine.silent(disk, &[Witness::Openers]);
+        machine.silent(disk, &[Check::Openers]);
         opens(&machine, "77", node, WRITER);
-        machine.objects(disk, Witness::Openers, &["process 77 (qemu)", words, "end process 77"]);
+        machine.objects(disk, Check::Openers, &["process 77 (qemu)", words, "end process 77"]);
         let other = if disk == "sda" { "nvme0n1" } else { "sda" };
-        machine.silent(other, &[Witness::Openers]);
+        machine.silent(other, &[Check::Openers]);
         // smartd and udev only read.
         machine.write("proc/77/fdinfo/5", READER);
-        machine.silent(disk, &[Witness::Openers]);
+        machine.silent(disk, &[Check::Openers]);
     }
 }
 
@@ -67,7 +67,7 @@ fn the_controller_of_an_nvme_disk_may_be_the_device_itself() {
     machine.link("sys/class/block/nvme0n1/device", machine.path("sys/devices/pci0/nvme/nvme0"));
     machine.write("dev/nvme0", "c 241:0\n");
     opens(&machine, "77", "dev/nvme0", WRITER);
-    machine.objects("nvme0n1", Witness::Openers, &["its NVMe controller nvme0"]);
+    machine.objects("nvme0n1", Check::Openers, &["its NVMe controller nvme0"]);
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn a_mapping_is_seen_by_what_it_leads_to() {
     fs::create_dir_all(machine.path("proc/77/fd")).unwrap();
     machine.write("proc/77/maps", "7f00-8f00 rw-s 00000000 00:31 99 /somewhere/else\n");
     machine.link("proc/77/map_files/7f00-8f00", machine.path("dev/sda"));
-    machine.objects("sda", Witness::Openers, &["process 77 (db) has it mapped for writing"]);
-    machine.silent("nvme0n1", &[Witness::Openers]);
+    machine.objects("sda", Check::Openers, &["process 77 (db) has it mapped for writing"]);
+    machine.silent("nvme0n1", &[Check::Openers]);
     machine.write("proc/77/maps", "7f00-8f00 r--s 00000000 00:31 99 /somewhere/else\n");
     machine.write("proc/77/smaps", "7f00-8f00 r--s 0 00:31 99 /x\nVmFlags: rd mr me ms\n");
-    machine.silent("sda", &[Witness::Openers]);
+    machine.silent("sda", &[Check::Openers]);
 }
 
 #[test]
@@ -94,10 +94,10 @@ fn a_thread_with_files_of_its_own_is_seen() {
     fs::create_dir_all(machine.path("proc/77/task/999999998")).unwrap();
     opens(&machine, "999999998/", "dev/sda", WRITER);
     fs::rename(machine.path("proc/999999998"), machine.path("hidden")).unwrap();
-    machine.silent("sda", &[Witness::Openers]);
+    machine.silent("sda", &[Check::Openers]);
     // procfs finds a thread by its number though no listing shows it; here a listing does.
     fs::rename(machine.path("hidden"), machine.path("proc/999999998")).unwrap();
-    machine.objects("sda", Witness::Openers, &["process 77 (db) has it open for writing"]);
+    machine.objects("sda", Check::Openers, &["process 77 (db) has it open for writing"]);
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn files_that_cannot_be_seen_free_no_disk() {
     let machine = machine();
     // Listing a file fails, as listing another user's descriptors does.
     machine.write("proc/77/fd", "");
-    machine.unheard("sda", Witness::Openers, "open files of process 77 () can't be seen");
+    machine.unheard("sda", Check::Openers, "open files of process 77 () can't be seen");
     let machine = machine_with_hidden_maps();
-    machine.unheard("sda", Witness::Openers, "open files of process 77 () can't be seen");
+    machine.unheard("sda", Check::Openers, "open files of process 77 () can't be seen");
 }
 
 fn machine_with_hidden_maps() -> Machine {
@@ -121,9 +121,9 @@ fn machine_with_hidden_maps() -> Machine {
 fn a_pid_namespace_that_is_not_the_first_frees_no_disk() {
     let machine = machine();
     machine.link("proc/1/ns/pid", "pid:[4026532222]");
-    machine.unheard("sda", Witness::Openers, "shows the PID namespace pid:[4026532222] only");
+    machine.unheard("sda", Check::Openers, "shows the PID namespace pid:[4026532222] only");
     fs::remove_file(machine.path("proc/1/ns/pid")).unwrap();
-    machine.unheard("sda", Witness::Openers, "nobody says whether");
+    machine.unheard("sda", Check::Openers, "nobody says whether");
 }
 
 #[test]
@@ -136,17 +136,17 @@ fn a_proc_that_hides_processes_frees_no_disk() {
         let mounts = format!("{}24 1 0:5 / {} rw - proc proc rw,{option}\n", fake::ROOT_ON_NFS, proc.shown());
         machine.namespace("self", "mnt:[1]", &mounts);
         if hides {
-            machine.unheard("sda", Witness::Openers, option);
+            machine.unheard("sda", Check::Openers, option);
         } else {
-            machine.silent("sda", &[Witness::Openers]);
+            machine.silent("sda", &[Check::Openers]);
         }
         // Root with all its rights sees through it; root of a user namespace doesn't.
         machine.write("proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
         machine.link("proc/self/ns/user", "user:[4026531837]");
-        machine.silent("sda", &[Witness::Openers]);
+        machine.silent("sda", &[Check::Openers]);
         machine.link("proc/self/ns/user", "user:[4026532000]");
         if hides {
-            machine.unheard("sda", Witness::Openers, option);
+            machine.unheard("sda", Check::Openers, option);
         }
     }
 }
@@ -159,15 +159,15 @@ fn an_nvme_target_keeps_its_disk() {
     machine.write(&format!("{namespace}/enable"), "1\n");
     machine.objects(
         "sda",
-        Witness::Holders,
+        Check::Holders,
         &["exported by the NVMe target \"nqn.x\", namespace 1", "/enable"],
     );
-    machine.silent("nvme0n1", &[Witness::Holders]);
+    machine.silent("nvme0n1", &[Check::Holders]);
     machine.write(&format!("{namespace}/enable"), "0\n");
-    machine.silent("sda", &[Witness::Holders]);
+    machine.silent("sda", &[Check::Holders]);
     machine.write(&format!("{namespace}/enable"), "1\n");
     machine.write(&format!("{namespace}/device_path"), "/nowhere/to/be/found\n");
-    machine.unheard("sda", Witness::Holders, "nobody says what the NVMe target");
+    machine.unheard("sda", Check::Holders, "nobody says what the NVMe target");
 }
 
 #[test]
@@ -185,10 +185,10 @@ fn a_scsi_target_keeps_its_disk_and_the_disk_of_its_file() {
         machine.write(&format!("{store}/udev_path"), &format!("{told}\n"));
         machine.write(&format!("{store}/info"), &text);
         let named = format!("exported by the SCSI target's back store {hba}/\"backup\"");
-        machine.objects("sda", Witness::Holders, &[&named, "targetcli"]);
-        machine.silent("nvme0n1", &[Witness::Holders]);
+        machine.objects("sda", Check::Holders, &[&named, "targetcli"]);
+        machine.silent("nvme0n1", &[Check::Holders]);
         machine.write(&format!("{store}/info"), &text.replace("ACTIVATED", "DEACTIVATED"));
-        machine.silent("sda", &[Witness::Holders]);
+        machine.silent("sda", &[Check::Holders]);
     }
 }
 
@@ -196,8 +196,8 @@ fn a_scsi_target_keeps_its_disk_and_the_disk_of_its_file() {
 fn targets_that_cannot_be_asked_free_no_disk() {
     for module in ["nvmet", "target_core_mod"] {
         let machine = machine();
-        machine.silent("sda", &[Witness::Holders]);
+        machine.silent("sda", &[Check::Holders]);
         fs::create_dir_all(machine.path("sys/module").join(module)).unwrap();
-        machine.unheard("sda", Witness::Holders, "can't be read");
+        machine.unheard("sda", Check::Holders, "can't be read");
     }
 }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use diskproof_device::{Refusal, Witness};
+use diskproof_device::{Check, Refusal};
 use support::{Bench, MIB, run, start, write_at};
 
 /// Makes a file system, overwrites the first `head` bytes, and asks: the copy is named with its place.
@@ -18,10 +18,7 @@ fn damaged(bench: &Bench, mkfs: &[&str], head: u64, noise: u8, words: &[&str]) -
 /// The signature alone objects, with these words. That nothing is written is held elsewhere: checksums of so many disks take long.
 fn refused(bench: &Bench, words: &[&str]) -> Refusal {
     let refusal = bench.ask().map(drop).unwrap_err();
-    assert!(
-        refusal.dissent.iter().all(|d| d.witness == Witness::Signature),
-        "nobody else can know: {refusal}"
-    );
+    assert!(refusal.dissent.iter().all(|d| d.witness == Check::Signature), "nobody else can know: {refusal}");
     for word in words {
         assert!(refusal.to_string().contains(word), "{word} isn't said: {refusal}");
     }
@@ -45,7 +42,7 @@ fn loop_ext4_with_a_damaged_superblock_is_refused_by_its_copies() {
     drop(bench.accepted());
     // And nothing was written by looking.
     write_at(bench.disk.path(), 8193 << 10, &superblock_with_magic());
-    bench.refused(Witness::Signature, &["ext2/3/4 (copy) at byte 8389632"]);
+    bench.refused(Check::Signature, &["ext2/3/4 (copy) at byte 8389632"]);
 }
 
 /// As little of a superblock of ext as is taken for one.

@@ -4,7 +4,7 @@
 mod support;
 
 use diskproof_device::{
-    BookError, Candidate, ClaimBook, Refusal, Strength, Witness, disk, emulated, inventory,
+    BookError, Candidate, Check, ClaimBook, Refusal, Strength, disk, emulated, inventory,
 };
 use host::LocalRunner;
 use std::fs;
@@ -18,9 +18,9 @@ fn loop_unclaimed_disk_is_refused() {
     let Some(mut bench) = start(16) else { return };
     bench.book.unclaim(NAME).unwrap();
     let refusal =
-        bench.refused(Witness::Claim, &["nobody has claimed", "serial A1", "diskproof claim test-DISK_A1"]);
+        bench.refused(Check::Claim, &["nobody has claimed", "serial A1", "diskproof claim test-DISK_A1"]);
     // Nobody vouches for processes that can't be seen, either.
-    let seen = refusal.dissent.iter().filter(|d| d.heard || d.witness != Witness::Openers);
+    let seen = refusal.dissent.iter().filter(|d| d.heard || d.witness != Check::Openers);
     assert_eq!(seen.count(), 1, "nobody else objects: {refusal}");
 }
 
@@ -29,7 +29,7 @@ fn loop_claim_of_another_size_is_refused() {
     let Some(bench) = start(16) else { return };
     run("truncate", &["-s", "32M", bench.disk.backing().to_str().unwrap()]);
     run("losetup", &["--set-capacity", bench.path()]);
-    bench.refused(Witness::Claim, &["16777216 bytes", "33554432 bytes", "unclaim"]);
+    bench.refused(Check::Claim, &["16777216 bytes", "33554432 bytes", "unclaim"]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn loop_claim_on_the_serial_number_but_another_size_is_explained() {
     bench.set_serial(&other.name(), "A1");
     let refusal = bench.unchanged(
         || bench.ask_for("test-OTHER", 0).map(drop).unwrap_err(),
-        Witness::Claim,
+        Check::Claim,
         &["the claim is on"],
     );
     assert!(refusal.to_string().contains("33554432"), "{refusal}");
@@ -60,7 +60,7 @@ fn loop_name_repointed_between_plan_and_use_is_refused() {
     let Some(bench) = start(16) else { return };
     let other = other(&bench, "B2");
     bench.set_id(NAME, &other.name());
-    let refusal = bench.refused(Witness::Claim, &["was claimed as", "serial A1", "is now", "serial B2"]);
+    let refusal = bench.refused(Check::Claim, &["was claimed as", "serial A1", "is now", "serial B2"]);
     assert!(refusal.to_string().contains(&other.name()), "{refusal}");
 }
 
@@ -73,13 +73,13 @@ fn loop_name_repointed_to_another_claimed_disk_is_refused() {
     bench.book.claim(&candidate, bench.word()).unwrap();
     drop(bench.ask_for("test-DISK_B2", 0).unwrap());
     bench.set_id(NAME, &other.name());
-    bench.refused(Witness::Claim, &["was claimed as", "serial A1", "is now", "serial B2"]);
+    bench.refused(Check::Claim, &["was claimed as", "serial A1", "is now", "serial B2"]);
 }
 
 fn recheck_refused(
     bench: &Bench,
     claimed: &diskproof_device::Claimed,
-    witness: Witness,
+    witness: Check,
     words: &[&str],
 ) -> Refusal {
     let roots = bench.roots();
@@ -93,7 +93,7 @@ fn loop_name_repointed_at_the_moment_of_use_is_refused() {
     claimed.recheck(&bench.roots(), &LocalRunner).unwrap();
     let other = other(&bench, "B2");
     bench.set_id(NAME, &other.name());
-    recheck_refused(&bench, &claimed, Witness::Identity, &["was", "and is now", &other.name()]);
+    recheck_refused(&bench, &claimed, Check::Identity, &["was", "and is now", &other.name()]);
     fs::remove_file(bench.roots().dev.join("disk/by-id").join(NAME)).unwrap();
 }
 
@@ -104,7 +104,7 @@ fn loop_disk_that_is_gone_at_the_moment_of_use_is_refused() {
     let roots = bench.roots();
     fs::remove_file(roots.dev.join("disk/by-id").join(NAME)).unwrap();
     let ask = || claimed.recheck(&roots, &LocalRunner).unwrap_err();
-    bench.unchanged(ask, Witness::Identity, &["it is gone", "No such file"]);
+    bench.unchanged(ask, Check::Identity, &["it is gone", "No such file"]);
 }
 
 #[test]
@@ -113,18 +113,18 @@ fn loop_disk_replaced_by_another_of_the_same_size_is_refused() {
     let claimed = bench.accepted();
     // Same name, same node, same size; another serial number.
     bench.set_serial(&bench.disk.name(), "B2");
-    recheck_refused(&bench, &claimed, Witness::Identity, &["serial A1", "is now", "serial B2"]);
-    recheck_refused(&bench, &claimed, Witness::Claim, &["was claimed as"]);
+    recheck_refused(&bench, &claimed, Check::Identity, &["serial A1", "is now", "serial B2"]);
+    recheck_refused(&bench, &claimed, Check::Claim, &["was claimed as"]);
     drop(claimed);
-    bench.refused(Witness::Claim, &["was claimed as", "serial A1", "serial B2"]);
+    bench.refused(Check::Claim, &["was claimed as", "serial A1", "serial B2"]);
 }
 
 #[test]
 fn loop_disk_replaced_by_a_nameless_one_is_refused() {
     let Some(bench) = start(16) else { return };
     bench.set_serial(&bench.disk.name(), "");
-    let refusal = bench.refused(Witness::Identity, &["has no serial number, no WWN"]);
-    assert!(refusal.names(Witness::Claim), "{refusal}");
+    let refusal = bench.refused(Check::Identity, &["has no serial number, no WWN"]);
+    assert!(refusal.names(Check::Claim), "{refusal}");
 }
 
 #[test]
@@ -138,14 +138,14 @@ fn loop_disk_exchanged_for_its_perfect_twin_is_noticed_by_the_kernels_count() {
     fs::remove_file(&count).unwrap();
     fs::write(&count, "987654321\n").unwrap();
     let ask = || claimed.recheck(&roots, &LocalRunner).unwrap_err();
-    bench.unchanged(ask, Witness::Identity, &["exchanged", "another disk under the same name"]);
+    bench.unchanged(ask, Check::Identity, &["exchanged", "another disk under the same name"]);
 }
 
 #[test]
 fn loop_two_disks_of_one_name_are_refused() {
     let Some(bench) = start(16) else { return };
     let twin = other(&bench, "A1");
-    bench.refused(Witness::Identity, &["call themselves the same", &twin.name()]);
+    bench.refused(Check::Identity, &["call themselves the same", &twin.name()]);
     bench.set_serial(&twin.name(), "B2");
     drop(bench.accepted());
 }
@@ -165,7 +165,7 @@ fn loop_name_that_leads_nowhere_is_refused() {
     let Some(bench) = start(16) else { return };
     for name in ["no-such-disk", "../loop0", "", "..", "/dev/null", "/etc/passwd", "/no/such/node"] {
         let ask = || bench.ask_for(name, 0).map(drop).unwrap_err();
-        bench.unchanged(ask, Witness::Identity, &[]);
+        bench.unchanged(ask, Check::Identity, &[]);
     }
 }
 
@@ -174,7 +174,7 @@ fn loop_claim_taken_back_at_the_moment_of_use_is_refused() {
     let Some(mut bench) = start(16) else { return };
     let claimed = bench.accepted();
     bench.book.unclaim("A1").unwrap();
-    recheck_refused(&bench, &claimed, Witness::Claim, &["nobody has claimed"]);
+    recheck_refused(&bench, &claimed, Check::Claim, &["nobody has claimed"]);
 }
 
 #[test]
@@ -186,17 +186,17 @@ fn loop_damaged_book_of_claims_claims_nothing() {
     for damage in ["", "{", "null", &good[..good.len() / 2], &good.replace("\"major\": 1", "\"major\": 2")] {
         fs::write(&book, damage).unwrap();
         assert!(ClaimBook::open(&bench.dir.join("state")).is_err(), "{damage:?} was read");
-        recheck_refused(&bench, &claimed, Witness::Claim, &["claims.json"]);
+        recheck_refused(&bench, &claimed, Check::Claim, &["claims.json"]);
     }
     fs::write(&book, &good).unwrap();
     fs::set_permissions(&book, fs::Permissions::from_mode(0o666)).unwrap();
     let error = ClaimBook::open(&bench.dir.join("state")).unwrap_err();
     assert!(matches!(error, BookError::Untrusted { .. }), "{error}");
-    recheck_refused(&bench, &claimed, Witness::Claim, &["may be written by others"]);
+    recheck_refused(&bench, &claimed, Check::Claim, &["may be written by others"]);
     fs::set_permissions(&book, fs::Permissions::from_mode(0o600)).unwrap();
     let state = bench.dir.join("state");
     fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
-    recheck_refused(&bench, &claimed, Witness::Claim, &["may be written by others"]);
+    recheck_refused(&bench, &claimed, Check::Claim, &["may be written by others"]);
     fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
     claimed.recheck(&bench.roots(), &LocalRunner).unwrap();
 }
@@ -211,9 +211,9 @@ fn loop_use_begun_after_the_first_check_is_refused() {
     claimed.hand_over();
     mkfs("ext4", bench.disk.path());
     let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt")).quiet();
-    recheck_refused(&bench, &claimed, Witness::Mounts, &["is mounted at"]);
-    recheck_refused(&bench, &claimed, Witness::Signature, &["ext4"]);
-    assert!(claimed.hold(&bench.roots()).unwrap_err().names(Witness::Exclusive));
+    recheck_refused(&bench, &claimed, Check::Mounts, &["is mounted at"]);
+    recheck_refused(&bench, &claimed, Check::Signature, &["ext4"]);
+    assert!(claimed.hold(&bench.roots()).unwrap_err().names(Check::Exclusive));
     drop(mount);
     claimed.hold(&bench.roots()).unwrap();
     assert!(claimed.is_held());
@@ -239,8 +239,8 @@ fn loop_inventory_tells_free_from_used() {
     assert_eq!((free.size_bytes, free.strength), (16 * MIB, Strength::Strong));
     let busy = report(&used.name());
     assert!(!busy.free && !busy.claimed, "{busy:?}");
-    assert!(busy.dissent.iter().any(|d| d.witness == Witness::Mounts));
-    let unheard: Vec<_> = busy.unheard().into_iter().filter(|w| *w != Witness::Openers).collect();
+    assert!(busy.dissent.iter().any(|d| d.witness == Check::Mounts));
+    let unheard: Vec<_> = busy.unheard().into_iter().filter(|w| *w != Check::Openers).collect();
     assert!(unheard.is_empty(), "root hears everyone, but may not look into every process: {busy:?}");
     assert_eq!(free.spoken_for.is_empty(), !bench.word().unseen_processes, "{free:?}");
     // The free one is as losetup made it; the other holds a file system of 16 MiB, of which 128 blocks were read.
@@ -262,7 +262,7 @@ fn loop_device_of_our_own_is_accepted_with_anything_on_it() {
     assert_eq!((claimed.size_bytes(), claimed.by_id()), (16 * MIB, None));
     claimed.recheck(&bench.roots(), &LocalRunner).unwrap();
     let second = ours(&bench, bench.disk.path(), bench.disk.backing()).unwrap_err();
-    assert!(second.names(Witness::Lock) && second.names(Witness::Exclusive), "{second}");
+    assert!(second.names(Check::Lock) && second.names(Check::Exclusive), "{second}");
 }
 
 #[test]
@@ -274,11 +274,11 @@ fn loop_device_over_a_file_that_is_not_ours_is_refused() {
     let device = Path::new(device.trim());
     for (backing, words) in [(theirs.as_path(), "isn't a file of ours"), (bench.disk.backing(), "rests on")] {
         let ask = || ours(&bench, device, backing).map(drop).unwrap_err();
-        bench.unchanged(ask, Witness::Backing, &[words]);
+        bench.unchanged(ask, Check::Backing, &[words]);
     }
     run("losetup", &["-d", device.to_str().unwrap()]);
     let ask = || ours(&bench, device, bench.disk.backing()).map(drop).unwrap_err();
-    bench.unchanged(ask, Witness::Backing, &["is no loop device, or not attached"]);
+    bench.unchanged(ask, Check::Backing, &["is no loop device, or not attached"]);
 }
 
 #[test]
@@ -288,12 +288,12 @@ fn loop_device_whose_file_was_exchanged_is_refused() {
     let claimed = ours(&bench, bench.disk.path(), backing).unwrap();
     fs::rename(backing, bench.dir.join("moved")).unwrap();
     run("truncate", &["-s", "16M", backing.to_str().unwrap()]);
-    recheck_refused(&bench, &claimed, Witness::Backing, &["rests on"]);
+    recheck_refused(&bench, &claimed, Check::Backing, &["rests on"]);
     fs::remove_file(backing).unwrap();
     fs::rename(bench.dir.join("moved"), backing).unwrap();
     claimed.recheck(&bench.roots(), &LocalRunner).unwrap();
     fs::remove_file(backing).unwrap();
-    recheck_refused(&bench, &claimed, Witness::Backing, &["rests on"]);
+    recheck_refused(&bench, &claimed, Check::Backing, &["rests on"]);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn loop_device_over_a_part_of_our_file_is_refused() {
     run("truncate", &["-s", "16M", file.to_str().unwrap()]);
     let device = run("losetup", &["--find", "--show", "--offset", "4096", file.to_str().unwrap()]);
     let ask = || ours(&bench, Path::new(device.trim()), &file).map(drop).unwrap_err();
-    bench.unchanged(ask, Witness::Backing, &["shows only a part"]);
+    bench.unchanged(ask, Check::Backing, &["shows only a part"]);
 }
 
 #[test]
@@ -312,8 +312,8 @@ fn loop_device_of_our_own_in_use_is_refused() {
     mkfs("ext4", bench.disk.path());
     let _mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt")).quiet();
     let ask = || ours(&bench, bench.disk.path(), bench.disk.backing()).map(drop).unwrap_err();
-    let refusal = bench.unchanged(ask, Witness::Mounts, &["is mounted at"]);
-    assert!(refusal.names(Witness::Exclusive), "{refusal}");
+    let refusal = bench.unchanged(ask, Check::Mounts, &["is mounted at"]);
+    assert!(refusal.names(Check::Exclusive), "{refusal}");
     let real = disk(&bench.roots(), &LocalRunner, &bench.book, bench.disk.backing().to_str().unwrap(), 0);
-    assert!(real.unwrap_err().names(Witness::Identity), "a file is no disk");
+    assert!(real.unwrap_err().names(Check::Identity), "a file is no disk");
 }

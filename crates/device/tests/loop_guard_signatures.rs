@@ -3,18 +3,18 @@
 
 mod support;
 
-use diskproof_device::{Refusal, Witness, disk};
+use diskproof_device::{Check, Refusal, disk};
 use host::{CommandFailure, Invocation, LocalRunner, Output, Runner, Tool};
 use support::{Bench, MIB, NAME, mkfs, run, start, write_at};
 
 /// Both looks must name it: libblkid's and our own.
 fn refused_by_both(bench: &Bench, blkid: &str, own: &str) {
-    let refusal = bench.refused(Witness::Signature, &["blkid found", "found the mark of", "wipefs -a"]);
+    let refusal = bench.refused(Check::Signature, &["blkid found", "found the mark of", "wipefs -a"]);
     let says = |start: &str, what: &str| {
         refusal
             .dissent
             .iter()
-            .any(|d| d.witness == Witness::Signature && d.saw.starts_with(start) && d.saw.contains(what))
+            .any(|d| d.witness == Check::Signature && d.saw.starts_with(start) && d.saw.contains(what))
     };
     assert!(says("blkid found", blkid), "blkid doesn't say {blkid}:\n{refusal}");
     assert!(says("found the mark of", own), "our own look doesn't say {own}:\n{refusal}");
@@ -22,7 +22,7 @@ fn refused_by_both(bench: &Bench, blkid: &str, own: &str) {
 
 /// libblkid doesn't know or doesn't look there; our own look does.
 fn refused_by_own_look(bench: &Bench, own: &str) -> Refusal {
-    bench.refused(Witness::Signature, &["found the mark of", own, "by hand"])
+    bench.refused(Check::Signature, &["found the mark of", own, "by hand"])
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn loop_contradicting_signatures_are_refused() {
     let sector = (320 * 2048 - 16) & !7;
     write_at(bench.disk.path(), sector * 512, &md1(320 * 2048, sector));
     write_at(bench.disk.path(), 4096 - 10, b"SWAPSPACE2");
-    let refusal = bench.refused(Witness::Signature, &["blkid found", "found the mark of"]);
+    let refusal = bench.refused(Check::Signature, &["blkid found", "found the mark of"]);
     for what in ["xfs", "swap", "md member (1.0)"] {
         assert!(refusal.to_string().contains(what), "{what} is not named:\n{refusal}");
     }
@@ -276,7 +276,7 @@ impl Runner for Blkid {
 
 fn refused_with(bench: &Bench, blkid: &Blkid, words: &[&str]) -> Refusal {
     let ask = || disk(&bench.roots(), blkid, &bench.book, NAME, 0).map(drop).unwrap_err();
-    bench.unchanged(ask, Witness::Signature, words)
+    bench.unchanged(ask, Check::Signature, words)
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn loop_blkid_that_fails_is_refused() {
 fn loop_wiped_disk_is_accepted_again() {
     let Some(bench) = start(16) else { return };
     mkfs("ext4", bench.disk.path());
-    bench.refused(Witness::Signature, &["ext4"]);
+    bench.refused(Check::Signature, &["ext4"]);
     LocalRunner.run(&Invocation::new(Tool::Wipefs).arg("-a").arg(bench.disk.path())).unwrap();
     drop(bench.accepted());
 }

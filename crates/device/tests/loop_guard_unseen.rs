@@ -3,7 +3,7 @@
 
 mod support;
 
-use diskproof_device::{ClaimBook, Refusal, Roots, Witness, disk};
+use diskproof_device::{Check, ClaimBook, Refusal, Roots, disk};
 use host::LocalRunner;
 use std::path::PathBuf;
 use std::process::Command;
@@ -58,7 +58,7 @@ fn helper_that_other_tests_call() {
 }
 
 fn only_open_files(refusal: &Refusal) {
-    assert!(refusal.dissent.iter().all(|d| d.witness == Witness::Openers), "nobody else can know: {refusal}");
+    assert!(refusal.dissent.iter().all(|d| d.witness == Check::Openers), "nobody else can know: {refusal}");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn loop_disk_mapped_for_writing_is_refused_without_a_descriptor() {
     let Some(bench) = start(16) else { return };
     let child = map(bench.path(), "shared");
     let by = format!("process {} (", child.pid());
-    only_open_files(&bench.refused(Witness::Openers, &[&by, "mapped for writing", "end process"]));
+    only_open_files(&bench.refused(Check::Openers, &[&by, "mapped for writing", "end process"]));
     drop(child);
     drop(bench.accepted());
 }
@@ -81,7 +81,7 @@ fn loop_disk_mapped_by_another_node_that_is_gone_is_refused() {
     let child = map(alias.to_str().unwrap(), "shared");
     std::fs::remove_file(&alias).unwrap();
     let by = format!("process {} (", child.pid());
-    only_open_files(&bench.refused(Witness::Openers, &[&by, "mapped for writing"]));
+    only_open_files(&bench.refused(Check::Openers, &[&by, "mapped for writing"]));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn loop_disk_mapped_read_only_that_can_become_writable_is_refused() {
     let Some(bench) = start(16) else { return };
     let child = map(bench.path(), "protected");
     let by = format!("process {} (", child.pid());
-    only_open_files(&bench.refused(Witness::Openers, &[&by, "mapped for writing"]));
+    only_open_files(&bench.refused(Check::Openers, &[&by, "mapped for writing"]));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn loop_who_vouches_for_unseen_processes_is_heard_for_those_only() {
     let writer = Child::perl("sysopen(F, $ARGV[0], O_RDWR) or die", &[bench.path()]);
     let by = format!("process {} (perl) has it open for writing", writer.pid());
     let ask = || claimed.recheck(&bench.roots(), &LocalRunner).unwrap_err();
-    bench.unchanged(ask, Witness::Openers, &[&by]);
+    bench.unchanged(ask, Check::Openers, &[&by]);
 }
 
 #[test]

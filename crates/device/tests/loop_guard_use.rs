@@ -3,7 +3,7 @@
 
 mod support;
 
-use diskproof_device::{Roots, Witness, disk, inventory};
+use diskproof_device::{Check, Roots, disk, inventory};
 use host::LocalRunner;
 use std::path::Path;
 use support::{Bench, Child, MIB, Mounted, NAME, Partition, mkfs, run, start};
@@ -18,9 +18,9 @@ fn loop_mounted_disk_is_refused() {
     let Some(bench) = start(16) else { return };
     let mount = mounted_ext4(&bench).quiet();
     let at = mount.path().to_str().unwrap();
-    let refusal = bench.refused(Witness::Mounts, &["is mounted at", at, "umount"]);
+    let refusal = bench.refused(Check::Mounts, &["is mounted at", at, "umount"]);
     // Independent witnesses see the same.
-    assert!(refusal.names(Witness::Exclusive) && refusal.names(Witness::Signature), "{refusal}");
+    assert!(refusal.names(Check::Exclusive) && refusal.names(Check::Signature), "{refusal}");
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn loop_mounted_by_another_node_is_refused() {
     run("mknod", &[alias.to_str().unwrap(), "b", major, minor]);
     let _mount = Mounted::new(&[alias.to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     std::fs::remove_file(&alias).unwrap();
-    bench.refused(Witness::Mounts, &["is mounted at"]);
+    bench.refused(Check::Mounts, &["is mounted at"]);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn loop_asked_for_by_another_node_is_the_same_disk() {
     std::os::unix::fs::symlink(&alias, &link).unwrap();
     for name in [&alias, &link] {
         let ask = || bench.ask_for(name.to_str().unwrap(), 0).map(drop).unwrap_err();
-        let refusal = bench.unchanged(ask, Witness::Mounts, &["is mounted at"]);
+        let refusal = bench.unchanged(ask, Check::Mounts, &["is mounted at"]);
         assert!(refusal.to_string().contains(&bench.disk.name()), "names the kernel's own node: {refusal}");
     }
 }
@@ -60,7 +60,7 @@ fn loop_mounted_through_a_link_is_refused() {
     let link = bench.dir.join("link");
     std::os::unix::fs::symlink(bench.disk.path(), &link).unwrap();
     let _mount = Mounted::new(&[link.to_str().unwrap()], &bench.dir.join("mnt")).quiet();
-    bench.refused(Witness::Mounts, &["is mounted at"]);
+    bench.refused(Check::Mounts, &["is mounted at"]);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn loop_bind_mount_that_outlived_its_mount_is_refused() {
     let from = mount.path().join("sub");
     let bind = Mounted::new(&["--bind", from.to_str().unwrap()], &bench.dir.join("bind"));
     run("umount", &[mount.path().to_str().unwrap()]);
-    bench.refused(Witness::Mounts, &["is mounted at", bind.path().to_str().unwrap()]);
+    bench.refused(Check::Mounts, &["is mounted at", bind.path().to_str().unwrap()]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn loop_mounted_in_another_namespace_is_refused() {
     let here = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!here.contains(mnt.to_str().unwrap()), "it shows here too");
     let namespace = format!("in the mount namespace of process {}", child.pid());
-    bench.refused(Witness::Mounts, &[&namespace, "nsenter"]);
+    bench.refused(Check::Mounts, &[&namespace, "nsenter"]);
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn loop_mount_that_no_table_shows_is_refused() {
     let file = mount.path().join("file");
     let child = Child::perl("open(F, '<', $ARGV[0]) or die", &[file.to_str().unwrap()]);
     run("umount", &["--lazy", mount.path().to_str().unwrap()]);
-    let refusal = bench.refused(Witness::Exclusive, &["in use"]);
-    assert!(!refusal.names(Witness::Mounts), "the mount tables can't know: {refusal}");
+    let refusal = bench.refused(Check::Exclusive, &["in use"]);
+    assert!(!refusal.names(Check::Mounts), "the mount tables can't know: {refusal}");
     drop(child);
 }
 
@@ -111,18 +111,18 @@ fn loop_disk_of_a_mounted_partition_is_refused() {
     mkfs("ext4", partition.path());
     let mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let at = mount.path().to_str().unwrap();
-    let refusal = bench.refused(Witness::Mounts, &["a partition of it", at]);
-    assert!(refusal.names(Witness::Partitions), "{refusal}");
+    let refusal = bench.refused(Check::Mounts, &["a partition of it", at]);
+    assert!(refusal.names(Check::Partitions), "{refusal}");
 }
 
 #[test]
 fn loop_unused_partitions_are_refused() {
     let Some(bench) = start(32) else { return };
     let partition = Partition::new(bench.disk.path(), 24);
-    bench.refused(Witness::Partitions, &["has partitions", &format!("{}p1", bench.disk.name())]);
+    bench.refused(Check::Partitions, &["has partitions", &format!("{}p1", bench.disk.name())]);
     let ask = || bench.ask_for(partition.path().to_str().unwrap(), 0).map(drop).unwrap_err();
-    let refusal = bench.unchanged(ask, Witness::Partitions, &["is a partition of", "whole disk"]);
-    assert!(refusal.names(Witness::Claim), "{refusal}");
+    let refusal = bench.unchanged(ask, Check::Partitions, &["is a partition of", "whole disk"]);
+    assert!(refusal.names(Check::Claim), "{refusal}");
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn loop_mounted_partition_itself_is_refused() {
     mkfs("ext4", partition.path());
     let _mount = Mounted::new(&[partition.path().to_str().unwrap()], &bench.dir.join("mnt")).quiet();
     let ask = || bench.ask_for(partition.path().to_str().unwrap(), 0).map(drop).unwrap_err();
-    let refusal = bench.unchanged(ask, Witness::Mounts, &["is mounted at"]);
-    assert!(refusal.names(Witness::Partitions), "{refusal}");
+    let refusal = bench.unchanged(ask, Check::Mounts, &["is mounted at"]);
+    assert!(refusal.names(Check::Partitions), "{refusal}");
 }
 
 /// Swap, off again when dropped.
@@ -158,8 +158,8 @@ impl Drop for Swap {
 fn loop_active_swap_is_refused() {
     let Some(bench) = start(16) else { return };
     let swap = Swap::on(bench.disk.path());
-    let refusal = bench.refused(Witness::Swap, &["active swap", &format!("swapoff {}", swap.0)]);
-    assert!(refusal.names(Witness::Exclusive), "{refusal}");
+    let refusal = bench.refused(Check::Swap, &["active swap", &format!("swapoff {}", swap.0)]);
+    assert!(refusal.names(Check::Exclusive), "{refusal}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn loop_active_swap_under_another_name_is_refused() {
     let (major, minor) = number.trim().split_once(':').unwrap();
     run("mknod", &[alias.to_str().unwrap(), "b", major, minor]);
     let _swap = Swap::on(&alias);
-    bench.refused(Witness::Swap, &["active swap", "alias with spaces"]);
+    bench.refused(Check::Swap, &["active swap", "alias with spaces"]);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn loop_active_swap_on_a_partition_is_refused() {
     let Some(bench) = start(32) else { return };
     let partition = Partition::new(bench.disk.path(), 24);
     let _swap = Swap::on(partition.path());
-    bench.refused(Witness::Swap, &[&format!("{}p1", bench.disk.name()), "active swap"]);
+    bench.refused(Check::Swap, &[&format!("{}p1", bench.disk.name()), "active swap"]);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn loop_swap_file_on_the_disk_is_refused() {
     );
     run("chmod", &["600", file.to_str().unwrap()]);
     let _swap = Swap::on(&file);
-    bench.refused(Witness::Swap, &["active swap", "swapfile"]);
+    bench.refused(Check::Swap, &["active swap", "swapfile"]);
 }
 
 /// A loop device over anything, detached when dropped.
@@ -214,7 +214,7 @@ impl Drop for Over {
 fn loop_device_on_top_is_refused() {
     let Some(bench) = start(16) else { return };
     let over = Over::new(bench.path());
-    bench.refused(Witness::Holders, &["loop device", &over.0]);
+    bench.refused(Check::Holders, &["loop device", &over.0]);
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn loop_mount_through_a_loop_device_on_top_is_refused() {
     let over = Over::new(bench.path());
     let mount = Mounted::new(&[&over.0], &bench.dir.join("mnt")).quiet();
     let words = ["a loop device over", mount.path().to_str().unwrap()];
-    let refusal = bench.refused(Witness::Mounts, &words);
-    assert!(refusal.names(Witness::Holders), "{refusal}");
+    let refusal = bench.refused(Check::Mounts, &words);
+    assert!(refusal.names(Check::Holders), "{refusal}");
 }
 
 #[test]
@@ -235,10 +235,10 @@ fn loop_device_over_a_file_on_the_disk_is_refused() {
     let image = mount.path().join("image");
     run("truncate", &["-s", "8M", image.to_str().unwrap()]);
     let over = Over::new(image.to_str().unwrap());
-    bench.refused(Witness::Holders, &["a file on it", &over.0]);
+    bench.refused(Check::Holders, &["a file on it", &over.0]);
     // The file has no name any more, and its device is still in use.
     std::fs::remove_file(&image).unwrap();
-    bench.refused(Witness::Holders, &["a file on it", &over.0]);
+    bench.refused(Check::Holders, &["a file on it", &over.0]);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn loop_device_over_a_file_on_btrfs_is_refused() {
     let _mount = mount.quiet();
     let over =
         Over(run("losetup", &["--find", "--show", "--read-only", image.to_str().unwrap()]).trim().to_owned());
-    bench.refused(Witness::Holders, &["a file on it", &over.0]);
+    bench.refused(Check::Holders, &["a file on it", &over.0]);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn loop_second_member_of_a_mounted_btrfs_is_refused() {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let line = table.lines().find(|l| l.contains(mount.path().to_str().unwrap())).unwrap();
     assert!(!line.contains(bench.path()), "the table names the other member: {line}");
-    bench.refused(Witness::Mounts, &["is mounted at", mount.path().to_str().unwrap()]);
+    bench.refused(Check::Mounts, &["is mounted at", mount.path().to_str().unwrap()]);
     drop(mount);
     run("btrfs", &["device", "scan", "--forget", bench.path()]);
 }
@@ -275,7 +275,7 @@ fn loop_btrfs_member_mounted_out_of_sight_is_refused() {
     let mount = Mounted::new(&[bench.path()], &bench.dir.join("mnt")).quiet();
     let child = Child::perl("chdir $ARGV[0] or die", &[mount.path().to_str().unwrap()]);
     run("umount", &["--lazy", mount.path().to_str().unwrap()]);
-    bench.refused(Witness::Mounts, &["belongs to the mounted btrfs"]);
+    bench.refused(Check::Mounts, &["belongs to the mounted btrfs"]);
     drop(child);
 }
 
@@ -284,7 +284,7 @@ fn loop_exclusively_opened_disk_is_refused() {
     let Some(bench) = start(16) else { return };
     let child = Child::perl("sysopen(F, $ARGV[0], O_RDONLY|O_EXCL) or die", &[bench.path()]);
     let by = format!("process {} (perl)", child.pid());
-    bench.refused(Witness::Exclusive, &["in use", &by]);
+    bench.refused(Check::Exclusive, &["in use", &by]);
     drop(child);
     drop(bench.accepted());
 }
@@ -295,7 +295,7 @@ fn loop_disk_open_for_writing_is_refused() {
     // As a virtual machine has it: no mount, no holder, no exclusive open.
     let child = Child::perl("sysopen(F, $ARGV[0], O_RDWR) or die", &[bench.path()]);
     let by = format!("process {} (perl) has it open for writing", child.pid());
-    let refusal = bench.refused(Witness::Openers, &[&by, "end process"]);
+    let refusal = bench.refused(Check::Openers, &[&by, "end process"]);
     assert_eq!(refusal.dissent.len(), 1, "nobody else can know: {refusal}");
     drop(child);
     let reader = Child::perl("sysopen(F, $ARGV[0], O_RDONLY) or die", &[bench.path()]);
@@ -308,7 +308,7 @@ fn loop_second_diskproof_is_refused_by_pid() {
     let Some(bench) = start(16) else { return };
     let child = Child::perl("open(F, '<', $ARGV[0]) or die; flock(F, LOCK_EX) or die", &[bench.path()]);
     let by = format!("process {} (perl) has locked", child.pid());
-    bench.refused(Witness::Lock, &[&by, "wait"]);
+    bench.refused(Check::Lock, &[&by, "wait"]);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn loop_same_disk_under_two_names_is_refused() {
     let first = bench.accepted();
     for name in ["test-OTHER_NAME", NAME, bench.path()] {
         let ask = || bench.ask_for(name, 0).map(drop).unwrap_err();
-        bench.unchanged(ask, Witness::Lock, &["already uses", "only once"]);
+        bench.unchanged(ask, Check::Lock, &["already uses", "only once"]);
     }
     drop(first);
     drop(bench.ask_for("test-OTHER_NAME", 0).unwrap());
@@ -331,7 +331,7 @@ fn loop_same_disk_under_two_names_is_refused() {
 fn loop_read_only_disk_is_refused() {
     let Some(bench) = start(16) else { return };
     run("blockdev", &["--setro", bench.path()]);
-    bench.refused(Witness::ReadOnly, &["is read-only", "setrw"]);
+    bench.refused(Check::ReadOnly, &["is read-only", "setrw"]);
     run("blockdev", &["--setrw", bench.path()]);
     drop(bench.accepted());
 }
@@ -341,7 +341,7 @@ fn loop_too_small_disk_is_refused() {
     let Some(bench) = start(16) else { return };
     drop(bench.ask_for(NAME, 16 * MIB).unwrap());
     let ask = || bench.ask_for(NAME, 16 * MIB + 1).map(drop).unwrap_err();
-    bench.unchanged(ask, Witness::Size, &["has 16777216 bytes; the experiment needs 16777217"]);
+    bench.unchanged(ask, Check::Size, &["has 16777216 bytes; the experiment needs 16777217"]);
 }
 
 #[test]
@@ -354,15 +354,15 @@ fn loop_every_dissenter_is_named_at_once() {
     run("blockdev", &["--setro", bench.path()]);
     let _lock = Child::perl("open(F, '<', $ARGV[0]) or die; flock(F, LOCK_EX) or die", &[bench.path()]);
     let ask = || bench.ask_for(bench.path(), 1 << 40).map(drop).unwrap_err();
-    let refusal = bench.unchanged(ask, Witness::Mounts, &[]);
+    let refusal = bench.unchanged(ask, Check::Mounts, &[]);
     let expected = [
-        Witness::Mounts,
-        Witness::Holders,
-        Witness::Partitions,
-        Witness::ReadOnly,
-        Witness::Size,
-        Witness::Exclusive,
-        Witness::Lock,
+        Check::Mounts,
+        Check::Holders,
+        Check::Partitions,
+        Check::ReadOnly,
+        Check::Size,
+        Check::Exclusive,
+        Check::Lock,
     ];
     for witness in expected {
         assert!(refusal.names(witness), "{witness} is silent:\n{refusal}");
@@ -376,7 +376,7 @@ fn loop_root_disk_is_refused() {
     let roots = Roots::default();
     let all = inventory(&roots, &LocalRunner, Some(&bench.book));
     let with_root: Vec<_> =
-        all.iter().filter(|d| d.dissent.iter().any(|o| o.witness == Witness::Root && o.heard)).collect();
+        all.iter().filter(|d| d.dissent.iter().any(|o| o.witness == Check::Root && o.heard)).collect();
     let root = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let on_disk = root
         .lines()
@@ -390,7 +390,7 @@ fn loop_root_disk_is_refused() {
         assert!(report.dissent.iter().all(|d| d.remedy.contains("choose another disk")), "{report:#?}");
         // Only ever read: the guard is asked for permission it must not give.
         let refusal = disk(&roots, &LocalRunner, &bench.book, report.path.to_str().unwrap(), 0).unwrap_err();
-        for witness in [Witness::Root, Witness::Claim, Witness::Exclusive] {
+        for witness in [Check::Root, Check::Claim, Check::Exclusive] {
             assert!(refusal.names(witness), "{witness} is silent:\n{refusal}");
         }
     }
@@ -411,7 +411,7 @@ fn loop_without_root_nothing_is_free() {
     .join()
     .unwrap();
     assert!(!report.free, "{report:#?}");
-    for witness in [Witness::Exclusive, Witness::Lock, Witness::Signature] {
+    for witness in [Check::Exclusive, Check::Lock, Check::Signature] {
         assert!(report.unheard().contains(&witness), "{witness} was heard without root: {report:#?}");
     }
     assert!(report.dissent.iter().all(|d| !d.remedy.is_empty()));

@@ -1,7 +1,7 @@
 //! What strangers name reaches a refusal as text: processes, mount points, disks.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
-use diskproof_device::{ClaimBook, Dissent, Roots, Witness, disk, inventory, lend};
+use diskproof_device::{Check, ClaimBook, Dissent, Roots, disk, inventory, lend};
 use host::{CommandFailure, Invocation, Output, Runner};
 use record::printable::is_hidden;
 use std::fs;
@@ -92,15 +92,15 @@ fn a_hostile_disk_forges_no_line_of_a_report_or_refusal() {
     for dissent in report.dissent.iter().chain(&report.spoken_for) {
         is_one_safe_line(&dissent.to_string());
     }
-    let of = |witness: Witness| -> Vec<&Dissent> {
+    let of = |witness: Check| -> Vec<&Dissent> {
         report.dissent.iter().filter(|d| d.witness == witness).collect()
     };
-    let mounts = of(Witness::Mounts);
+    let mounts = of(Check::Mounts);
     assert!(
         mounts.iter().any(|d| d.saw.contains("/mnt/a\\nFORGED: free;\\x1b]0;x\\x07 (fuse.\\x1b[31m)")),
         "{mounts:?}"
     );
-    let holders = of(Witness::Holders);
+    let holders = of(Check::Holders);
     assert!(holders.iter().any(|d| d.saw.contains("vg\\x1b[2J\\nFORGED")), "{holders:?}");
     let book = ClaimBook::open(dir.path()).unwrap();
     let refusal =

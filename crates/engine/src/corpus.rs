@@ -3,7 +3,7 @@
 mod engine;
 mod flush;
 mod generate;
-mod kept;
+mod generated;
 mod load;
 mod order;
 mod pack;

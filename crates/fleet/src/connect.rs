@@ -11,8 +11,8 @@ use lab::{Lab, State};
 use record::plan::Plan;
 use record::target::{Target, TargetKind};
 use record::volume::VolumeKind;
-use run::apart::Route;
 use run::controller::{NodeAt, targets_of, volumes_of};
+use run::nfs_remote::Route;
 
 /// The agents of a plan's machines, and the lab guests that some of them are in.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use host::{CommandFailure, SshError};
 use lab::LabError;
-use run::blame::Blame;
 use run::controller::RunError;
+use run::fault::Fault;
 use thiserror::Error;
 
 /// A machine that can't be reached, or a guest that can't be had or left.
@@ -80,10 +80,10 @@ pub enum FleetError {
 impl FleetError {
     /// Whose fault it is.
     #[must_use]
-    pub fn blame(&self) -> Blame {
+    pub fn blame(&self) -> Fault {
         match self {
-            Self::DiskOfOthers { .. } => Blame::User,
-            Self::NotUp(_) => Blame::Ours,
+            Self::DiskOfOthers { .. } => Fault::User,
+            Self::NotUp(_) => Fault::Ours,
             Self::Lab(_)
             | Self::Ssh(_)
             | Self::Agent(_)
@@ -92,7 +92,7 @@ impl FleetError {
             | Self::OwnProgram(_)
             | Self::NoAddress { .. }
             | Self::NotSeen { .. }
-            | Self::Unresolved { .. } => Blame::Machine,
+            | Self::Unresolved { .. } => Fault::Machine,
         }
     }
 }

@@ -4,17 +4,17 @@ use crate::agent;
 use crate::error::FleetError;
 use crate::options::Options;
 use host::{LocalRunner, Ssh};
-use lab::{DiskSpec, Lab, State, Stay, Told};
+use lab::{DiskSpec, Lab, Lease, State, StepEvent};
 use record::target::{DiskCache, LabDisk};
 use record::volume::Limits;
 use run::controller;
-use run::hosted::{HostedDisk, Throttle};
+use run::guest_disks::{HostedDisk, Throttle};
 use std::sync::Arc;
 
 /// A run's stay in a lab guest.
 #[derive(Debug)]
 pub(crate) struct Guest {
-    pub(crate) stay: Stay,
+    pub(crate) stay: Lease,
     pub(crate) ssh: Ssh,
     tell: fn(&str),
 }
@@ -27,13 +27,13 @@ impl Guest {
     pub(crate) fn enter(name: &str, disks: &[LabDisk], options: &Options) -> Result<Self, FleetError> {
         leave_abandoned(options, Some(name))?.iter().for_each(|line| (options.tell)(line));
         let lab = Lab::open(&options.state_dir, name)?;
-        let ear = |told: &Told| {
+        let ear = |told: &StepEvent| {
             if options.tells_steps {
                 (options.tell)(&told.to_string());
             }
         };
         let specs: Vec<DiskSpec> = disks.iter().map(spec_of).collect();
-        let stay = Stay::begin(&lab, &specs, &ear)?;
+        let stay = Lease::begin(&lab, &specs, &ear)?;
         let guest = Self { ssh: way_into(stay.lab())?, stay, tell: options.tell };
         guest.changes_only_its_own(disks)?;
         let own = agent::install(&guest.ssh)?;
@@ -133,13 +133,13 @@ pub fn leave_abandoned(options: &Options, only: Option<&str>) -> Result<Vec<Stri
     Ok(said)
 }
 
-fn is_up(stay: &Stay) -> Result<bool, FleetError> {
+fn is_up(stay: &Lease) -> Result<bool, FleetError> {
     Ok(stay.lab().status()?.state == State::Up)
 }
 
 /// Undoes what a killed node left in a guest that stays up, while the run's disks are still there: once they are gone,
 /// nobody can tell what is left on them. Returns what the guest says.
-fn undo_before_disks_go(stay: &Stay) -> Result<Vec<String>, FleetError> {
+fn undo_before_disks_go(stay: &Lease) -> Result<Vec<String>, FleetError> {
     if stay.brought_up() || stay.disks().is_empty() || !is_up(stay)? {
         return Ok(Vec::new());
     }

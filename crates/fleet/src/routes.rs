@@ -11,7 +11,7 @@ use host::{Invocation, LocalRunner, Runner as _, Tool};
 use record::nfs::NfsVersion;
 use record::plan::Plan;
 use record::target::{Target, TargetKind};
-use run::apart::{NfsClient, Route};
+use run::nfs_remote::{NfsClient, Route};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 

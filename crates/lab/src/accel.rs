@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::machine::Accel;
 use crate::places::Places;
 use crate::recipe::short_hash;
-use crate::steps::{Ear, Told, folder, write_whole};
+use crate::steps::{Ear, StepEvent, folder, write_whole};
 use host::CommandFailure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,7 +81,9 @@ pub(crate) fn by_kvm<T>(
         (Err(error), None) => {
             end()?;
             let why = reason(&error);
-            ear(&Told::Note(format!("KVM does not work here, so the guest is emulated in software: {why}")));
+            ear(&StepEvent::Note(format!(
+                "KVM does not work here, so the guest is emulated in software: {why}"
+            )));
             remember(places, key, Tried { accel: Accel::Tcg, why })?;
             Ok(None)
         }

@@ -6,7 +6,7 @@ use crate::lock::{Lock, lock};
 use crate::modules;
 use crate::places::{Base, Places};
 use crate::recipe::{self, Laid};
-use crate::steps::{Ear, Told, folder, put, remove, step, with_end, write_whole};
+use crate::steps::{Ear, StepEvent, folder, put, remove, step, with_end, write_whole};
 use host::{Invocation, Runner, Tool};
 use record::printable::Shown as _;
 use std::fs;
@@ -45,7 +45,12 @@ pub(crate) struct Image {
 ///
 /// # Errors
 /// Programs, root, space or a mirror are missing; a step failed.
-pub fn build(state: &Path, wanted: &Build, runner: &dyn Runner, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+pub fn build(
+    state: &Path,
+    wanted: &Build,
+    runner: &dyn Runner,
+    ear: &dyn Fn(&StepEvent),
+) -> Result<(), LabError> {
     image(&Places::below(state)?, wanted, runner, ear).map(|_| ())
 }
 
@@ -85,7 +90,7 @@ fn is_root() -> bool {
 
 fn lock_build(place: &Path, what: &str, ear: Ear<'_>) -> Result<Lock, LabError> {
     lock(&with_end(place, ".lock"), || {
-        ear(&Told::Note(format!("somebody else is building {what}; waiting for it")))
+        ear(&StepEvent::Note(format!("somebody else is building {what}; waiting for it")))
     })
 }
 
@@ -282,7 +287,7 @@ mod tests {
     use super::{Build, NEEDED, do_steps, image, is_root, kernel_in, need, need_space, need_tools};
     use crate::error::LabError;
     use crate::places::{Base, Places};
-    use crate::steps::Told;
+    use crate::steps::StepEvent;
     use crate::workshop::{KERNEL, Workshop, leftovers};
     use host::Tool;
     use std::cell::RefCell;
@@ -323,8 +328,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let base = Base { folder: dir.path().to_path_buf() };
             let done = RefCell::new(Vec::new());
-            let ear = |told: &Told| {
-                if let Told::Done { step, .. } = told {
+            let ear = |told: &StepEvent| {
+                if let StepEvent::Done { step, .. } = told {
                     done.borrow_mut().push(step.split(' ').next().unwrap_or_default().to_owned());
                 }
             };

@@ -7,6 +7,7 @@ use crate::card::{Attached, Card};
 use crate::disk::{DiskSpec, Throttle};
 use crate::error::LabError;
 use crate::forward;
+use crate::lease;
 use crate::lock::lock;
 use crate::machine::{Accel, REVISION};
 use crate::places::{GuestPlaces, Places};
@@ -17,8 +18,7 @@ use crate::save;
 use crate::shape::Shape;
 use crate::ssh::Door;
 use crate::status::{Status, look};
-use crate::stay;
-use crate::steps::{Ear, Told, folder, put, remove, step};
+use crate::steps::{Ear, StepEvent, folder, put, remove, step};
 use host::{LocalRunner, Output, Tool};
 use serde_json::json;
 use std::ffi::OsString;
@@ -83,7 +83,7 @@ impl Lab {
     ///
     /// # Errors
     /// It runs with another shape; something is missing on this machine, or failed.
-    pub fn ensure_up(&self, shape: &Shape, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+    pub fn ensure_up(&self, shape: &Shape, ear: &dyn Fn(&StepEvent)) -> Result<(), LabError> {
         shape.check()?;
         let _lock = self.lock(ear)?;
         if let Some(card) = Card::read(&self.guest)?.filter(|card| card.ready) {
@@ -98,7 +98,7 @@ impl Lab {
                     wanted: shape.to_string(),
                 });
             }
-            ear(&Told::Note(format!(
+            ear(&StepEvent::Note(format!(
                 "the guest {} had ended; it starts anew, with its disks gone",
                 self.name
             )));
@@ -110,7 +110,7 @@ impl Lab {
     ///
     /// # Errors
     /// It was never up; something failed.
-    pub fn reset(&self, ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+    pub fn reset(&self, ear: &dyn Fn(&StepEvent)) -> Result<(), LabError> {
         if !self.guest.folder.exists() {
             return Err(self.not_up("is not there"));
         }
@@ -134,7 +134,7 @@ impl Lab {
         let _lock = lock(&self.guest.lock(), || ())?;
         self.end()?;
         remove(&self.guest.folder)?;
-        stay::forget(self)?;
+        lease::forget(self)?;
         remove(&self.guest.lock())
     }
 
@@ -236,7 +236,7 @@ impl Lab {
 
     fn lock(&self, ear: Ear<'_>) -> Result<crate::lock::Lock, LabError> {
         let waiting =
-            || ear(&Told::Note(format!("somebody else is busy with the lab {}; waiting", self.name)));
+            || ear(&StepEvent::Note(format!("somebody else is busy with the lab {}; waiting", self.name)));
         lock(&self.guest.lock(), waiting)
     }
 
@@ -302,7 +302,7 @@ impl Lab {
         let image = image(&self.places, &wanted, &LocalRunner, ear)?;
         self.end()?;
         remove(&self.guest.folder)?;
-        stay::forget(self)?;
+        lease::forget(self)?;
         folder(&self.guest.folder)?;
         need_space(&self.guest.folder, "a guest", GUEST_MIB)?;
         let qemu = host::version(&LocalRunner, Tool::QemuSystem).unwrap_or_default();
@@ -344,7 +344,7 @@ impl Lab {
         let saved = self.saved(shape, image, accel, qemu);
         if !saved.exists() {
             let _lock = lock(&crate::steps::with_end(&saved, ".lock"), || {
-                ear(&Told::Note(
+                ear(&StepEvent::Note(
                     "somebody else is booting such a guest; waiting for its saved state".to_owned(),
                 ));
             })?;

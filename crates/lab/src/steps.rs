@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// What is under way.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum StepEvent {
     /// A step begins.
     Begins {
         /// What it does.
@@ -28,7 +28,7 @@ pub enum Told {
     Note(String),
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for StepEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Begins { step, usually } => write!(f, "{step} ... ({usually})"),
@@ -39,7 +39,7 @@ impl fmt::Display for Told {
 }
 
 /// Who listens.
-pub(crate) type Ear<'a> = &'a dyn Fn(&Told);
+pub(crate) type Ear<'a> = &'a dyn Fn(&StepEvent);
 
 /// Does one step and tells of it.
 pub(crate) fn step<T>(
@@ -48,10 +48,10 @@ pub(crate) fn step<T>(
     usually: &'static str,
     act: impl FnOnce() -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    ear(&Told::Begins { step: step.to_owned(), usually });
+    ear(&StepEvent::Begins { step: step.to_owned(), usually });
     let began = Instant::now();
     let made = act()?;
-    ear(&Told::Done { step: step.to_owned(), seconds: began.elapsed().as_secs_f64() });
+    ear(&StepEvent::Done { step: step.to_owned(), seconds: began.elapsed().as_secs_f64() });
     Ok(made)
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{Told, mount_below, remove};
+    use super::{StepEvent, mount_below, remove};
     use std::path::Path;
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn steps_read_well() {
-        let done = Told::Done { step: "packages".to_owned(), seconds: 55.2 };
+        let done = StepEvent::Done { step: "packages".to_owned(), seconds: 55.2 };
         assert_eq!(done.to_string(), "packages: 55 s");
     }
 }

@@ -8,9 +8,9 @@
 
 use crate::counter::process::{self, Io};
 use crate::counter::tree::numbered;
+use crate::open_files::OpenFiles;
 use crate::roots::Roots;
 use crate::text::{is_gone, required};
-use crate::trespass::Found;
 use record::counter::OtherProcess;
 use record::printable::Printable;
 use std::cmp::Reverse;
@@ -91,7 +91,7 @@ pub(crate) fn between(
     before: &Census,
     after: &Census,
     engines: &BTreeSet<u32>,
-    found: Option<&Found>,
+    found: Option<&OpenFiles>,
 ) -> Others {
     let ours = ours(before, after, engines);
     let answerable = found.map(|f| f.answerable(|pid| after.processes.contains_key(&pid), &ours));

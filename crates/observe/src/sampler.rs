@@ -2,9 +2,9 @@
 
 use crate::counter::collector::{Collector, Subjects};
 use crate::error::ReadError;
+use crate::open_files::{Lookout, OpenFiles};
 use crate::others::{self, Census};
 use crate::roots::Roots;
-use crate::trespass::{Found, Lookout};
 use crate::watchdog::Watchdog;
 use record::counter::{Evidence, Sample};
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ struct Orders {
 struct Collected {
     samples: Vec<Sample>,
     problems: Vec<ReadError>,
-    found: Option<Found>,
+    found: Option<OpenFiles>,
 }
 
 impl Shared {

@@ -26,7 +26,7 @@ pub struct Agreement {
     /// What still counts as the same.
     pub margins: Margins,
     /// All comparisons.
-    pub lines: Vec<Line>,
+    pub lines: Vec<MetricAgreement>,
     /// What the engines did beside their figures, per workload.
     pub evidence: Vec<Evidence>,
     /// What explains the differences.
@@ -38,7 +38,7 @@ pub struct Agreement {
 impl Agreement {
     /// How many comparisons came out so.
     #[must_use]
-    pub fn count(&self, standing: Standing) -> usize {
+    pub fn count(&self, standing: AgreementStatus) -> usize {
         self.lines.iter().filter(|line| line.standing == standing).count()
     }
 }
@@ -64,7 +64,7 @@ pub struct Margins {
 
 /// One comparison: one metric of one workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Line {
+pub struct MetricAgreement {
     /// Name of the workload, without its engine.
     pub workload: String,
     /// Metric name (docs/metrics.md).
@@ -92,7 +92,7 @@ pub struct Line {
     /// The same if the true difference were as large as the margin.
     pub p_beyond: f64,
     /// The verdict.
-    pub standing: Standing,
+    pub standing: AgreementStatus,
     /// Whether they differ at all, by however little.
     pub differ: bool,
     /// Where it is undecided: about how many rounds in all would decide it; null when no number would.
@@ -102,7 +102,7 @@ pub struct Line {
 /// How a comparison came out (docs/calibrate.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum AgreementStatus {
     /// The interval lies inside the margin, and no difference was shown.
     Agree,
     /// The interval lies inside the margin, and a difference was shown: real, but small.

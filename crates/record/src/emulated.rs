@@ -50,7 +50,7 @@ pub struct Guest {
 
 /// What lies beyond the range.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Beyond {
+pub enum OutOfRange {
     /// One disk.
     Disk {
         /// Its name.
@@ -69,7 +69,7 @@ pub enum Beyond {
     },
 }
 
-impl fmt::Display for Beyond {
+impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let qemu = "a figure beyond that is QEMU's speed, not a disk's";
         match self {
@@ -92,14 +92,18 @@ impl fmt::Display for Beyond {
 impl Range {
     /// What disks with these limits of requests per second could do beyond the range.
     #[must_use]
-    pub fn beyond(&self, disks: &[(&str, Option<u64>)]) -> Vec<Beyond> {
+    pub fn beyond(&self, disks: &[(&str, Option<u64>)]) -> Vec<OutOfRange> {
         let each = disks.iter().filter(|(_, iops)| iops.is_none_or(|iops| iops > self.disk_iops));
-        let mut found: Vec<Beyond> = each
-            .map(|(disk, iops)| Beyond::Disk { disk: (*disk).to_owned(), iops: *iops, most: self.disk_iops })
+        let mut found: Vec<OutOfRange> = each
+            .map(|(disk, iops)| OutOfRange::Disk {
+                disk: (*disk).to_owned(),
+                iops: *iops,
+                most: self.disk_iops,
+            })
             .collect();
         let all = disks.iter().filter_map(|(_, iops)| *iops).fold(0, u64::saturating_add);
         if all > self.guest_iops {
-            found.push(Beyond::Guest { iops: all, most: self.guest_iops });
+            found.push(OutOfRange::Guest { iops: all, most: self.guest_iops });
         }
         found
     }

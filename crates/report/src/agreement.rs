@@ -5,7 +5,7 @@ use crate::paint::{Paint, Tone};
 use crate::table::STYLE;
 use crate::wrap::fill;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
-use record::agreement::{Agreement, Conduct, Definition, Evidence, Line, Standing};
+use record::agreement::{Agreement, AgreementStatus, Conduct, Definition, Evidence, MetricAgreement};
 use record::quantity::Bytes;
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ fn table(view: &Agreement, width: usize, colour: bool) -> String {
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn row(line: &Line, name_workload: bool) -> Vec<Cell> {
+fn row(line: &MetricAgreement, name_workload: bool) -> Vec<Cell> {
     let (word, tone) = standing(line);
     let verdict = match tone {
         Tone::Good => Cell::new(word).fg(Color::Green),
@@ -83,7 +83,7 @@ fn row(line: &Line, name_workload: bool) -> Vec<Cell> {
 }
 
 /// `+0.31 % (-0.2 to +0.8)`.
-fn difference(line: &Line) -> String {
+fn difference(line: &MetricAgreement) -> String {
     let ends = match (line.low, line.high) {
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
         _ => "?".to_owned(),
@@ -98,12 +98,12 @@ fn signed(ratio: f64) -> String {
     format!("{percent:+.places$}")
 }
 
-fn standing(line: &Line) -> (String, Tone) {
+fn standing(line: &MetricAgreement) -> (String, Tone) {
     match line.standing {
-        Standing::Agree => ("agree".to_owned(), Tone::Good),
-        Standing::Within => ("differ within the margin".to_owned(), Tone::Good),
-        Standing::Beyond => ("DIFFER".to_owned(), Tone::Bad),
-        Standing::Undecided => {
+        AgreementStatus::Agree => ("agree".to_owned(), Tone::Good),
+        AgreementStatus::Within => ("differ within the margin".to_owned(), Tone::Good),
+        AgreementStatus::Beyond => ("DIFFER".to_owned(), Tone::Bad),
+        AgreementStatus::Undecided => {
             let what = if line.differ { "undecided (they differ)" } else { "undecided" };
             let more = match line.rounds_needed {
                 Some(rounds) => format!("{what}, about {rounds} rounds"),
@@ -117,8 +117,8 @@ fn standing(line: &Line) -> (String, Tone) {
 
 fn verdict(view: &Agreement, width: usize, paint: Paint) -> String {
     let count = |s| view.count(s);
-    let (beyond, open) = (count(Standing::Beyond), count(Standing::Undecided));
-    let (agree, within) = (count(Standing::Agree), count(Standing::Within));
+    let (beyond, open) = (count(AgreementStatus::Beyond), count(AgreementStatus::Undecided));
+    let (agree, within) = (count(AgreementStatus::Agree), count(AgreementStatus::Within));
     let mut words = vec![format!("{agree} of {} comparisons agree", view.lines.len())];
     let more = [
         (within, "differ within the margin"),
@@ -223,14 +223,20 @@ fn footer(view: &Agreement) -> Vec<String> {
 mod tests {
     use super::agreement;
     use record::agreement::{
-        AGREEMENT_FORMAT, Agreement, Cause, Conduct, Definition, Evidence, Explanation, Line, Margins,
-        Standing,
+        AGREEMENT_FORMAT, Agreement, AgreementStatus, Cause, Conduct, Definition, Evidence, Explanation,
+        Margins, MetricAgreement,
     };
     use record::id::RunId;
 
-    fn line(workload: &str, metric: &str, native: f64, fio: f64, standing: Standing) -> Line {
+    fn line(
+        workload: &str,
+        metric: &str,
+        native: f64,
+        fio: f64,
+        standing: AgreementStatus,
+    ) -> MetricAgreement {
         let ratio = native / fio;
-        Line {
+        MetricAgreement {
             workload: workload.to_owned(),
             metric: metric.to_owned(),
             unit: if metric.contains("lat") { "us" } else { "1/s" }.to_owned(),
@@ -245,12 +251,12 @@ mod tests {
             p_differ: 0.5,
             p_beyond: 0.9,
             standing,
-            differ: matches!(standing, Standing::Beyond | Standing::Within),
-            rounds_needed: (standing == Standing::Undecided).then_some(17),
+            differ: matches!(standing, AgreementStatus::Beyond | AgreementStatus::Within),
+            rounds_needed: (standing == AgreementStatus::Undecided).then_some(17),
         }
     }
 
-    fn view(lines: Vec<Line>) -> Agreement {
+    fn view(lines: Vec<MetricAgreement>) -> Agreement {
         Agreement {
             format: AGREEMENT_FORMAT.to_owned(),
             run: RunId("20261121-201455-3f9a".to_owned()),
@@ -268,10 +274,10 @@ mod tests {
 
     fn mixed() -> Agreement {
         let mut view = view(vec![
-            line("randread-4k-d16", "read_iops", 500.2, 499.9, Standing::Agree),
-            line("randread-4k-d16", "read_lat_p50", 31_982.0, 31_457.0, Standing::Undecided),
-            line("randread-4k-d16", "read_lat_p99", 33_000.0, 36_100.0, Standing::Beyond),
-            line("read-128k-d4", "read_iops", 502.0, 500.0, Standing::Within),
+            line("randread-4k-d16", "read_iops", 500.2, 499.9, AgreementStatus::Agree),
+            line("randread-4k-d16", "read_lat_p50", 31_982.0, 31_457.0, AgreementStatus::Undecided),
+            line("randread-4k-d16", "read_lat_p99", 33_000.0, 36_100.0, AgreementStatus::Beyond),
+            line("read-128k-d4", "read_iops", 502.0, 500.0, AgreementStatus::Within),
         ]);
         let conduct = |depth| Conduct {
             device_ios_per_io: Some(1.0),
@@ -312,13 +318,13 @@ mod tests {
 
     #[test]
     fn the_answer_is_as_good_as_the_worst_line() {
-        let of = |standings: &[Standing]| {
+        let of = |standings: &[AgreementStatus]| {
             let lines = standings.iter().map(|s| line("w", "read_iops", 1.0, 1.0, *s)).collect();
             agreement(&view(lines), 100, false)
         };
-        assert!(of(&[Standing::Agree, Standing::Within]).contains("They agree: 1 of 2"));
-        assert!(of(&[Standing::Agree, Standing::Undecided]).contains("No disagreement shown"));
-        assert!(of(&[Standing::Undecided, Standing::Beyond]).contains("They don't agree:"));
+        assert!(of(&[AgreementStatus::Agree, AgreementStatus::Within]).contains("They agree: 1 of 2"));
+        assert!(of(&[AgreementStatus::Agree, AgreementStatus::Undecided]).contains("No disagreement shown"));
+        assert!(of(&[AgreementStatus::Undecided, AgreementStatus::Beyond]).contains("They don't agree:"));
         assert!(of(&[]).contains("Nothing could be compared."));
     }
 }

@@ -1,11 +1,11 @@
 //! The controller: has a plan carried out by a node, and passes on what becomes of it. Needs no privileges.
 
-use crate::apart::{self, Route};
-use crate::blame::Blame;
-use crate::hosted::{HostedDisk, Watch};
+use crate::agent_link::{AgentLink, out_of_turn};
+use crate::fault::Fault;
+use crate::guest_disks::{HostedDisk, Watch};
 use crate::ledger::Earlier;
-use crate::line::{Line, out_of_turn};
 use crate::link::LinkError;
+use crate::nfs_remote::{self, Route};
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::{Hands, conduct};
 use record::environment::Environment;
@@ -85,7 +85,7 @@ pub enum RunError {
     #[error("{error}")]
     Node {
         /// Whose fault.
-        blame: Blame,
+        blame: Fault,
         /// Why, with its chain.
         error: String,
     },
@@ -123,18 +123,18 @@ impl RunError {
 
     /// Whose fault it is.
     #[must_use]
-    pub fn blame(&self) -> Blame {
+    pub fn blame(&self) -> Fault {
         match self {
             // What lies between two machines is nobody's fault here.
-            Self::On { source, .. } if matches!(**source, Self::Link(_)) => Blame::Machine,
+            Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
             Self::On { source, .. } => source.blame(),
             Self::Node { blame, .. } => *blame,
-            Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Blame::Machine,
+            Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,
             Self::Link(_)
             | Self::Protocol { .. }
             | Self::OutOfTurn(_)
             | Self::NoNode(_)
-            | Self::NoRoute { .. } => Blame::Ours,
+            | Self::NoRoute { .. } => Fault::Ours,
         }
     }
 }
@@ -163,7 +163,7 @@ pub fn execute(
     })
     .map_err(RunError::Sink)?;
     let begun = Instant::now();
-    let lines = how.nodes.iter().map(Line::to).collect::<Result<_, _>>()?;
+    let lines = how.nodes.iter().map(AgentLink::to).collect::<Result<_, _>>()?;
     let (routes, volumes) = (how.routes.clone(), Vec::new());
     let mut session = Session { lines, routes, machines: Vec::new(), volumes, begun, cancel, sink };
     let provisioned = session.hello().and_then(|()| session.provision(plan, how.provision_anew));
@@ -194,7 +194,7 @@ pub fn undo(
     let never = AtomicBool::new(false);
     let mut silent = |_| Ok(());
     let at = NodeAt { target: LOCAL.to_owned(), argv: node_argv.to_vec(), hosted: Vec::new() };
-    let mut line = Line::to(&at)?;
+    let mut line = AgentLink::to(&at)?;
     line.hello(&never, &mut silent)?;
     match line.ask(&Request::Undo { run, give_up: give_up.map(str::to_owned) }, &never, &mut silent)? {
         Reply::Undone { lines, clean } => Ok((lines, clean)),
@@ -242,7 +242,7 @@ fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
 }
 
 struct Session<'a, 's> {
-    lines: Vec<Line>,
+    lines: Vec<AgentLink>,
     routes: Vec<Route>,
     /// What the nodes are on, in the order of `lines`.
     machines: Vec<Environment>,
@@ -357,7 +357,7 @@ impl Hands for Session<'_, '_> {
         };
         let record = match self.lines.get_disjoint_mut([built, loaded]) {
             Ok([server, client]) => {
-                apart::trial([server, client], &self.routes, request, self.cancel, &mut heard)?
+                nfs_remote::trial([server, client], &self.routes, request, self.cancel, &mut heard)?
             }
             Err(_) => {
                 match self.lines[built].ask(&Request::Trial(Box::new(request)), self.cancel, &mut heard)? {

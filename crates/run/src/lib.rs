@@ -3,23 +3,23 @@
 //! Controller and node are two processes of the same binary. They speak [`protocol`] over the node's stdio, whether the node
 //! is on this machine or another. Nothing here prints: what happens is told as [`record::event::Event`]s.
 
-pub mod apart;
-mod beyond;
-pub mod blame;
+mod agent_link;
 pub mod controller;
+mod device_prefix;
+pub mod fault;
 mod flush;
-pub mod hosted;
+pub mod guest_disks;
 mod ledger;
-mod line;
 mod link;
-mod looks;
 mod mounted;
+pub mod nfs_remote;
 pub mod node;
+mod persistent_stacks;
 pub mod protocol;
 mod rounds;
 mod schedule;
 mod serving;
-mod standing;
+mod snapshot;
 mod tools;
 mod trial;
 mod verify;

@@ -1,6 +1,6 @@
 //! The client's end of a ground that another node serves.
 
-use crate::blame::chain;
+use crate::fault::chain;
 use crate::protocol::Turn;
 use crate::trial::Server;
 use host::Runner;
@@ -59,14 +59,14 @@ impl Drop for Ended<'_> {
 }
 
 /// A ground that another node serves.
-pub(crate) struct Apart<'a> {
+pub(crate) struct ServedGround<'a> {
     server: &'a dyn Server,
     built: &'a Built,
     /// The data files, below the mount.
     files: Vec<PathBuf>,
 }
 
-impl<'a> Apart<'a> {
+impl<'a> ServedGround<'a> {
     /// `None` where the ground is on this node.
     pub(crate) fn of(server: Option<&'a dyn Server>, built: &'a Built, files: &[PathBuf]) -> Option<Self> {
         let nfs = built.nfs.as_ref().filter(|nfs| nfs.directory.is_none())?;

@@ -1,9 +1,9 @@
 //! The node: builds, loads, measures and undoes, as the controller asks. The only process that may need privileges.
 
-use crate::blame::{Blame, chain};
+use crate::fault::{Fault, chain};
+use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use crate::serving::Serving;
-use crate::standing::Standing;
 use crate::trial::{self, Bench, Server};
 use crate::verify;
 use device::Roots;
@@ -36,17 +36,17 @@ pub enum NodeError {
 
 /// A request that failed, and whose fault it is.
 pub(crate) struct Failure {
-    pub(crate) blame: Blame,
+    pub(crate) blame: Fault,
     pub(crate) error: String,
 }
 
 impl Failure {
     pub(crate) fn machine(error: &dyn std::error::Error) -> Self {
-        Self { blame: Blame::Machine, error: chain(error) }
+        Self { blame: Fault::Machine, error: chain(error) }
     }
 
     pub(crate) fn ours(error: &dyn std::error::Error) -> Self {
-        Self { blame: Blame::Ours, error: chain(error) }
+        Self { blame: Fault::Ours, error: chain(error) }
     }
 }
 
@@ -74,7 +74,7 @@ pub fn serve(
     }
     // What can't be read is no order to end: the controller learns why the node ends.
     if let Ok(error) = unheard.try_recv() {
-        node.out.send(&Reply::Failed { blame: Blame::Ours, error });
+        node.out.send(&Reply::Failed { blame: Fault::Ours, error });
     }
     if let Err(failure) = node.close() {
         // The controller may be gone; if it isn't, it learns why the undo failed.
@@ -159,7 +159,7 @@ struct Open {
     run: RunId,
     journal: Journal,
     volumes: Volumes,
-    standing: Standing,
+    standing: PersistentStacks,
     /// What another node loads.
     serving: Option<Serving>,
 }
@@ -242,7 +242,7 @@ impl<W: Write> Node<'_, W> {
             run: run.clone(),
             journal,
             volumes: provided,
-            standing: Standing::default(),
+            standing: PersistentStacks::default(),
             serving: None,
         };
         match self.verify(&mut open, volumes) {
@@ -316,7 +316,7 @@ impl<W: Write> Node<'_, W> {
             return Err(out_of_turn("nothing is served"));
         };
         let done = serving.turn(&self.machine, journal, turn);
-        done.map_err(|error| Failure { blame: Blame::Machine, error })?;
+        done.map_err(|error| Failure { blame: Fault::Machine, error })?;
         Ok(Reply::Turned { monotonic_ns: observe::monotonic_ns() })
     }
 
@@ -369,7 +369,7 @@ impl<W: Write> Node<'_, W> {
 }
 
 fn out_of_turn(what: &str) -> Failure {
-    Failure { blame: Blame::Ours, error: what.to_owned() }
+    Failure { blame: Fault::Ours, error: what.to_owned() }
 }
 
 /// Where a run's engines keep their job files and output.
@@ -402,7 +402,7 @@ fn check_space(volumes: &[Volume], space_bytes: &BTreeMap<String, u64>) -> Resul
                 Bytes(need),
                 Bytes(RESERVE_BYTES)
             );
-            return Err(Failure { blame: Blame::Machine, error });
+            return Err(Failure { blame: Fault::Machine, error });
         }
     }
     Ok(())
@@ -414,7 +414,7 @@ fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Fail
     match journal.undo_all(machine) {
         Ok(()) => failure,
         Err(error) => Failure {
-            blame: Blame::Ours,
+            blame: Fault::Ours,
             error: format!("{}; and putting things back failed: {}", failure.error, chain(&error)),
         },
     }

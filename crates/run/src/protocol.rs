@@ -7,7 +7,7 @@
 //! between the client asks by [`Reply::Turn`] for what the server must do ([`Request::Turn`]), and waits. Then the server takes it down
 //! ([`Request::Withdraw`]). The end of the node's input means [`Request::Close`].
 
-use crate::blame::Blame;
+use crate::fault::Fault;
 use record::environment::Environment;
 use record::event::Event;
 use record::id::{RunId, TrialId};
@@ -189,7 +189,7 @@ pub enum Reply {
     /// The request failed; nothing else will come for it.
     Failed {
         /// Whose fault.
-        blame: Blame,
+        blame: Fault,
         /// Why, with its chain.
         error: String,
     },

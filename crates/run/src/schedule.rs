@@ -1,6 +1,6 @@
 //! Limits of a guest's disks that change in the course of a trial, as the experiment says, and are put back at its end.
 
-use crate::hosted::HostedDisk;
+use crate::guest_disks::HostedDisk;
 use record::counter::HostChange;
 use record::target::LimitChange;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -87,7 +87,7 @@ fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopp
 #[cfg(test)]
 mod tests {
     use super::Schedule;
-    use crate::hosted::{HostedDisk, Throttle};
+    use crate::guest_disks::{HostedDisk, Throttle};
     use record::target::LimitChange;
     use record::volume::Limits;
     use std::path::PathBuf;
@@ -96,9 +96,9 @@ mod tests {
 
     /// Keeps what it was set to; refuses what is asked for as 13.
     #[derive(Debug, Default)]
-    struct Kept(Mutex<Vec<u64>>);
+    struct FakeQueue(Mutex<Vec<u64>>);
 
-    impl Throttle for Kept {
+    impl Throttle for FakeQueue {
         fn now(&self) -> Option<Limits> {
             self.0.lock().unwrap().last().copied().map(total)
         }
@@ -117,8 +117,8 @@ mod tests {
         Limits { total_iops: Some(iops), ..Limits::default() }
     }
 
-    fn disk(changes: &[(u64, u64)]) -> (Arc<Kept>, Vec<(String, HostedDisk)>) {
-        let kept = Arc::new(Kept::default());
+    fn disk(changes: &[(u64, u64)]) -> (Arc<FakeQueue>, Vec<(String, HostedDisk)>) {
+        let kept = Arc::new(FakeQueue::default());
         let changes =
             changes.iter().map(|(after_ms, iops)| LimitChange { after_ms: *after_ms, limits: total(*iops) });
         let disk = HostedDisk {

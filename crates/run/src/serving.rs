@@ -1,9 +1,9 @@
 //! The server's end of a ground that another node loads: built, exported, looked at when that node asks, taken down.
 
-use crate::blame::chain;
-use crate::looks::{self, Before};
+use crate::fault::chain;
 use crate::node::Failure;
 use crate::protocol::{TrialRequest, Turn};
+use crate::snapshot::{self, Before};
 use crate::trial::{Bench, Steps, blank, settle};
 use observe::Sampler;
 use record::printable::Shown as _;
@@ -60,7 +60,7 @@ impl Serving {
         };
         record.built.clone_from(&built.argv);
         record.settings.clone_from(&built.settings);
-        record.topology = looks::topology(&built);
+        record.topology = snapshot::topology(&built);
         Ok(Self { request, built, directory, record, watching: None })
     }
 
@@ -88,7 +88,8 @@ impl Serving {
             Turn::Begin { files } => {
                 let stored = self.stored(files)?;
                 let before = Before::look(machine, &self.built, stored, &mut self.record);
-                let config = looks::config(machine, &self.built, &self.request, &self.record.topology, None);
+                let config =
+                    snapshot::config(machine, &self.built, &self.request, &self.record.topology, None);
                 let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
                 self.watching = Some((sampler, before));
                 Ok(())

@@ -1,12 +1,12 @@
 //! One trial: build, prepare, settle, measure, undo.
 
-use crate::blame::chain;
+use crate::fault::chain;
 use crate::flush;
-use crate::looks::{self, Before, residency};
-use crate::mounted::{Apart, guarded};
+use crate::mounted::{ServedGround, guarded};
 use crate::node::{Failure, engine_for};
+use crate::persistent_stacks::{PersistentStacks, Up};
 use crate::protocol::{TrialRequest, Turn};
-use crate::standing::{Standing, Up};
+use crate::snapshot::{self, Before, residency};
 use engine::Job;
 use observe::Sampler;
 use record::copy::Extents;
@@ -52,7 +52,7 @@ pub(crate) fn perform(
     journal: &mut Journal,
     volumes: &Volumes,
     bench: &Bench<'_>,
-    standing: &mut Standing,
+    standing: &mut PersistentStacks,
     request: &TrialRequest,
 ) -> Result<TrialRecord, Failure> {
     let mut record = blank(request);
@@ -187,10 +187,10 @@ fn measure(
         }
     };
     record.built.extend_from_slice(&up.attached);
-    record.topology = looks::topology(built);
+    record.topology = snapshot::topology(built);
     let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
-    let config = looks::config(machine, built, request, &record.topology, cgroup);
-    let apart = Apart::of(bench.server, built, &files);
+    let config = snapshot::config(machine, built, request, &record.topology, cgroup);
+    let apart = ServedGround::of(bench.server, built, &files);
     steps.time("settle", || match &apart {
         Some(apart) => apart.settle(machine, journal, &request.cell.stack, &files, cache),
         None => settle(machine, journal, built, &files, cache),
@@ -199,7 +199,7 @@ fn measure(
     let stored = if apart.is_some() { Vec::new() } else { at_server(built, &files) };
     record.cache_before = residency(&files, &mut record.unread);
     let before = Before::look(machine, built, stored, record);
-    let clock = apart.as_ref().map(Apart::begin).transpose()?;
+    let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
     let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
     let output: Result<EngineOutput, _> = steps.time("measure", || {
@@ -208,7 +208,7 @@ fn measure(
     });
     record.evidence = sampler.stop();
     record.evidence.server_clock = clock;
-    let ended = apart.as_ref().map_or(Ok(()), Apart::end);
+    let ended = apart.as_ref().map_or(Ok(()), ServedGround::end);
     record.cache_after = residency(&files, &mut record.unread);
     before.look_again(machine, built, record)?;
     up.files = Some(files);

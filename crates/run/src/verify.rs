@@ -2,7 +2,7 @@
 
 mod slope;
 
-use crate::blame::{Blame, chain};
+use crate::fault::{Fault, chain};
 use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
 use engine::Job;
@@ -239,7 +239,7 @@ fn load_all(
         let result = |(raw, handle): (&Raw, std::thread::ScopedJoinHandle<'_, Result<_, String>>)| {
             let verified = handle.join().unwrap_or_else(|_| Err("the probe panicked".into()));
             let verified = verified.map_err(|error| Failure {
-                blame: Blame::Machine,
+                blame: Fault::Machine,
                 error: format!("volume {}: the probe of {} failed: {error}", raw.name, probe.limit),
             })?;
             Ok(Probed { name: raw.name.clone(), by_kernel: raw.stat.is_some(), verified })
@@ -327,7 +327,7 @@ fn refusal(probed: &Probed) -> Failure {
         "the disk doesn't come to its limit here, so something else would be measured: run on a quiet machine, or set a limit that it comes to"
     };
     Failure {
-        blame: Blame::Machine,
+        blame: Fault::Machine,
         error: format!(
             "volume {name}: {limit} is limited to {asked}, but a raw probe measured {measured:.1} in the last of {TRIES} tries: {why}"
         ),

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
 
-use diskproof_run::blame::Blame;
+use diskproof_run::fault::Fault;
 use diskproof_run::node::serve;
 use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use record::id::{CellId, RunId, TrialId};
@@ -116,7 +116,7 @@ fn greets_with_its_protocol_and_machine() {
 fn refuses_a_trial_without_volumes() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let replies = talk(state.path(), &[Request::Trial(Box::new(trial(lent.path())))]);
-    assert!(matches!(replies.as_slice(), [Reply::Failed { blame: Blame::Ours, .. }]), "{replies:?}");
+    assert!(matches!(replies.as_slice(), [Reply::Failed { blame: Fault::Ours, .. }]), "{replies:?}");
 }
 
 /// What another node may ask of one that serves needs something that is served; and a lent directory by itself is nothing exported.
@@ -130,7 +130,7 @@ fn nothing_is_served_without_an_export() {
     let replies = talk(state.path(), &requests);
     let [
         _,
-        Reply::Failed { blame: Blame::Ours, .. },
+        Reply::Failed { blame: Fault::Ours, .. },
         Reply::Trial { record, .. },
         Reply::Failed { .. },
         Reply::Closed,
@@ -147,7 +147,7 @@ fn ends_at_a_line_that_is_no_request_and_says_why() {
     let state = tempfile::tempdir().unwrap();
     for line in [r#"{"request":"format_all_disks"}"#, "{"] {
         let replies = said(state.path(), &[line.to_owned()]);
-        let [Reply::Failed { blame: Blame::Ours, error }] = replies.as_slice() else { panic!("{replies:?}") };
+        let [Reply::Failed { blame: Fault::Ours, error }] = replies.as_slice() else { panic!("{replies:?}") };
         assert!(error.starts_with("the node can't read line 1 of what it is asked: "), "{error}");
     }
 }
@@ -158,7 +158,7 @@ fn a_missing_directory_is_the_machines_fault_and_leaves_no_journal() {
     let run = RunId("r1".into());
     let open = open(run, Path::new("/nonexistent/lent"), 0);
     let replies = talk(state.path(), &[open]);
-    let [Reply::Failed { blame: Blame::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
+    let [Reply::Failed { blame: Fault::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
     assert!(error.contains("/nonexistent/lent"), "{error}");
     assert_eq!(files_below(state.path()), Vec::<String>::new());
 }
@@ -167,7 +167,7 @@ fn a_missing_directory_is_the_machines_fault_and_leaves_no_journal() {
 fn a_directory_is_never_filled() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let replies = talk(state.path(), &[open(RunId("r3".into()), lent.path(), 1 << 60)]);
-    let [Reply::Failed { blame: Blame::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
+    let [Reply::Failed { blame: Fault::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
     assert!(error.contains("free") && error.contains("1 EiB") && error.contains("smaller size"), "{error}");
     assert!(files_below(lent.path()).is_empty() && files_below(state.path()).is_empty());
 }

@@ -7,8 +7,8 @@
 mod sample;
 
 use diskproof_run::Earlier;
-use diskproof_run::blame::{Blame, chain};
 use diskproof_run::controller::{How, NodeAt, RunError, execute, undo};
+use diskproof_run::fault::{Fault, chain};
 use diskproof_run::protocol::{PROTOCOL, Reply};
 use record::environment::Environment;
 use record::event::Event;
@@ -63,7 +63,7 @@ fn lines_of_an_undo_are_text() {
 #[test]
 fn refusals_and_rubbish_are_text() {
     let dir = TempDir::new().unwrap();
-    let failed = line(&Reply::Failed { blame: Blame::Machine, error: EVIL.to_owned() });
+    let failed = line(&Reply::Failed { blame: Fault::Machine, error: EVIL.to_owned() });
     let rubbish = format!("{{\"reply\": \"{}", EVIL.replace('\n', " "));
     let unknown = format!("{{\"reply\": {}}}", serde_json::to_string(EVIL).unwrap());
     let out_of_turn = line(&Reply::Served { directory: EVIL.into() });
@@ -91,7 +91,7 @@ fn events_and_standard_error_of_a_node_are_text() {
         hello(),
         event(Event::Step { cell: None, step: EVIL.to_owned(), done: None }),
         event(Event::Warning { text: EVIL.to_owned() }),
-        line(&Reply::Failed { blame: Blame::Machine, error: EVIL.to_owned() }),
+        line(&Reply::Failed { blame: Fault::Machine, error: EVIL.to_owned() }),
     ];
     let flood = [EVIL.as_bytes(), b"\n\xff\n", &b"y\n".repeat(5000)].concat();
     let argv = node(dir.path(), &replies, &flood);

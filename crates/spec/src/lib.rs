@@ -5,7 +5,6 @@
 //! (one per combination of levels) -> cells -> derived metrics -> expectations -> plan. All that is wrong is gathered on the way and told
 //! together, with line, column, what was expected and the way out.
 
-mod apart;
 mod beside;
 mod block_sizes;
 mod bonnie;
@@ -43,11 +42,13 @@ mod metric;
 mod name;
 mod native;
 mod nfs;
+mod nfs_remote;
 mod number;
 mod options;
 mod order;
 mod pace;
 mod parameter;
+mod persistent_stacks;
 mod price;
 mod problems;
 mod provision;
@@ -57,7 +58,6 @@ mod scope;
 mod selector;
 mod source;
 mod stack;
-mod standing;
 mod target;
 mod template;
 mod together;

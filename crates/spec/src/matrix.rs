@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::{STACK, WORKLOAD};
-use crate::{apart, stack, standing, target, volume, workload};
+use crate::{nfs_remote, persistent_stacks, stack, target, volume, workload};
 use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::Stack;
@@ -325,7 +325,7 @@ fn remote(
 ) -> Option<()> {
     let mut outcome = Some(());
     for (stack, places) in stacks.iter().zip(places) {
-        let fits = apart::check(&stack.thing, stack.spans.name, places, targets, problems);
+        let fits = nfs_remote::check(&stack.thing, stack.spans.name, places, targets, problems);
         outcome = outcome.and(fits);
     }
     outcome
@@ -370,8 +370,8 @@ fn product(
             spans.push(s.spans.name);
         }
     }
-    let placed: Vec<standing::Placed<'_>> = cells.iter().zip(spans).collect();
-    standing::check(&placed, problems);
+    let placed: Vec<persistent_stacks::Placed<'_>> = cells.iter().zip(spans).collect();
+    persistent_stacks::check(&placed, problems);
     for (_, (_, span)) in used.iter().zip(&rules.all).filter(|(used, _)| !**used) {
         problems
             .add(*span, "this rule matches no cell")

@@ -5,8 +5,8 @@
 //! the boot it was done in, and left out as long as exactly the same steps are the last ones that were.
 
 mod memory;
+mod outcome;
 mod program;
-mod told;
 
 use crate::journal::{LOCK_OUTLIVES, leftovers, outlast};
 use crate::machine::Machine;
@@ -224,13 +224,13 @@ fn run(
     };
     match outcome {
         Ok(Output { stdout, stderr, status, .. }) => {
-            let changed = told::changed(at.step.by, status, &stdout);
+            let changed = outcome::changed(at.step.by, status, &stdout);
             record.runs.push(kept(seconds, status, changed.unwrap_or_default(), &stdout, &stderr));
             changed.map(drop).map_err(|why| failed(why.to_owned()))
         }
         Err(CommandFailure::Failed { status, stdout, stderr, .. }) => {
             record.runs.push(kept(seconds, status, None, &stdout, &stderr));
-            Err(failed(told::failure(status, &stdout, &stderr, QUOTED_LINES)))
+            Err(failed(outcome::failure(status, &stdout, &stderr, QUOTED_LINES)))
         }
         Err(CommandFailure::Cancelled { .. }) => Err(ProvisionError::Cancelled),
         Err(other) => Err(failed(crate::error::chain(&other))),
@@ -238,7 +238,7 @@ fn run(
 }
 
 fn kept(seconds: f64, status: i32, changed: Option<u64>, stdout: &str, stderr: &str) -> ProvisionRun {
-    let (out, err) = (told::end(stdout, KEPT_BYTES), told::end(stderr, KEPT_BYTES));
+    let (out, err) = (outcome::end(stdout, KEPT_BYTES), outcome::end(stderr, KEPT_BYTES));
     let cut = stdout.len() + stderr.len() - out.len() - err.len();
     ProvisionRun {
         status,

@@ -59,7 +59,7 @@ pub fn all_pairs(cells: &[Rounds], confidence: f64) -> Vec<Comparison> {
 
 /// What is known of one cell's place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct Rank {
     /// Whether this cell may be the best: no other is shown to be better.
     pub may_be_best: bool,
     /// The best is at most this factor better than this cell (1.08: at most 8 %); infinite when nothing bounds it.
@@ -78,7 +78,7 @@ pub struct Standing {
 /// `None` when there are no cells, `confidence` isn't strictly between 0 and 1, or a value isn't positive and finite. Pairs with fewer than two
 /// common rounds show nothing.
 #[must_use]
-pub fn standings(cells: &[Rounds], better: Better, confidence: f64) -> Option<Vec<Standing>> {
+pub fn standings(cells: &[Rounds], better: Better, confidence: f64) -> Option<Vec<Rank>> {
     standings_trimmed(cells, better, None, confidence)
 }
 
@@ -89,7 +89,7 @@ pub fn standings_trimmed(
     better: Better,
     trim: Option<f64>,
     confidence: f64,
-) -> Option<Vec<Standing>> {
+) -> Option<Vec<Rank>> {
     let valid = |x: f64| x.is_finite() && x > 0.0;
     let invalid = cells.iter().any(|c| c.iter().flatten().any(|x| !valid(*x)));
     let share = trim.unwrap_or(0.0);
@@ -101,8 +101,8 @@ pub fn standings_trimmed(
     Some((0..cells.len()).map(|i| standing(cells, i, better, share, level)).collect())
 }
 
-fn standing(cells: &[Rounds], i: usize, better: Better, share: f64, level: f64) -> Standing {
-    let mut place = Standing { may_be_best: true, behind_at_most: 1.0 };
+fn standing(cells: &[Rounds], i: usize, better: Better, share: f64, level: f64) -> Rank {
+    let mut place = Rank { may_be_best: true, behind_at_most: 1.0 };
     for j in (0..cells.len()).filter(|j| *j != i) {
         let (low, high) = bounds(&common(cells[j], cells[i]), better, share, level);
         place.may_be_best &= low <= 0.0;
@@ -133,7 +133,7 @@ fn common(a: Rounds, b: Rounds) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Better, Standing, all_pairs, standings, standings_trimmed};
+    use super::{Better, Rank, all_pairs, standings, standings_trimmed};
 
     fn rounds(values: &[f64]) -> Vec<Option<f64>> {
         values.iter().map(|v| Some(*v)).collect()
@@ -158,7 +158,7 @@ mod tests {
     fn alone_is_best() {
         let a = rounds(&[1.0]);
         let alone = standings(&[&a], Better::Higher, 0.95).unwrap();
-        assert_eq!(alone, [Standing { may_be_best: true, behind_at_most: 1.0 }]);
+        assert_eq!(alone, [Rank { may_be_best: true, behind_at_most: 1.0 }]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod series;
 mod stop;
 
 pub use anytime::mean_anytime;
-pub use best::{Better, Comparison, Rounds, Standing, all_pairs, standings, standings_trimmed};
+pub use best::{Better, Comparison, Rank, Rounds, all_pairs, standings, standings_trimmed};
 pub use derived::{paired_quotient, quotient};
 pub use estimate::{Estimate, mean_t, trials_for};
 pub use holm::holm;

@@ -22,7 +22,7 @@ const MIGRATIONS: [(FormatVersion, &str); 2] = [
 
 /// What a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FileKind {
     /// Ours, now of our version.
     Ours,
     /// Of our major and a newer minor: to be read only.
@@ -34,7 +34,7 @@ pub(crate) fn prepare(
     connection: &mut Connection,
     path: &Path,
     read_only: bool,
-) -> Result<Found, StoreError> {
+) -> Result<FileKind, StoreError> {
     let sql = |source| StoreError::sql(path, "read the format", source);
     // Most opens find a file of our version and need no lock for writing. What is looked at must be of one instant: with the mark of
     // before and the tables of after another process made the file, it would pass for somebody else's.
@@ -47,7 +47,7 @@ pub(crate) fn prepare(
     if read_only {
         let found = version(connection).map_err(sql)?;
         return if found.is_some() {
-            Ok(Found::Ours)
+            Ok(FileKind::Ours)
         } else {
             Err(StoreError::NotAStore { path: path.to_owned() })
         };
@@ -67,11 +67,11 @@ pub(crate) fn prepare(
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(doing)?;
     transaction.commit().map_err(doing)?;
-    Ok(Found::Ours)
+    Ok(FileKind::Ours)
 }
 
 /// `None` when there is something to do: the file is empty, or of an older minor.
-fn current(connection: &Connection, path: &Path) -> Result<Option<Found>, StoreError> {
+fn current(connection: &Connection, path: &Path) -> Result<Option<FileKind>, StoreError> {
     let sql = |source| StoreError::sql(path, "read the format", source);
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sql)?;
     if id != APPLICATION_ID {
@@ -87,8 +87,8 @@ fn current(connection: &Connection, path: &Path) -> Result<Option<Found>, StoreE
     let ours = STORE_FORMAT;
     match version(connection).map_err(sql)? {
         Some(found) if !ours.reads(found) => Err(StoreError::TooNew { path: path.to_owned(), found, ours }),
-        Some(found) if found > ours => Ok(Some(Found::Newer(found))),
-        Some(found) if found == ours => Ok(Some(Found::Ours)),
+        Some(found) if found > ours => Ok(Some(FileKind::Newer(found))),
+        Some(found) if found == ours => Ok(Some(FileKind::Ours)),
         Some(_) => Ok(None),
         None => Err(StoreError::NotAStore { path: path.to_owned() }),
     }

@@ -1,7 +1,7 @@
 //! Opening a results file.
 
 use crate::error::StoreError;
-use crate::format::{self, Found, STORE_FORMAT};
+use crate::format::{self, FileKind, STORE_FORMAT};
 use rusqlite::{Connection, OpenFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,9 +50,9 @@ impl Store {
         configure(&connection).map_err(sql)?;
         let read_only = connection.is_readonly("main").map_err(sql)?;
         let access = match format::prepare(&mut connection, path, read_only)? {
-            Found::Newer(found) => Access::Newer(found),
-            Found::Ours if read_only => Access::ReadOnly,
-            Found::Ours => Access::Full,
+            FileKind::Newer(found) => Access::Newer(found),
+            FileKind::Ours if read_only => Access::ReadOnly,
+            FileKind::Ours => Access::Full,
         };
         Ok(Self { connection, path: path.to_owned(), access })
     }

@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, copies};
 use crate::foreign;
-use crate::strangers;
+use crate::foreign_io;
 use record::counter::{BlockCounters, Sample};
 use record::stack::Layer;
 use record::topology::{BlockKind, BlockNode};
@@ -49,7 +49,7 @@ impl Amplified {
         }
         // A raw device has nobody who would write to it but the workload.
         let fs = facts.fs();
-        let written = asked.device? - strangers::surplus(facts, false).bytes;
+        let written = asked.device? - foreign_io::surplus(facts, false).bytes;
         let bytes = if fs.is_some() { written / asked.asked } else { 1.0 };
         let device_ios = direct(facts, |s, d| Some(s.block.get(d)?.writes));
         let ios =
@@ -69,7 +69,7 @@ impl Amplified {
 
 /// Whether some of the writes may be of others: on devices that are shared, by a process that moved enough.
 fn others_wrote(facts: &Facts<'_>) -> bool {
-    if strangers::surplus(facts, false).bytes > 0.0 {
+    if foreign_io::surplus(facts, false).bytes > 0.0 {
         return true;
     }
     if facts.is_exclusive() {

@@ -8,7 +8,7 @@ mod tests;
 pub(crate) mod words;
 
 use crate::direction::Direction;
-use crate::pairing::{Level, Rivals, Told, by_round, family, most_trials};
+use crate::pairing::{FamilyMember, Level, Rivals, by_round, family, most_trials};
 use record::finding::Finding;
 use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
 use record::plan::Plan;
@@ -78,7 +78,7 @@ struct Question<'a> {
 struct Match {
     a: usize,
     b: usize,
-    told: Told,
+    told: FamilyMember,
 }
 
 impl Question<'_> {
@@ -169,9 +169,9 @@ impl Question<'_> {
             a: cells[best].id.clone(),
             b: cells[other].id.clone(),
             metric: self.metric.clone(),
-            ratio: known.as_ref().and_then(Told::view),
+            ratio: known.as_ref().and_then(FamilyMember::view),
             relation: known.as_ref().map_or(Relation::Nothing, |t| t.relation),
-            excluded_difference: known.as_ref().and_then(Told::excluded),
+            excluded_difference: known.as_ref().and_then(FamilyMember::excluded),
             text: known
                 .map_or_else(String::new, |t| t.text(&names[best], &names[other], words::AT_THIS_BUDGET)),
         }

@@ -7,10 +7,10 @@
 use crate::arc::{self, Arc};
 use crate::below::Below;
 use crate::facts::{Facts, Files};
-use crate::host_cache::{HostCache, Kept};
+use crate::foreign_io;
+use crate::host_cache::{CacheShares, HostCache};
 use crate::nfs;
 use crate::page_cache::{self, may_be_cached, most_cached, read_ahead};
-use crate::strangers;
 use record::finding::Served;
 use record::plan::Cell;
 use record::topology::is_memory_fs;
@@ -64,7 +64,7 @@ pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
 }
 
 /// The devices' share followed below loop devices that cache their backing files, and what the host's cache had of it.
-fn followed(served: Served, kept: Kept) -> (Served, f64) {
+fn followed(served: Served, kept: CacheShares) -> (Served, f64) {
     let (host, unknown) = (served.device * kept.host, served.device * kept.unknown);
     let followed = Served {
         device: served.device - host - unknown,
@@ -119,9 +119,9 @@ pub(crate) fn read_share(facts: &Facts<'_>) -> Option<f64> {
     if !elsewhere {
         return Some((counted / facts.read.asked).clamp(0.0, 1.0));
     }
-    let ours = counted - strangers::surplus(facts, true).bytes;
+    let ours = counted - foreign_io::surplus(facts, true).bytes;
     let charged = match facts.read.own {
-        Some(own) if strangers::is_charged_exactly(facts) => own + strangers::in_flight(facts),
+        Some(own) if foreign_io::is_charged_exactly(facts) => own + foreign_io::in_flight(facts),
         _ => f64::INFINITY,
     };
     Some((ours.min(charged) / facts.read.asked).clamp(0.0, 1.0))
@@ -129,7 +129,7 @@ pub(crate) fn read_share(facts: &Facts<'_>) -> Option<f64> {
 
 /// Share of the bytes written that the devices took, at most 1; pages still dirty afterwards can't be among them.
 pub(crate) fn write_share(facts: &Facts<'_>) -> Option<f64> {
-    let ours = facts.write.device? - strangers::surplus(facts, false).bytes;
+    let ours = facts.write.device? - foreign_io::surplus(facts, false).bytes;
     let dirty = facts.dirty_after.unwrap_or(0.0);
     Some((ours.min(facts.write.asked - dirty) / facts.write.asked).clamp(0.0, 1.0))
 }
@@ -161,7 +161,7 @@ fn reads(facts: &Facts<'_>) -> Served {
     let Some(files) = facts.before else {
         return Served { unknown: missing, ..served };
     };
-    let holes = Reach::of_holes(facts, &files);
+    let holes = HoleReach::of_holes(facts, &files);
     let cacheable = may_be_cached(facts, &files);
     let first = if cacheable || files.encoded > 0.0 { holes.likely } else { holes.most };
     take(&mut missing, first, &mut served.hole);
@@ -188,7 +188,7 @@ fn zfs_reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     }
     let files = facts.before?;
     let kept = Arc::of(facts)?.share();
-    let hole = Reach::of_holes(facts, &files).likely.min(1.0);
+    let hole = HoleReach::of_holes(facts, &files).likely.min(1.0);
     // Nothing was asked of the cache: all were holes, or nobody knows.
     let Some(kept) = kept else {
         return (hole >= 1.0 - slack).then(|| Served { hole: 1.0, ..Served::default() });
@@ -281,12 +281,12 @@ pub(crate) fn expansion(facts: &Facts<'_>) -> Option<f64> {
 
 /// Share of reads that holes may have answered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reach {
+pub(crate) struct HoleReach {
     pub(crate) likely: f64,
     most: f64,
 }
 
-impl Reach {
+impl HoleReach {
     /// From the files' empty share and from how the workload goes over them: uniform random offsets hit holes by their
     /// share (within four standard errors), sequential passes hit each byte once per pass, anything else may hit only
     /// holes. While writes fill the holes, the share shrinks.

@@ -9,7 +9,7 @@ mod tests;
 
 use crate::direction::Direction;
 use crate::judge::JUDGE;
-use crate::pairing::{Level, Rivals, Told, family, most_trials};
+use crate::pairing::{FamilyMember, Level, Rivals, family, most_trials};
 use record::comparison::{
     Absence, COMPARISON_FORMAT, CellName, ComparedRun, Comparison, ComparisonLine, DifferenceOf, LeftOut,
 };
@@ -97,7 +97,7 @@ fn measured_between(
     run: &Judged<'_>,
     baseline: &Judged<'_>,
     wanted: &Wanted,
-) -> (Comparison, Vec<Told>, Level) {
+) -> (Comparison, Vec<FamilyMember>, Level) {
     let ((above, left_above), (below, left_below)) = (usable(run, wanted), usable(baseline, wanted));
     let matched = matching::pairs(&above, &below);
     let mut left_out: Vec<LeftOut> = left_above.into_iter().chain(left_below).collect();
@@ -147,12 +147,12 @@ fn lines(
     level: &Level,
     rivals: impl Fn(&Pair<'_>, &str) -> Rivals,
     other: Option<&str>,
-) -> Vec<(ComparisonLine, Told)> {
+) -> Vec<(ComparisonLine, FamilyMember)> {
     let asked: Vec<(&Pair<'_>, &String)> =
         pairs.iter().flat_map(|p| p.metrics.iter().map(move |m| (p, m))).collect();
     let figures: Vec<Rivals> = asked.iter().map(|(p, m)| rivals(p, m)).collect();
     let told = family(&figures, level);
-    let one = |((pair, metric), told): ((&Pair<'_>, &String), Told)| {
+    let one = |((pair, metric), told): ((&Pair<'_>, &String), FamilyMember)| {
         let (a, b) = (pair.a.metrics.get(metric)?, pair.b.metrics.get(metric)?);
         let above = if pair.a.target == pair.b.target {
             pair.a.stack.clone()

@@ -4,6 +4,7 @@ mod batches;
 mod cache;
 mod episodes;
 mod machine;
+mod not_replicates;
 mod order;
 mod over_rounds;
 mod provided;
@@ -12,7 +13,6 @@ mod shape;
 mod simulation;
 #[cfg(test)]
 mod tests;
-mod told;
 mod within;
 mod words;
 

@@ -243,7 +243,7 @@ fn engines(facts: &Facts<'_>, node: &BlockNode) -> Ours {
     let flushes = facts.span.grown(|s| s.block.get(&node.name)?.flushes).unwrap_or(0.0);
     let syncs = if facts.write.asked > 0.0 { flushes.min(facts.write.ios) } else { 0.0 };
     let commits = syncs + seconds / COMMIT_SECONDS + 1.0;
-    let slack = crate::strangers::in_flight(facts);
+    let slack = crate::foreign_io::in_flight(facts);
     let plain = facts.before.is_some_and(|f| f.encoded == 0.0);
     Ours {
         most: Moved {

@@ -41,7 +41,7 @@ pub(crate) struct HostCache<'a> {
 
 /// Shares of the bytes that reached the ground's devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct CacheShares {
     /// Served by the host's cache, at least.
     pub(crate) host: f64,
     /// Served by it or by the disk: nobody can tell.
@@ -103,21 +103,25 @@ impl<'a> HostCache<'a> {
     }
 
     /// Of the bytes that the ground's devices read.
-    pub(crate) fn of_reads(&self, facts: &Facts<'_>) -> Kept {
-        let Some(loops) = self.loop_read.filter(|l| *l > 0.0) else { return Kept::default() };
+    pub(crate) fn of_reads(&self, facts: &Facts<'_>) -> CacheShares {
+        let Some(loops) = self.loop_read.filter(|l| *l > 0.0) else { return CacheShares::default() };
         let slack = facts.slack(&facts.read);
         let (held_least, held_most) = self.held(facts);
         let Some(leaf) = self.leaf_read else {
             // No counter under the loop: only residency speaks.
             let known = self.cached_before.is_some() || self.cached_after.is_some();
-            return if known { self.reads_between(held_least, held_most, slack) } else { Kept::default() };
+            return if known {
+                self.reads_between(held_least, held_most, slack)
+            } else {
+                CacheShares::default()
+            };
         };
         let missing = (1.0 - leaf / loops).max(0.0);
         let shown =
             missing.max(held_least).max(self.fetched_most(facts).map_or(0.0, |most| 1.0 - most / loops));
         if missing > held_most + slack {
             // More than the cache can have answered: holes of the backing file, or a file system that compresses it.
-            return self.reads(Kept { host: held_most, unknown: missing - held_most });
+            return self.reads(CacheShares { host: held_most, unknown: missing - held_most });
         }
         // Who reads on a guest's host isn't known.
         let others =
@@ -127,23 +131,23 @@ impl<'a> HostCache<'a> {
         self.reads_between(shown, most, slack)
     }
 
-    fn reads_between(&self, least: f64, most: f64, slack: f64) -> Kept {
+    fn reads_between(&self, least: f64, most: f64, slack: f64) -> CacheShares {
         let host = if least <= slack { 0.0 } else { least.min(1.0) };
         let unknown = if most - host <= slack { 0.0 } else { most - host };
-        self.reads(Kept { host, unknown })
+        self.reads(CacheShares { host, unknown })
     }
 
-    fn reads(&self, kept: Kept) -> Kept {
-        Kept { host: kept.host * self.part_read, unknown: kept.unknown * self.part_read }
+    fn reads(&self, kept: CacheShares) -> CacheShares {
+        CacheShares { host: kept.host * self.part_read, unknown: kept.unknown * self.part_read }
     }
 
     /// Of the bytes that the ground's devices wrote: what the disk had not taken by the window's end, at least.
-    pub(crate) fn of_writes(&self, facts: &Facts<'_>) -> Kept {
-        let Some(loops) = self.loop_written.filter(|l| *l > 0.0) else { return Kept::default() };
+    pub(crate) fn of_writes(&self, facts: &Facts<'_>) -> CacheShares {
+        let Some(loops) = self.loop_written.filter(|l| *l > 0.0) else { return CacheShares::default() };
         let missing = self.leaf_written.map_or(0.0, |leaf| 1.0 - leaf / loops);
         let host = missing.max(self.dirty_growth.unwrap_or(0.0) / loops).clamp(0.0, 1.0);
         let host = if host <= facts.slack(&facts.write) { 0.0 } else { host };
-        Kept { host: host * self.part_written, unknown: 0.0 }
+        CacheShares { host: host * self.part_written, unknown: 0.0 }
     }
 
     /// Bytes written that the backing files had not on the disk when the clock stopped; 0 where the kernel doesn't tell.

@@ -26,6 +26,7 @@ mod expect;
 mod facts;
 mod figures;
 mod foreign;
+mod foreign_io;
 #[cfg(test)]
 #[path = "../../stats/src/random.rs"]
 mod generator;
@@ -50,7 +51,6 @@ mod rounds_tests;
 mod run_tests;
 mod sequential;
 mod span;
-mod strangers;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

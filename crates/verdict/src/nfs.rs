@@ -4,7 +4,7 @@
 //! what it fetched from the server and sent to it, the devices count what reached them: what lies between is the
 //! server's memory, but for holes and compression. docs/metrics.md, "NFS".
 
-use crate::attribute::{Reach, expansion, read_share, take, write_share};
+use crate::attribute::{HoleReach, expansion, read_share, take, write_share};
 use crate::facts::Facts;
 use crate::span::float;
 use record::extents::Residency;
@@ -56,7 +56,7 @@ pub(crate) fn reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     let device = read_share(facts)?.min(fetched);
     let mut served = Served { device, page_cache: 1.0 - fetched, ..Served::default() };
     let mut missing = fetched - device;
-    take(&mut missing, Reach::of_holes(facts, &files).likely * fetched, &mut served.hole);
+    take(&mut missing, HoleReach::of_holes(facts, &files).likely * fetched, &mut served.hole);
     match expansion(facts) {
         Some(ratio) => {
             take(&mut missing, device * (ratio - 1.0), &mut served.other);

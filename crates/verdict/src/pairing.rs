@@ -155,7 +155,7 @@ fn resolution(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> 
 
 /// What a comparison says, as a member of its family.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct FamilyMember {
     /// `None`: there is nothing to compare.
     pub(crate) estimate: Option<RatioEstimate>,
     /// As in [`Rivals`].
@@ -166,7 +166,7 @@ pub(crate) struct Told {
 }
 
 /// Compares all of a family: Holm's adjustment over those that have anything to compare.
-pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<Told> {
+pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<FamilyMember> {
     let estimates: Vec<Option<RatioEstimate>> = all.iter().map(|r| r.ratio(level)).collect();
     let p_values: Vec<f64> =
         estimates.iter().zip(all).filter_map(|(e, r)| Some(e.as_ref()?.p_beyond(r.resolution))).collect();
@@ -175,12 +175,12 @@ pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<Told> {
         let apart = |p: f64| if p <= level.error() { Relation::Apart } else { Relation::NotApart };
         let p = estimate.and_then(|_| adjusted.next());
         let relation = p.map_or(Relation::Nothing, apart);
-        Told { estimate, resolution: rivals.resolution, relation, confidence: level.confidence }
+        FamilyMember { estimate, resolution: rivals.resolution, relation, confidence: level.confidence }
     };
     estimates.into_iter().zip(all).map(tell).collect()
 }
 
-impl Told {
+impl FamilyMember {
     /// The same of `b` over `a`.
     pub(crate) fn turned(self) -> Self {
         Self { estimate: self.estimate.map(RatioEstimate::turned), ..self }
@@ -254,7 +254,7 @@ pub(crate) fn rounded_up(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figures, Level, Rivals, Told, family};
+    use super::{FamilyMember, Figures, Level, Rivals, family};
     use record::judged::Relation;
 
     const LEVEL: Level = Level { confidence: 0.95, each: 0.95, trim: None };
@@ -263,7 +263,7 @@ mod tests {
         Rivals { figures: Figures::Paired(pairs.to_vec()), resolution: 0.0 }
     }
 
-    fn one(rivals: Rivals) -> Told {
+    fn one(rivals: Rivals) -> FamilyMember {
         family(&[rivals], &LEVEL).remove(0)
     }
 

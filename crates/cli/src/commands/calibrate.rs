@@ -4,13 +4,13 @@ mod text;
 
 use super::experiment;
 use super::judged;
-use super::sitting::{Sitting, measure};
+use super::session::{Sitting, measure};
 use crate::args::Calibrate;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
-use record::agreement::{Agreement, Margins, Standing};
+use record::agreement::{Agreement, AgreementStatus, Margins};
 use record::id::RunId;
 use record::plan::Plan;
 use record::printable::{Shown as _, printable_noun};
@@ -79,7 +79,7 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
             "run {run}: there is no round in which both engines measured the same"
         )));
     }
-    Ok(if agreement.count(Standing::Beyond) > 0 { Exit::NotMet } else { Exit::Fine })
+    Ok(if agreement.count(AgreementStatus::Beyond) > 0 { Exit::NotMet } else { Exit::Fine })
 }
 
 fn judge(store: &Store, run: &RunId, margins: Margins) -> Result<Agreement, Failure> {

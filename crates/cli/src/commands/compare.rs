@@ -17,14 +17,14 @@ use verdict::{Judged, Wanted};
 
 pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
-    let first = Kept::of(&store, &args.run)?;
+    let first = StoredRun::of(&store, &args.run)?;
     let comparison = match &args.after {
         None => {
             let wanted = wanted(&args.choice, &[&first], false)?;
             verdict::within(&first.judged(), &wanted)
         }
         Some(after) => {
-            let after = Kept::of(&store, after)?;
+            let after = StoredRun::of(&store, after)?;
             let wanted = wanted(&args.choice, &[&first, &after], false)?;
             verdict::between(&after.judged(), &first.judged(), &wanted)
         }
@@ -34,12 +34,12 @@ pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failu
 }
 
 /// A stored run with what it followed and what came of it.
-pub(crate) struct Kept {
+pub(crate) struct StoredRun {
     pub(crate) plan: Plan,
     pub(crate) view: RunView,
 }
 
-impl Kept {
+impl StoredRun {
     /// # Errors
     /// There is no such run, or it can't be read.
     pub(crate) fn of(store: &Store, name: &str) -> Result<Self, Failure> {
@@ -57,7 +57,7 @@ impl Kept {
 ///
 /// # Errors
 /// A name that none of the runs knows.
-pub(crate) fn wanted(choice: &Choice, runs: &[&Kept], rates_only: bool) -> Result<Wanted, Failure> {
+pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], rates_only: bool) -> Result<Wanted, Failure> {
     let known = |of: fn(&CellView) -> Vec<&String>| -> BTreeSet<&String> {
         runs.iter().flat_map(|r| &r.view.cells).flat_map(of).collect()
     };

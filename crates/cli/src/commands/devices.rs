@@ -4,7 +4,7 @@ use crate::args::JsonOnly;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use device::{ClaimBook, DiskReport, Roots, Strength, Witness};
+use device::{Check, ClaimBook, DiskReport, Roots, Strength};
 use host::LocalRunner;
 use record::printable::Shown as _;
 use record::quantity::Bytes;
@@ -51,7 +51,7 @@ fn describe(disk: &DiskReport) -> String {
         let _ = writeln!(text, "  data: {sample}");
     }
     // What the machine runs from can't be freed, so there is nothing to advise.
-    let runs_from_it = disk.dissent.iter().any(|dissent| dissent.witness == Witness::Root && dissent.heard);
+    let runs_from_it = disk.dissent.iter().any(|dissent| dissent.witness == Check::Root && dissent.heard);
     for dissent in &disk.dissent {
         let unheard = if dissent.heard { "" } else { "could not be heard: " };
         let remedy = if runs_from_it { String::new() } else { format!("; {}", dissent.remedy) };
@@ -59,7 +59,7 @@ fn describe(disk: &DiskReport) -> String {
     }
     for hidden in &disk.spoken_for {
         let speaks = match hidden.witness {
-            Witness::Openers => "its owner vouched for that when claiming it",
+            Check::Openers => "its owner vouched for that when claiming it",
             _ => "the exclusive open speaks for it",
         };
         let _ = writeln!(text, "  note: {}: {}; {speaks}", hidden.witness, hidden.saw);
@@ -70,7 +70,7 @@ fn describe(disk: &DiskReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::describe;
-    use device::{DiskReport, Dissent, Sample, Strength, Witness};
+    use device::{Check, DiskReport, Dissent, Sample, Strength};
     use std::path::PathBuf;
 
     fn disk(dissent: Vec<Dissent>) -> DiskReport {
@@ -90,16 +90,16 @@ mod tests {
         }
     }
 
-    fn says(witness: Witness, saw: &str, remedy: &str) -> Dissent {
+    fn says(witness: Check, saw: &str, remedy: &str) -> Dissent {
         Dissent { witness, heard: true, saw: saw.to_owned(), remedy: remedy.to_owned() }
     }
 
     #[test]
     fn nobody_is_told_to_unmount_what_the_machine_runs_from() {
-        let mounted = says(Witness::Mounts, "sda is mounted at /", "umount /");
+        let mounted = says(Check::Mounts, "sda is mounted at /", "umount /");
         let data = describe(&disk(vec![mounted.clone()]));
         assert!(data.contains("NOT free") && data.contains("; umount /"), "{data}");
-        let root = says(Witness::Root, "the root file system rests on sda", "choose another disk");
+        let root = says(Check::Root, "the root file system rests on sda", "choose another disk");
         let text = describe(&disk(vec![mounted, root]));
         assert!(!text.contains("umount"), "{text}");
         assert!(text.contains("  root: the root file system rests on sda\n"), "{text}");
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_witness_that_is_spoken_for_is_told_with_who_speaks() {
-        let unseen = Dissent { heard: false, ..says(Witness::Openers, "process 1 can't be seen", "") };
+        let unseen = Dissent { heard: false, ..says(Check::Openers, "process 1 can't be seen", "") };
         let text = describe(&DiskReport { spoken_for: vec![unseen], ..disk(vec![]) });
         assert!(text.contains("note: open files: process 1 can't be seen; its owner vouched"), "{text}");
     }

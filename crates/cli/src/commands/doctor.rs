@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use crate::signals::Wish;
-use ceiling::Found;
+use ceiling::CeilingReport;
 use host::{LocalRunner, Runner, Tool};
 use kernel::Kernel;
 use noise::Noise;
@@ -31,7 +31,7 @@ struct Findings {
     kernel: Kernel,
     noise: Option<Noise>,
     /// What the native engine makes here at most.
-    ceiling: Found,
+    ceiling: CeilingReport,
     settings: Vec<SettingFound>,
     /// Configuration files that were looked for, and whether each was there.
     config_files: Vec<(String, bool)>,

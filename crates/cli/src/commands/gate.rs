@@ -1,6 +1,6 @@
 //! `diskproof gate --baseline RUN [RUN]`: is it worse?
 
-use super::compare::{Kept, print, wanted};
+use super::compare::{StoredRun, print, wanted};
 use super::show::open_existing;
 use crate::args::{Gate, Undecided};
 use crate::exit::{Exit, Failure};
@@ -10,7 +10,7 @@ use record::finding::Severity;
 
 pub(crate) fn gate(args: &Gate, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
-    let (baseline, run) = (Kept::of(&store, &args.baseline)?, Kept::of(&store, &args.run)?);
+    let (baseline, run) = (StoredRun::of(&store, &args.baseline)?, StoredRun::of(&store, &args.run)?);
     if baseline.view.run == run.view.run {
         return Err(Failure::input(format!("run {} can't be its own baseline", run.view.run)));
     }

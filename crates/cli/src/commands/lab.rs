@@ -6,7 +6,7 @@ use crate::output;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use host::LocalRunner;
-use lab::{DiskSpec, Lab, LabError, Shape, State, Status, Throttle, Told};
+use lab::{DiskSpec, Lab, LabError, Shape, State, Status, StepEvent, Throttle};
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 use std::fmt::Write as _;
@@ -44,9 +44,9 @@ fn open(name: &str, settings: &Settings) -> Result<Lab, Failure> {
 }
 
 /// Who hears of steps: standard error, unless progress is not wanted.
-fn ear(settings: &Settings) -> impl Fn(&Told) + use<> {
+fn ear(settings: &Settings) -> impl Fn(&StepEvent) + use<> {
     let quiet = settings.progress.value == Progress::None;
-    move |told: &Told| {
+    move |told: &StepEvent| {
         if !quiet {
             output::aside(&told.to_string());
         }

@@ -1,7 +1,7 @@
 //! `diskproof quick [DIR]`: what does this directory's storage really do? About a minute, no root, no file.
 
 use super::experiment;
-use super::sitting::{Sitting, sit};
+use super::session::{Sitting, sit};
 use crate::args::Quick;
 use crate::exit::{Exit, Failure};
 use crate::output;

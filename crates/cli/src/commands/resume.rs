@@ -1,7 +1,7 @@
 //! `diskproof resume [RUN]`: only the missing trials are done; budgets may be raised.
 
 use super::judged::{self, unreadable};
-use super::sitting::{Sitting, sit};
+use super::session::{Sitting, sit};
 use crate::args::Resume;
 use crate::exit::{Exit, Failure};
 use crate::output;

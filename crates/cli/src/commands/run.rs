@@ -1,7 +1,7 @@
 //! `diskproof run FILE`.
 
 use super::experiment;
-use super::sitting::{Sitting, sit};
+use super::session::{Sitting, sit};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;

@@ -15,12 +15,12 @@ pub(crate) struct Outcome {
     pub(crate) claims: Vec<Claim>,
     /// What was said to have limited it.
     pub(crate) limit: Option<LimitKind>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: CheckResult,
 }
 
 /// Whether what was said is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum CheckResult {
     Right,
     /// Wrong at first, for these reasons, and right when it was made again.
     Unsteady(Vec<String>),
@@ -35,21 +35,21 @@ pub(crate) enum Standing {
 impl Outcome {
     /// One that was not tried.
     pub(crate) fn skipped(name: &'static str, truth: &'static str, why: String) -> Self {
-        Self { name, truth, claims: Vec::new(), limit: None, standing: Standing::Skipped(why) }
+        Self { name, truth, claims: Vec::new(), limit: None, standing: CheckResult::Skipped(why) }
     }
 
     /// Whether nothing can be said of the judgement.
     pub(crate) fn is_unmade(&self) -> bool {
-        matches!(self.standing, Standing::Unmade(_))
+        matches!(self.standing, CheckResult::Unmade(_))
     }
 
     /// Claims that were made and are not true, also where it was right when made again.
     pub(crate) fn false_alarms(&self) -> usize {
         match &self.standing {
-            Standing::Unsteady(why) | Standing::Wrong(why) => {
+            CheckResult::Unsteady(why) | CheckResult::Wrong(why) => {
                 why.iter().filter(|one| one.starts_with(FALSE_ALARM)).count()
             }
-            Standing::Right | Standing::Unmade(_) | Standing::Skipped(_) => 0,
+            CheckResult::Right | CheckResult::Unmade(_) | CheckResult::Skipped(_) => 0,
         }
     }
 }
@@ -69,13 +69,13 @@ fn one(scenario: &Scenario, said: &Said) -> Outcome {
         standing,
     };
     if let Some(why) = said.own.skipped.get(scenario.name) {
-        return blank(Standing::Skipped(why.clone()));
+        return blank(CheckResult::Skipped(why.clone()));
     }
     if let Some(why) = said.own.unmade.get(scenario.name) {
-        return blank(Standing::Unmade(why.clone()));
+        return blank(CheckResult::Unmade(why.clone()));
     }
     let Some(cell) = cell(&said.view, scenario.name, scenario.stack) else {
-        return blank(Standing::Wrong(vec!["there is no such cell".to_owned()]));
+        return blank(CheckResult::Wrong(vec!["there is no such cell".to_owned()]));
     };
     let findings: Vec<&Finding> = said.view.findings.iter().filter(|f| f.cell == cell.id).collect();
     let beside_others = said.own.beside_others.contains(scenario.name);
@@ -88,7 +88,7 @@ fn one(scenario: &Scenario, said: &Said) -> Outcome {
         findings.iter().filter(|f| matters(f) || expected(f)).map(|f| f.claim).collect();
     named.sort();
     named.dedup();
-    let standing = if wrong.is_empty() { Standing::Right } else { Standing::Wrong(wrong) };
+    let standing = if wrong.is_empty() { CheckResult::Right } else { CheckResult::Wrong(wrong) };
     Outcome { claims: named, limit: cell.limited_by.as_ref().map(|l| l.by), ..blank(standing) }
 }
 
@@ -142,9 +142,9 @@ fn limit(scenario: &Scenario, cell: &CellView) -> Option<String> {
 
 fn pair(pair: &Pair, view: &RunView) -> Outcome {
     let standing = match said_of(pair, view) {
-        Some((relation, _)) if relation == pair.relation => Standing::Right,
-        Some((_, text)) => Standing::Wrong(vec![format!("not {:?}: {text}", pair.relation)]),
-        None => Standing::Wrong(vec!["they were not compared".to_owned()]),
+        Some((relation, _)) if relation == pair.relation => CheckResult::Right,
+        Some((_, text)) => CheckResult::Wrong(vec![format!("not {:?}: {text}", pair.relation)]),
+        None => CheckResult::Wrong(vec!["they were not compared".to_owned()]),
     };
     Outcome { name: pair.name, truth: pair.truth(), claims: Vec::new(), limit: None, standing }
 }

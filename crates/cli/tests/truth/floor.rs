@@ -1,6 +1,6 @@
 //! What the suite must have made at least, and its count.
 
-use super::check::{Outcome, Standing};
+use super::check::{CheckResult, Outcome};
 use std::fmt::Write as _;
 
 /// The share of all scenarios that must be made, of those that are tried.
@@ -31,11 +31,11 @@ impl Tally {
         for outcome in outcomes {
             tally.false_alarms += outcome.false_alarms();
             *match outcome.standing {
-                Standing::Right => &mut tally.right,
-                Standing::Unsteady(_) => &mut tally.unsteady,
-                Standing::Wrong(_) => &mut tally.wrong,
-                Standing::Unmade(_) => &mut tally.unmade,
-                Standing::Skipped(_) => &mut tally.skipped,
+                CheckResult::Right => &mut tally.right,
+                CheckResult::Unsteady(_) => &mut tally.unsteady,
+                CheckResult::Wrong(_) => &mut tally.wrong,
+                CheckResult::Unmade(_) => &mut tally.unmade,
+                CheckResult::Skipped(_) => &mut tally.skipped,
             } += 1;
         }
         tally
@@ -55,11 +55,11 @@ pub(crate) fn remarks(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for Outcome { name, standing, .. } in outcomes {
         let (word, why) = match standing {
-            Standing::Right => continue,
-            Standing::Unsteady(why) => ("unsteady", why.join("; ")),
-            Standing::Wrong(why) => ("wrong", why.join("; ")),
-            Standing::Unmade(why) => ("unmade", why.join("; ")),
-            Standing::Skipped(why) => ("skipped", why.clone()),
+            CheckResult::Right => continue,
+            CheckResult::Unsteady(why) => ("unsteady", why.join("; ")),
+            CheckResult::Wrong(why) => ("wrong", why.join("; ")),
+            CheckResult::Unmade(why) => ("unmade", why.join("; ")),
+            CheckResult::Skipped(why) => ("skipped", why.clone()),
         };
         let _ = writeln!(text, "truth {word}: {name}: {}", why.replace('\n', " "));
     }
@@ -69,7 +69,7 @@ pub(crate) fn remarks(outcomes: &[Outcome]) -> String {
 /// Why the suite fails; empty: it doesn't. `all`: nobody chose a few scenarios by name.
 pub(crate) fn complaints(outcomes: &[Outcome], all: bool) -> Vec<String> {
     let wrong = outcomes.iter().filter_map(|o| match &o.standing {
-        Standing::Wrong(why) => Some(format!("{}: {}", o.name, why.join("; "))),
+        CheckResult::Wrong(why) => Some(format!("{}: {}", o.name, why.join("; "))),
         _ => None,
     });
     let mut complaints: Vec<String> = wrong.collect();
@@ -97,27 +97,27 @@ pub(crate) fn complaints(outcomes: &[Outcome], all: bool) -> Vec<String> {
 
 /// Whether it is unmade for a reason that a machine may have.
 fn is_named(outcome: &Outcome) -> bool {
-    let Standing::Unmade(why) = &outcome.standing else { return false };
+    let CheckResult::Unmade(why) = &outcome.standing else { return false };
     let lacks = |part: &str| why.iter().any(|one| one.contains(part));
     MAY_LACK.iter().any(|(name, part)| outcome.name == *name && lacks(part))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Standing, Tally, complaints};
+    use super::{CheckResult, Outcome, Tally, complaints};
 
-    fn standing(name: &'static str, standing: Standing) -> Outcome {
+    fn standing(name: &'static str, standing: CheckResult) -> Outcome {
         Outcome { name, truth: "row", claims: Vec::new(), limit: None, standing }
     }
 
     fn right(count: usize) -> Vec<Outcome> {
-        (0..count).map(|_| standing("right", Standing::Right)).collect()
+        (0..count).map(|_| standing("right", CheckResult::Right)).collect()
     }
 
     #[test]
     fn too_many_unmade_ones_fail_the_suite() {
         let unmade =
-            || standing("depth-1", Standing::Unmade(vec!["others took 0.3 of the CPU time".to_owned()]));
+            || standing("depth-1", CheckResult::Unmade(vec!["others took 0.3 of the CPU time".to_owned()]));
         let with = |count: usize| [right(20 - count), (0..count).map(|_| unmade()).collect()].concat();
         assert!(complaints(&with(2), true).is_empty());
         assert_eq!(complaints(&with(3), true).len(), 1);
@@ -125,17 +125,17 @@ mod tests {
 
     #[test]
     fn only_what_a_machine_may_lack_is_excused() {
-        let zram = |why: &str| standing("zram", Standing::Unmade(vec![why.to_owned()]));
+        let zram = |why: &str| standing("zram", CheckResult::Unmade(vec![why.to_owned()]));
         let lacks = "/sys/class/zram-control/hot_add: No such file or directory (os error 2)";
         assert!(complaints(&[right(1), vec![zram(lacks)]].concat(), true).is_empty());
         assert_eq!(complaints(&[right(1), vec![zram("mount: busy")]].concat(), true).len(), 1);
-        let other = standing("tmpfs", Standing::Unmade(vec![lacks.to_owned()]));
+        let other = standing("tmpfs", CheckResult::Unmade(vec![lacks.to_owned()]));
         assert_eq!(complaints(&[right(1), vec![other]].concat(), true).len(), 1);
     }
 
     #[test]
     fn skipped_ones_are_excused_only_where_somebody_chose() {
-        let skipped = standing("network", Standing::Skipped("sshfs is not installed".to_owned()));
+        let skipped = standing("network", CheckResult::Skipped("sshfs is not installed".to_owned()));
         let outcomes = [right(1), vec![skipped]].concat();
         assert!(complaints(&outcomes, false).is_empty());
         assert_eq!(complaints(&outcomes, true).len(), 1);
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_twentieth_may_be_unsteady_and_its_false_alarms_are_counted() {
         let why = vec!["false alarm: Interference".to_owned(), "missed: Trend".to_owned()];
-        let unsteady = || standing("lock", Standing::Unsteady(why.clone()));
+        let unsteady = || standing("lock", CheckResult::Unsteady(why.clone()));
         let with = |count: usize| [right(20 - count), (0..count).map(|_| unsteady()).collect()].concat();
         assert!(complaints(&with(1), true).is_empty());
         assert_eq!(complaints(&with(2), true).len(), 1);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_wrong_one_fails_the_suite() {
-        let wrong = standing("lock", Standing::Wrong(vec!["missed: Serialized".to_owned()]));
+        let wrong = standing("lock", CheckResult::Wrong(vec!["missed: Serialized".to_owned()]));
         assert_eq!(complaints(&[right(99), vec![wrong]].concat(), true), ["lock: missed: Serialized"]);
     }
 }

@@ -1,12 +1,12 @@
 //! The confusion matrix.
 
-use super::check::{Outcome, Standing};
+use super::check::{CheckResult, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Write as _};
 
 /// Rows: what was made true. Columns: what was claimed. A scenario counts in each column whose claim was made.
 pub(crate) fn text(outcomes: &[Outcome]) -> String {
-    let is_made = |o: &&Outcome| !matches!(o.standing, Standing::Unmade(_) | Standing::Skipped(_));
+    let is_made = |o: &&Outcome| !matches!(o.standing, CheckResult::Unmade(_) | CheckResult::Skipped(_));
     let made: Vec<&Outcome> = outcomes.iter().filter(is_made).collect();
     let mut text = String::from("Claims (note where one was expected, else caveat or void):\n\n");
     text.push_str(&table(&made, |o| o.claims.iter().map(snake).collect()));

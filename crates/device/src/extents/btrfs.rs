@@ -107,7 +107,7 @@ fn ask(file: &File, from: (u64, u32, u64), last_inode: u64) -> io::Result<Box<Se
 }
 
 /// An item that was found: its key and its bytes.
-struct Found<'a> {
+struct TreeItem<'a> {
     inode: u64,
     kind: u32,
     /// In the file.
@@ -121,7 +121,7 @@ struct Items<'a> {
 }
 
 impl<'a> Iterator for Items<'a> {
-    type Item = Found<'a>;
+    type Item = TreeItem<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
@@ -132,7 +132,7 @@ impl<'a> Iterator for Items<'a> {
         let end = HEADER_BYTES.checked_add(usize::try_from(short(28)?).ok()?)?;
         let item = self.bytes.get(HEADER_BYTES..end)?;
         self.bytes = &self.bytes[end..];
-        Some(Found { inode: word(8)?, kind: short(24)?, offset: word(16)?, item })
+        Some(TreeItem { inode: word(8)?, kind: short(24)?, offset: word(16)?, item })
     }
 }
 

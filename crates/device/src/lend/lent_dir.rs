@@ -2,12 +2,12 @@
 
 use super::identity::{DirId, LentIds, is_own, mark};
 use super::walk::{DIRECTORY, open_dir};
+use crate::check::exclusive::locked_by;
 use crate::family::mount_of;
 use crate::guard::PREFIX;
 use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
 use crate::trusted::only_ours_down_to;
-use crate::witness::exclusive::locked_by;
 use record::printable::{Shown as _, printable};
 use rustix::fs::{Mode, fstat, fstatvfs, mkdirat, openat};
 use std::fs::{self, File, TryLockError};

@@ -63,7 +63,7 @@ pub enum GiveBackError {
     },
 }
 
-enum Found {
+enum AtPath {
     There(File),
     Elsewhere(File),
     Gone,
@@ -110,10 +110,10 @@ fn give_back(
         None => named(path)?,
     };
     let (dir, elsewhere) = match found {
-        Found::Gone => return Ok(Emptied::Gone),
-        Found::Unseen => return Ok(Emptied::Unseen),
-        Found::There(dir) => (dir, None),
-        Found::Elsewhere(dir) => {
+        AtPath::Gone => return Ok(Emptied::Gone),
+        AtPath::Unseen => return Ok(Emptied::Unseen),
+        AtPath::There(dir) => (dir, None),
+        AtPath::Elsewhere(dir) => {
             let now = real_path(&dir).map_err(io_error("find", path))?;
             (dir, Some(now))
         }
@@ -165,8 +165,8 @@ pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Resul
     };
     let dir = match parent {
         Some(id) => match find(above, id, None, rebooted)? {
-            Found::There(dir) | Found::Elsewhere(dir) => dir,
-            Found::Gone | Found::Unseen => return Ok(false),
+            AtPath::There(dir) | AtPath::Elsewhere(dir) => dir,
+            AtPath::Gone | AtPath::Unseen => return Ok(false),
         },
         None => match walk(above).map_err(io_error("open", above))? {
             Walked::There(dir) => dir,
@@ -196,16 +196,16 @@ pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Resul
 
 /// A directory by what it is: where it was, or wherever its file system has it now. `parent`: the one above it, which tells
 /// where to look when the machine was rebooted since.
-fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Result<Found, GiveBackError> {
+fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Result<AtPath, GiveBackError> {
     if rebooted && id.volatile {
-        return Ok(Found::Gone);
+        return Ok(AtPath::Gone);
     }
     let lost = |why: String| Err(GiveBackError::Lost { path: path.to_owned(), why });
     let is = |id: &DirId, dir: &File| id.is(dir, rebooted).map_err(io_error("look at", path));
     if let Walked::There(dir) = walk(path).map_err(io_error("open", path))?
         && is(id, &dir)?
     {
-        return Ok(Found::There(dir));
+        return Ok(AtPath::There(dir));
     }
     let above = path.parent().unwrap_or(Path::new("/"));
     let walked = walk(above).map_err(io_error("open", above))?;
@@ -220,19 +220,19 @@ fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Resu
         _ => return lost(format!("the file system that it was on is not at {}", above.shown())),
     };
     match anchor.and_then(|anchor| id.open_anywhere(anchor)) {
-        Ok(None) => Ok(Found::Gone),
-        Ok(Some(dir)) if is(id, &dir)? => Ok(Found::Elsewhere(dir)),
+        Ok(None) => Ok(AtPath::Gone),
+        Ok(Some(dir)) if is(id, &dir)? => Ok(AtPath::Elsewhere(dir)),
         Ok(Some(_)) => lost("another directory has its identity now".to_owned()),
-        Err(_) if in_place => Ok(Found::Unseen),
+        Err(_) if in_place => Ok(AtPath::Unseen),
         Err(error) => lost(error.to_string()),
     }
 }
 
 /// Whatever directory has that name.
-fn named(path: &Path) -> Result<Found, GiveBackError> {
+fn named(path: &Path) -> Result<AtPath, GiveBackError> {
     match walk(path).map_err(io_error("open", path))? {
-        Walked::There(dir) => Ok(Found::There(dir)),
-        Walked::Until(_, error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Gone),
+        Walked::There(dir) => Ok(AtPath::There(dir)),
+        Walked::Until(_, error) if error.kind() == io::ErrorKind::NotFound => Ok(AtPath::Gone),
         Walked::Until(_, error) => Err(not_ours(path, error.to_string())),
     }
 }

@@ -1,7 +1,7 @@
 //! The bench itself.
 
 use super::mirror::Mirror;
-use diskproof_device::{Candidate, ClaimBook, Claimed, Dissent, Refusal, Roots, Witness, Word, disk};
+use diskproof_device::{Candidate, Check, ClaimBook, Claimed, Dissent, Refusal, Roots, Word, disk};
 use host::LocalRunner;
 use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
@@ -54,7 +54,7 @@ impl Bench {
         self.claim(false);
         // Where root may not look into every process, the claim must say that those don't matter.
         let unseen =
-            |d: &Dissent| d.witness == Witness::Openers && !d.heard && d.saw.starts_with("open files of");
+            |d: &Dissent| d.witness == Check::Openers && !d.heard && d.saw.starts_with("open files of");
         if self.ask().is_err_and(|refusal| refusal.dissent.iter().all(unseen)) {
             self.claim(true);
         }
@@ -108,12 +108,12 @@ impl Bench {
     }
 
     /// The guard refuses the disk, nothing on it changes, this witness objects with these words, and says what to do.
-    pub fn refused(&self, witness: Witness, words: &[&str]) -> Refusal {
+    pub fn refused(&self, witness: Check, words: &[&str]) -> Refusal {
         self.unchanged(|| self.ask().map(drop).unwrap_err(), witness, words)
     }
 
     /// The same for any question.
-    pub fn unchanged(&self, ask: impl FnOnce() -> Refusal, witness: Witness, words: &[&str]) -> Refusal {
+    pub fn unchanged(&self, ask: impl FnOnce() -> Refusal, witness: Check, words: &[&str]) -> Refusal {
         let before = self.checksum();
         let refusal = ask();
         assert_eq!(before, self.checksum(), "the disk was written to");

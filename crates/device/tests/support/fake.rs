@@ -6,7 +6,7 @@
 )]
 #![allow(unreachable_pub, reason = "every test binary uses a part of it")]
 
-use diskproof_device::{DiskReport, Dissent, Roots, Witness, Word, inventory};
+use diskproof_device::{Check, DiskReport, Dissent, Roots, Word, inventory};
 use host::{CommandFailure, Invocation, Output, Runner};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -119,11 +119,11 @@ impl Machine {
         all.into_iter().find(|d| d.path == self.roots.dev.join(name)).unwrap()
     }
 
-    pub fn dissent(&self, name: &str, witness: Witness) -> Vec<Dissent> {
+    pub fn dissent(&self, name: &str, witness: Check) -> Vec<Dissent> {
         self.report(name).dissent.into_iter().filter(|d| d.witness == witness).collect()
     }
 
-    pub fn objects(&self, name: &str, witness: Witness, words: &[&str]) {
+    pub fn objects(&self, name: &str, witness: Check, words: &[&str]) {
         let found = self.dissent(name, witness);
         for word in words {
             let said = found.iter().any(|d| d.heard && (d.saw.contains(word) || d.remedy.contains(word)));
@@ -131,14 +131,14 @@ impl Machine {
         }
     }
 
-    pub fn unheard(&self, name: &str, witness: Witness, word: &str) {
+    pub fn unheard(&self, name: &str, witness: Check, word: &str) {
         let found = self.dissent(name, witness);
         let said = found.iter().any(|d| !d.heard && d.saw.contains(word));
         assert!(said, "{witness} was heard about {name}: {found:#?}");
         assert!(!self.report(name).free, "a witness that couldn't be heard, and yet free");
     }
 
-    pub fn silent(&self, name: &str, witnesses: &[Witness]) {
+    pub fn silent(&self, name: &str, witnesses: &[Check]) {
         for witness in witnesses {
             let found = self.dissent(name, *witness);
             assert!(found.is_empty(), "{witness} objects to {name}: {found:#?}");

@@ -1,8 +1,8 @@
 //! The corpus engine behind the engines' seam.
 
-use super::kept::{Recipe, Unmade};
+use super::generated::{Recipe, Unmade};
 use super::task::{Failure, Report, Source, Task, WriterTask};
-use super::verify::{self, Found, Kept};
+use super::verify::{self, CopyComparison, PreservedAttributes};
 use super::{programs, space, worker};
 use crate::contract::{Engine, Job};
 use crate::data::{data_files, io_error};
@@ -345,7 +345,7 @@ fn compare(
         EngineError::Output { argv: argv.clone(), reason, messages }
     })?;
     let cold = drop_caches(&task.target);
-    let mut found = Found::default();
+    let mut found = CopyComparison::default();
     // cpio and tar write into directories after they have set their times, and so do programs that divide a copy.
     let divided = ask.copies == Copies::One && ask.writers > 1;
     let directory_times = match ask.copier {
@@ -353,7 +353,7 @@ fn compare(
         Copier::Cp | Copier::Rsync => !divided,
         Copier::Cpio | Copier::Tar => false,
     };
-    let kept = Kept { preserve: ask.preserve, directory_times };
+    let kept = PreservedAttributes { preserve: ask.preserve, directory_times };
     for copy in 0..ask.whole_copies() {
         let root = task.target.join(format!("{DATA_PREFIX}{copy}"));
         let one = verify::compare(&tree, &root, kept, job.cancel);

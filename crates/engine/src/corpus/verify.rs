@@ -19,7 +19,7 @@ const MOST_TOLD: usize = 100;
 
 /// What comparing found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct CopyComparison {
     /// Bytes that were read and compared.
     pub(crate) bytes: u64,
     /// In the order of paths.
@@ -28,7 +28,7 @@ pub(crate) struct Found {
 
 /// What a copy is expected to keep beside content.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept {
+pub(crate) struct PreservedAttributes {
     pub(crate) preserve: Preserve,
     /// Whether directories keep their times: not where somebody wrote into them afterwards.
     pub(crate) directory_times: bool,
@@ -45,14 +45,19 @@ pub(crate) struct Wrong {
 }
 
 /// Compares a whole copy, by several threads. Ends early when it is cancelled.
-pub(crate) fn compare(tree: &Tree, root: &Path, keep: Kept, cancel: &AtomicBool) -> Found {
+pub(crate) fn compare(
+    tree: &Tree,
+    root: &Path,
+    keep: PreservedAttributes,
+    cancel: &AtomicBool,
+) -> CopyComparison {
     let next = AtomicUsize::new(0);
-    let all = Mutex::new(Found::default());
+    let all = Mutex::new(CopyComparison::default());
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                let (mut own, mut buffer) = (Found::default(), Vec::new());
+                let (mut own, mut buffer) = (CopyComparison::default(), Vec::new());
                 while let Some(entry) = tree.entries.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if cancel.load(Ordering::Relaxed) {
                         break;
@@ -76,7 +81,7 @@ fn differs(
     tree: &Tree,
     entry: &Entry,
     root: &Path,
-    kept: Kept,
+    kept: PreservedAttributes,
     buffer: &mut Vec<u8>,
     bytes: &mut u64,
 ) -> Option<Wrong> {
@@ -202,7 +207,7 @@ fn surplus(tree: &Tree, root: &Path) -> Vec<Wrong> {
 }
 
 /// As it is written down; the first of them is the example.
-pub(crate) fn verified(found: &Found) -> Verified {
+pub(crate) fn verified(found: &CopyComparison) -> Verified {
     let fault = |wrong: &Wrong| VerifyFault {
         kind: wrong.kind,
         count: 1,
@@ -222,7 +227,7 @@ pub(crate) fn verified(found: &Found) -> Verified {
 #[cfg(test)]
 mod tests {
     use super::{Wrong, compare, meta, verified};
-    use crate::corpus::kept::write_tree;
+    use crate::corpus::generated::write_tree;
     use crate::corpus::tree::{Entry, Kind, Meta, Tree};
     use record::copy::Preserve;
     use record::trial::FaultKind;
@@ -249,7 +254,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write_tree(&tree(), dir.path()).unwrap();
         change(dir.path());
-        let kept = super::Kept { preserve: Preserve::default(), directory_times: true };
+        let kept = super::PreservedAttributes { preserve: Preserve::default(), directory_times: true };
         let found = compare(&tree(), dir.path(), kept, &AtomicBool::new(false));
         let told = |w: Wrong| (w.path.strip_prefix(dir.path()).unwrap().to_owned(), w.kind, w.offset, w.what);
         found.wrong.into_iter().map(told).collect()
@@ -313,7 +318,7 @@ mod tests {
         let mut source = tree();
         change(source.entries.last_mut().unwrap());
         let preserve = Preserve { xattrs: true, ..Preserve::default() };
-        let kept = super::Kept { preserve, directory_times: true };
+        let kept = super::PreservedAttributes { preserve, directory_times: true };
         let found = compare(&source, dir.path(), kept, &AtomicBool::new(false));
         let told = |w: Wrong| (w.path.strip_prefix(dir.path()).unwrap().to_owned(), w.kind, w.what);
         found.wrong.into_iter().map(told).collect()
@@ -370,7 +375,7 @@ mod tests {
             offset: None,
             what: "gone".into(),
         });
-        let told = verified(&super::Found { bytes: 9, wrong: wrong.collect() });
+        let told = verified(&super::CopyComparison { bytes: 9, wrong: wrong.collect() });
         assert_eq!((told.faults.len(), told.faults.iter().map(|f| f.count).sum::<u64>()), (100, 150));
     }
 }

@@ -6,7 +6,7 @@
 //! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001).
 
 use super::histlog::{self, HistRow};
-use super::json::{Direction, JobReport, Report};
+use super::json::{JobDirection, JobReport, Report};
 use super::output::{float, proportion};
 use super::series::{self, Course};
 use record::latency::LatencyHistogram;
@@ -169,7 +169,7 @@ impl Side {
     /// Totals, and from when to when.
     fn totals(
         &self,
-        direction: &Direction,
+        direction: &JobDirection,
         times: Times,
         began_ms: Option<u64>,
     ) -> Option<(Totals, u64, u64)> {

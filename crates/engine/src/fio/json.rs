@@ -53,16 +53,16 @@ pub struct JobReport {
     /// System CPU, percent of one core.
     pub system_cpu_percent: Option<f64>,
     /// Reads; `None` when it did none.
-    pub read: Option<Direction>,
+    pub read: Option<JobDirection>,
     /// Writes; `None` when it did none.
-    pub write: Option<Direction>,
+    pub write: Option<JobDirection>,
     /// Trims; `None` when it did none.
-    pub trim: Option<Direction>,
+    pub trim: Option<JobDirection>,
 }
 
 /// One direction of one job.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Direction {
+pub struct JobDirection {
     /// I/Os *issued* in the measured time.
     pub issued: Option<u64>,
     /// Bytes completed.
@@ -176,13 +176,13 @@ fn job(object: &Map<String, Value>) -> JobReport {
 }
 
 /// fio counts one trim that it never issued where it can't trim.
-fn trim(object: &Map<String, Value>) -> Option<Direction> {
+fn trim(object: &Map<String, Value>) -> Option<JobDirection> {
     direction(object).filter(|found| found.bytes.unwrap_or(0) > 0)
 }
 
-fn direction(object: &Map<String, Value>) -> Option<Direction> {
+fn direction(object: &Map<String, Value>) -> Option<JobDirection> {
     let clat = object.get("clat_ns").and_then(Value::as_object);
-    let found = Direction {
+    let found = JobDirection {
         issued: number(object, "total_ios"),
         bytes: number(object, "io_bytes"),
         runtime_ms: number(object, "runtime"),

@@ -1,7 +1,7 @@
 //! Blocks of several sizes. fio's histogram logs count I/Os and tell no sizes, so bytes inside the measured time are the counted I/Os
 //! times their mean size over the whole run; how far that may be off is known, and said.
 
-use super::json::{Direction, JobReport, Report};
+use super::json::{JobDirection, JobReport, Report};
 use super::limits::is_mixed;
 use super::output::float;
 use record::trial::Totals;
@@ -15,7 +15,7 @@ pub(super) fn bytes_note(options: &Options, report: &Report, totals: [Option<&To
     if !is_mixed(options) {
         return None;
     }
-    let ofs: [fn(&JobReport) -> Option<&Direction>; 3] =
+    let ofs: [fn(&JobReport) -> Option<&JobDirection>; 3] =
         [|job| job.read.as_ref(), |job| job.write.as_ref(), |job| job.trim.as_ref()];
     let deviation = relative_deviation(&shares(options));
     let errors = totals.into_iter().zip(ofs).filter_map(|(totals, of)| {
@@ -76,7 +76,7 @@ fn relative_deviation(shares: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{bytes_note, needs_no_map, offsets_note, relative_deviation, relative_error, shares};
-    use crate::fio::json::{Direction, JobReport, Report};
+    use crate::fio::json::{JobDirection, JobReport, Report};
     use record::trial::Totals;
     use record::workload::{Options, Rw, SizeRange, SizeShare};
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn only_what_is_estimated_is_said() {
-        let read = Direction { completed: Some(200), ..Direction::default() };
+        let read = JobDirection { completed: Some(200), ..JobDirection::default() };
         let report =
             Report { version: None, jobs: vec![JobReport { read: Some(read), ..JobReport::default() }] };
         let totals = |ios| Totals { ios, ..Totals::default() };

@@ -1,6 +1,6 @@
 //! From fio's report to the record's totals.
 
-use super::json::{Direction, JobReport, Report};
+use super::json::{JobDirection, JobReport, Report};
 use crate::errno;
 use record::trial::{ErrorCount, GeneratorCost, Totals, Window};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Asked {
 pub(super) fn totals(
     report: &Report,
     asked: &dyn Fn(&JobReport) -> Asked,
-    of: impl Fn(&JobReport) -> Option<&Direction>,
+    of: impl Fn(&JobReport) -> Option<&JobDirection>,
 ) -> Option<Totals> {
     let mut sum: Option<Totals> = None;
     let mut mean_weight = (0.0, 0.0);
@@ -50,7 +50,7 @@ pub(super) fn totals(
 /// the time asked for, as many I/Os complete in it as are issued in it, so after a ramp the count is those issued, over the
 /// time asked for, and bytes in proportion (docs/decisions/0001). Without a ramp the wait at the end pays for the burst
 /// at the start, and with a flush at the end the wait is part of the work: then the count is those completed, over all of it.
-fn single(direction: &Direction, asked: Asked) -> Totals {
+fn single(direction: &JobDirection, asked: Asked) -> Totals {
     let completed = direction.completed.filter(|n| *n > 0).or(direction.issued).unwrap_or(0);
     let bytes = direction.bytes.unwrap_or(0);
     let (seconds, waited) = own_seconds(direction, asked);
@@ -70,7 +70,7 @@ fn single(direction: &Direction, asked: Asked) -> Totals {
 }
 
 /// The time a direction's count belongs to, and whether fio's runtime went on beyond it.
-fn own_seconds(direction: &Direction, asked: Asked) -> (f64, bool) {
+fn own_seconds(direction: &JobDirection, asked: Asked) -> (f64, bool) {
     let runtime = float(direction.runtime_ms.unwrap_or(0)) / 1e3;
     match asked.seconds {
         Some(seconds) if asked.ramp && !asked.final_flush && seconds < runtime => (seconds, true),

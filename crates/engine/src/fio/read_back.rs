@@ -6,7 +6,7 @@ use super::json::{self, Reading};
 use super::layout::{FILES_PER_SECTION, names};
 use super::output;
 use super::perform::{MAX_MESSAGES, argv, options, seconds};
-use super::verify::{self, Found};
+use super::verify::{self, WrongBlocks};
 use crate::contract::Job;
 use crate::data::io_error;
 use crate::error::EngineError;
@@ -35,7 +35,7 @@ pub(super) fn check_content(
     errors: &mut Vec<ErrorCount>,
     messages: &mut Vec<String>,
 ) -> Result<Option<Verified>, EngineError> {
-    let mut found = Found::default();
+    let mut found = WrongBlocks::default();
     let lines = reading.messages.iter().map(String::as_str).chain(ended.stderr.lines());
     lines.for_each(|line| found.note(line));
     let Some(options) = options(job).filter(|o| o.verify.is_some()) else {
@@ -75,7 +75,7 @@ fn read_back(
     job: &Job<'_>,
     options: &Options,
     regions: &[Region],
-    found: &mut Found,
+    found: &mut WrongBlocks,
 ) -> Result<ReadBack, EngineError> {
     for region in regions {
         let file = File::open(&region.path).map_err(io_error("open", &region.path))?;

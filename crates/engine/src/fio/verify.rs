@@ -115,9 +115,9 @@ pub(super) fn one_write_at_a_time(section: &mut Section, options: &Options) {
 
 /// Blocks that fio found wrong, by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Found(BTreeMap<String, BTreeMap<u64, String>>);
+pub(super) struct WrongBlocks(BTreeMap<String, BTreeMap<u64, String>>);
 
-impl Found {
+impl WrongBlocks {
     /// Takes note of a line, if it tells of a wrong block.
     pub(super) fn note(&mut self, line: &str) {
         if let Some((path, offset)) = place_in(line) {
@@ -179,7 +179,7 @@ fn place_in(line: &str) -> Option<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, is_tolerated, refusal};
+    use super::{WrongBlocks, is_tolerated, refusal};
     use device::Place;
     use record::trial::{ErrorCount, FaultKind};
     use record::workload::{Layout, Options, Rw};
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn wrong_blocks_are_told_by_file_and_offset() {
-        let mut found = Found::default();
+        let mut found = WrongBlocks::default();
         assert!(found.is_empty() && found.faults().is_empty());
         SAID.lines().for_each(|line| found.note(line));
         let faults = found.faults();

@@ -70,7 +70,7 @@ pub struct Measured {
 
 /// What is kept of an earlier measurement.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum StoredCeiling {
     /// Nothing, or nothing that can be read.
     Nothing,
     /// Of this machine as it is now.
@@ -277,10 +277,10 @@ fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> 
 
 /// What is kept, and whether it is still of this machine.
 #[must_use]
-pub fn kept(state: &Path, machine: &Environment) -> Kept {
+pub fn kept(state: &Path, machine: &Environment) -> StoredCeiling {
     let text = host::read_trusted(&path(state)).ok().flatten();
     let document = text.and_then(|text| serde_json::from_slice::<Document>(&text).ok());
-    let Some(document) = document.filter(|d| FORMAT.reads(d.format)) else { return Kept::Nothing };
+    let Some(document) = document.filter(|d| FORMAT.reads(d.format)) else { return StoredCeiling::Nothing };
     let was = |what: &str, then: Option<&str>, now: Option<&str>| {
         (then != now).then(|| {
             format!(
@@ -295,8 +295,8 @@ pub fn kept(state: &Path, machine: &Environment) -> Kept {
         .or_else(|| was("CPU", document.cpu_model.as_deref(), machine.cpu_model.as_deref()))
         .or_else(|| was("diskproof", Some(&document.diskproof), Some(own)));
     match differs {
-        Some(why) => Kept::Stale(why),
-        None => Kept::Current(document.ceiling),
+        Some(why) => StoredCeiling::Stale(why),
+        None => StoredCeiling::Current(document.ceiling),
     }
 }
 
@@ -304,14 +304,14 @@ pub fn kept(state: &Path, machine: &Environment) -> Kept {
 #[must_use]
 pub fn current(state: &Path, machine: &Environment) -> Option<Ceiling> {
     match kept(state, machine) {
-        Kept::Current(ceiling) => Some(ceiling),
-        Kept::Nothing | Kept::Stale(_) => None,
+        StoredCeiling::Current(ceiling) => Some(ceiling),
+        StoredCeiling::Nothing | StoredCeiling::Stale(_) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, current, keep, kept, path};
+    use super::{StoredCeiling, current, keep, kept, path};
     use record::environment::{Ceiling, Environment};
 
     fn machine() -> Environment {
@@ -342,10 +342,10 @@ mod tests {
     #[test]
     fn the_latest_is_kept_and_read_back() {
         let state = tempfile::tempdir().unwrap();
-        assert_eq!(kept(state.path(), &machine()), Kept::Nothing);
+        assert_eq!(kept(state.path(), &machine()), StoredCeiling::Nothing);
         keep(state.path(), &machine(), &ceiling(1e5)).unwrap();
         keep(state.path(), &machine(), &ceiling(2e5)).unwrap();
-        assert_eq!(kept(state.path(), &machine()), Kept::Current(ceiling(2e5)));
+        assert_eq!(kept(state.path(), &machine()), StoredCeiling::Current(ceiling(2e5)));
         assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
@@ -355,16 +355,18 @@ mod tests {
         keep(state.path(), &machine(), &ceiling(1e5)).unwrap();
         let newer = Environment { kernel: Some("6.2.0".to_owned()), ..machine() };
         let why = "it was measured with kernel 6.1.0, now it is 6.2.0".to_owned();
-        assert_eq!(kept(state.path(), &newer), Kept::Stale(why));
+        assert_eq!(kept(state.path(), &newer), StoredCeiling::Stale(why));
         let moved = Environment { cpu_model: None, ..machine() };
-        assert!(matches!(kept(state.path(), &moved), Kept::Stale(why) if why.contains("now it is unknown")));
+        assert!(
+            matches!(kept(state.path(), &moved), StoredCeiling::Stale(why) if why.contains("now it is unknown"))
+        );
         assert_eq!(current(state.path(), &moved), None);
         let text = std::fs::read_to_string(path(state.path())).unwrap();
         let version = format!("\"diskproof\": \"{}\"", env!("CARGO_PKG_VERSION"));
         assert!(text.contains(&version), "{text}");
         std::fs::write(path(state.path()), text.replace(&version, "\"diskproof\": \"0.0.1\"")).unwrap();
         assert!(
-            matches!(kept(state.path(), &machine()), Kept::Stale(why) if why.contains("diskproof 0.0.1"))
+            matches!(kept(state.path(), &machine()), StoredCeiling::Stale(why) if why.contains("diskproof 0.0.1"))
         );
     }
 
@@ -372,11 +374,11 @@ mod tests {
     fn what_cannot_be_understood_is_nothing() {
         let state = tempfile::tempdir().unwrap();
         std::fs::write(path(state.path()), "{").unwrap();
-        assert_eq!(kept(state.path(), &machine()), Kept::Nothing);
+        assert_eq!(kept(state.path(), &machine()), StoredCeiling::Nothing);
         keep(state.path(), &machine(), &ceiling(1e5)).unwrap();
         let text = std::fs::read_to_string(path(state.path())).unwrap();
         std::fs::write(path(state.path()), text.replace("\"major\": 1", "\"major\": 2")).unwrap();
-        assert_eq!(kept(state.path(), &machine()), Kept::Nothing, "of a newer format");
+        assert_eq!(kept(state.path(), &machine()), StoredCeiling::Nothing, "of a newer format");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A layer that the user's own programs build.
 
-use super::device_ref::{DeviceRef, Standing, Title};
+use super::device_ref::{DeviceRef, RefState, Title};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
@@ -45,14 +45,14 @@ impl Reversible for CommandUp {
         }
         for device in &self.devices {
             match device.standing(undoing)? {
-                Standing::Ours(path) if path == device.path => {}
+                RefState::Ours(path) if path == device.path => {}
                 // the programs name devices by path: somebody else may have that path now
-                Standing::Ours(path) => {
+                RefState::Ours(path) => {
                     let saw = format!("its disk is {} now; take the layer down by hand", path.shown());
                     return Err(ActError::NotOurs { what: device.path.shown().to_string(), saw });
                 }
-                Standing::Gone => return Ok(Undone::Left(format!("{} is gone", device.path.shown()))),
-                Standing::Left(saw) => return Ok(Undone::Left(saw)),
+                RefState::Gone => return Ok(Undone::Left(format!("{} is gone", device.path.shown()))),
+                RefState::Left(saw) => return Ok(Undone::Left(saw)),
             }
         }
         let mut failed = None;

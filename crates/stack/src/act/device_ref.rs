@@ -37,7 +37,7 @@ pub enum Title {
 
 /// What a remembered device is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum RefState {
     /// Still ours, at this path.
     Ours(PathBuf),
     /// Not there any more, and with it what was written on it, or what it rested on still has that.
@@ -59,8 +59,8 @@ impl DeviceRef {
     /// Where it is, if it still is ours.
     pub(crate) fn ours(&self, undoing: &Undoing<'_>) -> Option<PathBuf> {
         match self.standing(undoing) {
-            Ok(Standing::Ours(path)) => Some(path),
-            Ok(Standing::Gone | Standing::Left(_)) | Err(_) => None,
+            Ok(RefState::Ours(path)) => Some(path),
+            Ok(RefState::Gone | RefState::Left(_)) | Err(_) => None,
         }
     }
 
@@ -68,34 +68,34 @@ impl DeviceRef {
     ///
     /// # Errors
     /// It never was, or it is a disk that is out of reach: then nobody knows that nothing of ours is left on it.
-    pub(crate) fn standing(&self, undoing: &Undoing<'_>) -> Result<Standing, ActError> {
+    pub(crate) fn standing(&self, undoing: &Undoing<'_>) -> Result<RefState, ActError> {
         match &self.title {
             Title::Backing(file) => self.over(undoing, file),
             Title::Claimed(id) => self.claimed(undoing, id),
-            Title::Made if undoing.rebooted || devno_of(&self.path) != Some(self.devno) => Ok(Standing::Gone),
+            Title::Made if undoing.rebooted || devno_of(&self.path) != Some(self.devno) => Ok(RefState::Gone),
             Title::Made => self.made(undoing),
         }
     }
 
-    fn over(&self, undoing: &Undoing<'_>, file: &Path) -> Result<Standing, ActError> {
+    fn over(&self, undoing: &Undoing<'_>, file: &Path) -> Result<RefState, ActError> {
         let machine = undoing.machine;
         if !names::is_ours_in(machine, file, &machine.volumes_dir()) {
             return Err(self.not_ours(format!("{} is no backing file of ours", file.shown())));
         }
         match device::loop_over(machine.roots, self.devno) {
-            LoopOver::Nothing => Ok(Standing::Gone),
+            LoopOver::Nothing => Ok(RefState::Gone),
             LoopOver::File(now) if now == *file => match devno_of(&self.path) {
-                Some(devno) if devno == self.devno => Ok(Standing::Ours(self.path.clone())),
+                Some(devno) if devno == self.devno => Ok(RefState::Ours(self.path.clone())),
                 Some(_) => Err(self.not_ours(format!("the device over {} is another one", file.shown()))),
-                None => Ok(Standing::Gone),
+                None => Ok(RefState::Gone),
             },
             LoopOver::File(now) | LoopOver::Another(now) => {
-                Ok(Standing::Left(format!("it is a loop device over {} now", now.shown())))
+                Ok(RefState::Left(format!("it is a loop device over {} now", now.shown())))
             }
         }
     }
 
-    fn claimed(&self, undoing: &Undoing<'_>, id: &str) -> Result<Standing, ActError> {
+    fn claimed(&self, undoing: &Undoing<'_>, id: &str) -> Result<RefState, ActError> {
         let machine = undoing.machine;
         let book = ClaimBook::open(machine.state_dir);
         // a journal of an earlier diskproof knows the name only
@@ -108,7 +108,7 @@ impl DeviceRef {
         let out_of_reach = |saw: String| {
             let disk = known.as_ref().map_or_else(|| id.to_owned(), |disk| format!("{id} ({disk})"));
             if is_given_up {
-                return Ok(Standing::Left(format!(
+                return Ok(RefState::Left(format!(
                     "{disk} was given up; what diskproof wrote on it stays there"
                 )));
             }
@@ -124,20 +124,20 @@ impl DeviceRef {
             );
         };
         match device::whereabouts(machine.roots, book, disk, self.devno) {
-            Ok(Whereabouts::Here(path)) => Ok(Standing::Ours(path)),
+            Ok(Whereabouts::Here(path)) => Ok(RefState::Ours(path)),
             Ok(Whereabouts::Away) => out_of_reach("no disk of this machine is it".to_owned()),
             Ok(Whereabouts::Barred(why)) => out_of_reach(why),
             Err(error) => out_of_reach(format!("the disks can't be listed: {error}")),
         }
     }
 
-    fn made(&self, undoing: &Undoing<'_>) -> Result<Standing, ActError> {
+    fn made(&self, undoing: &Undoing<'_>) -> Result<RefState, ActError> {
         let machine = undoing.machine;
         let is_ours = |file: &Path| names::is_ours_in(machine, file, &machine.volumes_dir());
         let book =
             ClaimBook::open(machine.state_dir).map_err(|error| self.not_ours(crate::error::chain(&error)))?;
         match device::rests_on_others(machine.roots, self.devno, &book, &is_ours) {
-            Ok(None) => Ok(Standing::Ours(self.path.clone())),
+            Ok(None) => Ok(RefState::Ours(self.path.clone())),
             Ok(Some(on)) => Err(self.not_ours(format!("it rests on {on}, which is not ours"))),
             Err(error) => Err(ActError::io("tell what is under", &self.path)(error)),
         }

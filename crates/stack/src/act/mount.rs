@@ -1,6 +1,6 @@
 //! Mounting a file system.
 
-use super::device_ref::{DeviceRef, Standing};
+use super::device_ref::{DeviceRef, RefState};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::unmount::{top, unmount};
 use crate::error::ActError;
@@ -97,6 +97,6 @@ fn is_mounted_from(device: &DeviceRef, entry: &MountEntry, undoing: &Undoing<'_>
     same_number
         || matches!(
             device.standing(undoing),
-            Ok(Standing::Ours(_) | Standing::Gone) | Err(ActError::OutOfReach { .. })
+            Ok(RefState::Ours(_) | RefState::Gone) | Err(ActError::OutOfReach { .. })
         )
 }

@@ -1,6 +1,6 @@
 //! Removing the signature of a file system that we made.
 
-use super::device_ref::{DeviceRef, Standing, Title, devno_of};
+use super::device_ref::{DeviceRef, RefState, Title, devno_of};
 use super::kind::{Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
@@ -62,10 +62,10 @@ fn wipe_within<'a>(
     for (device, written) in devices {
         match device.standing(undoing) {
             // On a file of ours there is nothing of anybody else's.
-            Ok(Standing::Ours(path)) if matches!(device.title, Title::Backing(_)) => ours.push(path),
-            Ok(Standing::Ours(path)) => others.push((path, written)),
-            Ok(Standing::Gone) => {}
-            Ok(Standing::Left(saw)) => outcomes.push(Ok(Undone::Left(saw))),
+            Ok(RefState::Ours(path)) if matches!(device.title, Title::Backing(_)) => ours.push(path),
+            Ok(RefState::Ours(path)) => others.push((path, written)),
+            Ok(RefState::Gone) => {}
+            Ok(RefState::Left(saw)) => outcomes.push(Ok(Undone::Left(saw))),
             Err(error) => outcomes.push(Err(error)),
         }
     }

@@ -1,6 +1,6 @@
 //! The journal of one run, open for acting.
 
-use super::line::{Content, Entry, FORMAT, Line, parse};
+use super::line::{Content, Entry, FORMAT, JournalLine, parse};
 use super::replay::{UndoReport, undo_entries};
 use crate::act::{Act, Doing};
 use crate::error::{ActError, JournalError, UndoError};
@@ -58,7 +58,7 @@ impl Journal {
         if !journal.open.is_empty() {
             return Err(JournalError::Unfinished { run: run.clone(), acts: journal.open.len() });
         }
-        let session = Line::Session {
+        let session = JournalLine::Session {
             format: FORMAT,
             run: run.clone(),
             prefix: machine.prefix.to_owned(),
@@ -168,14 +168,14 @@ impl Journal {
         let step = self.next_step;
         let point = |phase| Point { step, phase, act: act.name() };
         machine.hooks.at(&point(Phase::BeforeIntent))?;
-        self.append(&Line::Intent { step, act: act.clone() }).map_err(journal_failed)?;
+        self.append(&JournalLine::Intent { step, act: act.clone() }).map_err(journal_failed)?;
         self.next_step += 1;
         self.open.push(Entry { step, act: act.clone(), boot_id: self.boot_id.clone() });
         machine.hooks.at(&point(Phase::AfterIntent))?;
         match how(doing) {
             Ok(made) => {
                 machine.hooks.at(&point(Phase::AfterAct))?;
-                self.append(&Line::Done { step }).map_err(journal_failed)?;
+                self.append(&JournalLine::Done { step }).map_err(journal_failed)?;
                 Ok(made)
             }
             Err(error @ (ActError::LoopTaken { .. } | ActError::KnobTaken { .. })) => {
@@ -221,7 +221,7 @@ impl Journal {
     }
 
     pub(super) fn undone(&mut self, step: u32) -> Result<(), JournalError> {
-        self.append(&Line::Undone { step })?;
+        self.append(&JournalLine::Undone { step })?;
         self.open.retain(|entry| entry.step != step);
         Ok(())
     }
@@ -239,13 +239,13 @@ impl Journal {
         &self.open
     }
 
-    fn append(&mut self, line: &Line) -> Result<(), JournalError> {
+    fn append(&mut self, line: &JournalLine) -> Result<(), JournalError> {
         let failed = |error| io_error("write", &self.path)(error);
         let mut text = serde_json::to_vec(line).map_err(|error| failed(io::Error::other(error)))?;
         text.push(b'\n');
         let begin = self.file.stream_position().map_err(failed)?;
         // undo doesn't need to know what was done, so that may be lost
-        let durable = !matches!(line, Line::Done { .. });
+        let durable = !matches!(line, JournalLine::Done { .. });
         let sync = || if durable { self.file.sync_data() } else { Ok(()) };
         let written = (&self.file).write_all(&text).and_then(|()| sync());
         if let Err(error) = written {

@@ -16,7 +16,7 @@ pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
-pub(crate) enum Line {
+pub(crate) enum JournalLine {
     /// A process has opened the journal to act; everything up to the next session was done by it, in this boot.
     Session { format: FormatVersion, run: RunId, prefix: String, boot_id: String, pid: u32 },
     /// An act is about to be done.
@@ -58,7 +58,7 @@ pub(crate) fn parse(text: &str, path: &Path, run: &RunId, prefix: &str) -> Resul
     let mut boot = String::new();
     for (index, line) in text[..whole].lines().enumerate() {
         match serde_json::from_str(line) {
-            Ok(Line::Session { format, run: of, prefix: with, boot_id, pid }) => {
+            Ok(JournalLine::Session { format, run: of, prefix: with, boot_id, pid }) => {
                 let ours = check(format, &of, &with, run, prefix);
                 ours.map_err(|what| JournalError::Foreign { path: path.to_owned(), what })?;
                 boot = boot_id;
@@ -92,14 +92,14 @@ fn check(format: FormatVersion, of: &RunId, with: &str, run: &RunId, prefix: &st
 }
 
 impl Content {
-    fn apply(&mut self, line: Line, boot: &str) {
+    fn apply(&mut self, line: JournalLine, boot: &str) {
         match line {
-            Line::Intent { step, act } => {
+            JournalLine::Intent { step, act } => {
                 self.next_step = self.next_step.max(step + 1);
                 self.open.push(Entry { step, act, boot_id: boot.to_owned() });
             }
-            Line::Undone { step } => self.open.retain(|entry| entry.step != step),
-            Line::Done { .. } | Line::Session { .. } => {}
+            JournalLine::Undone { step } => self.open.retain(|entry| entry.step != step),
+            JournalLine::Done { .. } | JournalLine::Session { .. } => {}
         }
     }
 }

@@ -2,7 +2,9 @@
 //! counter differs, that is said.
 
 use crate::figures::{bytes, percent, with_unit};
-use record::agreement::{Cause, Conduct, Definition, Evidence, Explanation, Line, Standing};
+use record::agreement::{
+    AgreementStatus, Cause, Conduct, Definition, Evidence, Explanation, MetricAgreement,
+};
 
 /// Relative difference of a counter from which it could explain something.
 const MATTERS: f64 = 0.05;
@@ -19,21 +21,21 @@ const MAKES_UP: f64 = 0.5;
 struct Case<'a> {
     native: &'a Conduct,
     fio: &'a Conduct,
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a MetricAgreement>,
     rated: bool,
     fio_latency: Definition,
 }
 
 /// A cause with the metrics that it could explain.
-struct Found<'a> {
+struct LikelyCause<'a> {
     cause: Cause,
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a MetricAgreement>,
     text: String,
 }
 
 /// Explains what differs by more than the margin, workload by workload; what is undecided although it differs, too.
 pub(super) fn explain(
-    lines: &[Line],
+    lines: &[MetricAgreement],
     evidence: &[Evidence],
     fio_latency: Definition,
     rated: &dyn Fn(&str) -> bool,
@@ -44,20 +46,20 @@ pub(super) fn explain(
 
 fn of_workload(
     evidence: &Evidence,
-    lines: &[Line],
+    lines: &[MetricAgreement],
     fio_latency: Definition,
     rated: bool,
 ) -> Vec<Explanation> {
-    let differs = |l: &&Line| {
+    let differs = |l: &&MetricAgreement| {
         l.workload == evidence.workload
-            && (l.standing == Standing::Beyond || l.standing == Standing::Undecided && l.differ)
+            && (l.standing == AgreementStatus::Beyond || l.standing == AgreementStatus::Undecided && l.differ)
     };
-    let lines: Vec<&Line> = lines.iter().filter(differs).collect();
+    let lines: Vec<&MetricAgreement> = lines.iter().filter(differs).collect();
     if lines.is_empty() {
         return Vec::new();
     }
     let case = Case { native: &evidence.native, fio: &evidence.fio, lines, rated, fio_latency };
-    let found: Vec<Found<'_>> = [
+    let found: Vec<LikelyCause<'_>> = [
         means(&case),
         rate(&case),
         submission(&case),
@@ -70,8 +72,8 @@ fn of_workload(
     .into_iter()
     .flatten()
     .collect();
-    let names = |lines: &[&Line]| lines.iter().map(|l| l.metric.clone()).collect::<Vec<_>>();
-    let open: Vec<&Line> = case
+    let names = |lines: &[&MetricAgreement]| lines.iter().map(|l| l.metric.clone()).collect::<Vec<_>>();
+    let open: Vec<&MetricAgreement> = case
         .lines
         .iter()
         .filter(|l| !found.iter().any(|f| f.lines.iter().any(|m| m.metric == l.metric)))
@@ -98,13 +100,18 @@ fn of_workload(
 }
 
 impl<'a> Case<'a> {
-    fn all(&self, cause: Cause, text: String) -> Found<'a> {
-        Found { cause, lines: self.lines.clone(), text }
+    fn all(&self, cause: Cause, text: String) -> LikelyCause<'a> {
+        LikelyCause { cause, lines: self.lines.clone(), text }
     }
 
-    fn those(&self, cause: Cause, text: String, wanted: impl Fn(&Line) -> bool) -> Option<Found<'a>> {
-        let lines: Vec<&Line> = self.lines.iter().copied().filter(|l| wanted(l)).collect();
-        (!lines.is_empty()).then_some(Found { cause, lines, text })
+    fn those(
+        &self,
+        cause: Cause,
+        text: String,
+        wanted: impl Fn(&MetricAgreement) -> bool,
+    ) -> Option<LikelyCause<'a>> {
+        let lines: Vec<&MetricAgreement> = self.lines.iter().copied().filter(|l| wanted(l)).collect();
+        (!lines.is_empty()).then_some(LikelyCause { cause, lines, text })
     }
 
     /// A counter of both, where they are apart.
@@ -115,18 +122,18 @@ impl<'a> Case<'a> {
     }
 }
 
-fn is_latency(line: &Line) -> bool {
+fn is_latency(line: &MetricAgreement) -> bool {
     line.metric.contains("_lat_")
 }
 
-fn means<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn means<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     let (native, fio) = (case.native.issued_by.as_deref()?, case.fio.issued_by.as_deref()?);
     let by_ring = |by: &str| by.contains("io_uring");
     let text = format!("they issued I/O by different means: native by {native}, fio by {fio}");
     (by_ring(native) != by_ring(fio)).then(|| case.all(Cause::Means, text))
 }
 
-fn rate<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn rate<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     if !case.rated {
         return None;
     }
@@ -136,12 +143,13 @@ fn rate<'a>(case: &Case<'a>) -> Option<Found<'a>> {
 }
 
 /// fio's latencies begin when its submitting call has returned, native's before it.
-fn submission<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn submission<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     if case.fio_latency == Definition::Total {
         return None;
     }
     let us = case.fio.submission_us?;
-    let made_up = |l: &Line| is_latency(l) && l.native > l.fio && us >= MAKES_UP * (l.native - l.fio);
+    let made_up =
+        |l: &MetricAgreement| is_latency(l) && l.native > l.fio && us >= MAKES_UP * (l.native - l.fio);
     let text = format!(
         "native counts latency from before the call that submits, fio from after it; fio's submissions took {} in the mean",
         with_unit(us, "us")
@@ -149,7 +157,7 @@ fn submission<'a>(case: &Case<'a>) -> Option<Found<'a>> {
     case.those(Cause::Definition, text, made_up)
 }
 
-fn cpu<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn cpu<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     let full = |conduct: &Conduct| conduct.busiest_thread.filter(|t| *t >= THREAD_FULL);
     let (who, share) = match (full(case.native), full(case.fio)) {
         (Some(share), None) => ("native", share),
@@ -163,17 +171,17 @@ fn cpu<'a>(case: &Case<'a>) -> Option<Found<'a>> {
     Some(case.all(Cause::Cpu, text))
 }
 
-fn depth<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn depth<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     let (native, fio) = case.apart(|c| c.engine_depth)?;
     let text = format!(
         "they kept different numbers of I/Os in flight: native {native:.2}, fio {fio:.2} (rate times mean latency)"
     );
     // One that kept fewer is slower, or its latencies are shorter.
-    let fits = |l: &Line| (l.native < l.fio) == (native < fio);
+    let fits = |l: &MetricAgreement| (l.native < l.fio) == (native < fio);
     case.those(Cause::Depth, text, fits)
 }
 
-fn requests<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn requests<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     if let Some((native, fio)) = case.apart(|c| c.device_ios_per_io) {
         let text = format!(
             "they reached the device as different numbers of I/Os: {native:.3} per I/O of native, {fio:.3} per I/O of fio"
@@ -189,7 +197,7 @@ fn requests<'a>(case: &Case<'a>) -> Option<Found<'a>> {
     Some(case.all(Cause::Requests, text))
 }
 
-fn page_cache<'a>(case: &Case<'a>) -> Option<Found<'a>> {
+fn page_cache<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     let (native, fio) = (case.native.page_cache?, case.fio.page_cache?);
     let text =
         format!("the page cache served {} of native's bytes and {} of fio's", percent(native), percent(fio));
@@ -197,8 +205,8 @@ fn page_cache<'a>(case: &Case<'a>) -> Option<Found<'a>> {
 }
 
 /// A percentile in a gap of the distribution moves far when few I/Os move.
-fn gap<'a>(case: &Case<'a>) -> Option<Found<'a>> {
-    let width = |l: &Line| {
+fn gap<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
+    let width = |l: &MetricAgreement| {
         let of = |c: &Conduct| c.spread.get(&l.metric).copied().unwrap_or(0.0);
         of(case.native).max(of(case.fio))
     };

@@ -3,7 +3,7 @@
 use crate::bins;
 use crate::metrics::unit;
 use crate::span::float;
-use record::agreement::{Line, Standing};
+use record::agreement::{AgreementStatus, MetricAgreement};
 use stats::{RatioEstimate, holm, paired_ratio};
 
 /// One metric of one workload: what native and fio gave, round by round.
@@ -20,7 +20,7 @@ pub(crate) struct Pairs {
 }
 
 /// Judges all comparisons of a run together: each "differ" is corrected for all of them.
-pub(crate) fn judge(all: &[Pairs], confidence: f64) -> Vec<Line> {
+pub(crate) fn judge(all: &[Pairs], confidence: f64) -> Vec<MetricAgreement> {
     let sound: Vec<(&Pairs, RatioEstimate, f64)> =
         all.iter().filter_map(|p| Some((p, paired_ratio(&p.values, confidence)?, resolution(p)))).collect();
     let differ: Vec<f64> = sound.iter().map(|(_, e, bins)| e.p_beyond(*bins)).collect();
@@ -50,23 +50,23 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn line(&self) -> Line {
+    fn line(&self) -> MetricAgreement {
         let (pairs, estimate) = (self.pairs, self.estimate);
         let alpha = 1.0 - estimate.confidence;
         let margin = pairs.margin.ln_1p();
         let differ = self.p_differ < alpha;
         let standing = if self.p_beyond < alpha {
-            Standing::Beyond
+            AgreementStatus::Beyond
         } else if estimate.is_inside(margin - self.bins) {
-            if differ { Standing::Within } else { Standing::Agree }
+            if differ { AgreementStatus::Within } else { AgreementStatus::Agree }
         } else {
-            Standing::Undecided
+            AgreementStatus::Undecided
         };
         let bounded = estimate.is_bounded();
         let mean = |of: fn(&(f64, f64)) -> f64| {
             pairs.values.iter().map(of).sum::<f64>() / float(pairs.values.len() as u64)
         };
-        Line {
+        MetricAgreement {
             workload: pairs.workload.clone(),
             metric: pairs.metric.clone(),
             unit: unit(&pairs.metric).to_owned(),
@@ -82,7 +82,7 @@ impl One<'_> {
             p_beyond: self.p_beyond,
             standing,
             differ,
-            rounds_needed: (standing == Standing::Undecided).then(|| self.rounds_needed()).flatten(),
+            rounds_needed: (standing == AgreementStatus::Undecided).then(|| self.rounds_needed()).flatten(),
         }
     }
 
@@ -112,7 +112,7 @@ fn resolution(pairs: &Pairs) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Pairs, judge, resolution};
-    use record::agreement::{Line, Standing};
+    use record::agreement::{AgreementStatus, MetricAgreement};
 
     fn pairs(metric: &str, margin: f64, values: &[(f64, f64)]) -> Pairs {
         Pairs {
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    fn one(metric: &str, margin: f64, values: &[(f64, f64)]) -> Line {
+    fn one(metric: &str, margin: f64, values: &[(f64, f64)]) -> MetricAgreement {
         judge(&[pairs(metric, margin, values)], 0.95).remove(0)
     }
 
@@ -139,12 +139,12 @@ mod tests {
 
     #[test]
     fn agreeing_differing_within_undecided_beyond() {
-        let cases: [(&[f64], Standing, bool); 5] = [
-            (&[1.001, 0.999, 1.0, 1.002, 0.998], Standing::Agree, false),
-            (&[1.004, 1.005, 1.006, 1.005, 1.004], Standing::Within, true),
-            (&[1.03, 0.98, 1.0, 0.97, 1.01], Standing::Undecided, false),
-            (&[1.010, 1.012, 1.009, 1.013, 1.010], Standing::Undecided, true),
-            (&[1.05, 1.06, 1.05, 1.04, 1.05], Standing::Beyond, true),
+        let cases: [(&[f64], AgreementStatus, bool); 5] = [
+            (&[1.001, 0.999, 1.0, 1.002, 0.998], AgreementStatus::Agree, false),
+            (&[1.004, 1.005, 1.006, 1.005, 1.004], AgreementStatus::Within, true),
+            (&[1.03, 0.98, 1.0, 0.97, 1.01], AgreementStatus::Undecided, false),
+            (&[1.010, 1.012, 1.009, 1.013, 1.010], AgreementStatus::Undecided, true),
+            (&[1.05, 1.06, 1.05, 1.04, 1.05], AgreementStatus::Beyond, true),
         ];
         for (seen, standing, differ) in cases {
             let line = one("read_iops", 0.01, &ratios(seen));
@@ -167,7 +167,7 @@ mod tests {
         let line = one("read_iops", 0.01, &ratios(&[1.03, 0.98, 1.0, 0.97, 1.021]));
         assert!(line.rounds_needed.is_some_and(|n| n > 5), "{line:?}");
         let clear = one("read_iops", 0.01, &ratios(&[1.0; 5]));
-        assert_eq!((clear.standing, clear.rounds_needed), (Standing::Agree, None));
+        assert_eq!((clear.standing, clear.rounds_needed), (AgreementStatus::Agree, None));
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         let line = one("read_iops", 0.01, &[(1.0, 1.0)]);
         assert_eq!(
             (line.standing, line.low, line.high, line.rounds_needed),
-            (Standing::Undecided, None, None, None)
+            (AgreementStatus::Undecided, None, None, None)
         );
     }
 
@@ -184,17 +184,17 @@ mod tests {
     #[test]
     fn a_percentile_is_not_told_apart_more_finely_than_its_bin() {
         let same = one("read_lat_p50", 0.02, &[(200_278.0, 200_278.0); 5]);
-        assert_eq!(same.standing, Standing::Agree, "{same:?}");
+        assert_eq!(same.standing, AgreementStatus::Agree, "{same:?}");
         assert!(same.resolution > 0.009 && same.low.unwrap() < 0.991, "never of width zero: {same:?}");
 
         let neighbours = one("read_lat_p50", 0.02, &[(202_375.0, 200_278.0); 5]);
         assert!(!neighbours.differ, "{neighbours:?}");
-        assert_eq!((neighbours.standing, neighbours.rounds_needed), (Standing::Undecided, None));
+        assert_eq!((neighbours.standing, neighbours.rounds_needed), (AgreementStatus::Undecided, None));
 
         let far = one("read_lat_p50", 0.02, &[(220_000.0, 200_278.0); 5]);
-        assert_eq!(far.standing, Standing::Beyond, "{far:?}");
+        assert_eq!(far.standing, AgreementStatus::Beyond, "{far:?}");
         let tighter = one("read_lat_p50", 0.005, &[(200_278.0, 200_278.0); 5]);
-        assert_eq!(tighter.standing, Standing::Undecided, "finer than the bins can tell: {tighter:?}");
+        assert_eq!(tighter.standing, AgreementStatus::Undecided, "finer than the bins can tell: {tighter:?}");
     }
 
     #[test]
@@ -206,13 +206,13 @@ mod tests {
     #[test]
     fn many_comparisons_need_more_to_call_one_different() {
         let seen = ratios(&[1.020, 1.035, 1.012, 1.040, 1.030]);
-        assert_eq!(one("read_iops", 0.01, &seen).standing, Standing::Beyond);
+        assert_eq!(one("read_iops", 0.01, &seen).standing, AgreementStatus::Beyond);
         let quiet = pairs("read_iops", 0.01, &ratios(&[1.001, 0.999, 1.0, 1.002, 0.998]));
         let mut all = vec![pairs("read_iops", 0.01, &seen)];
         all.extend(std::iter::repeat_n(quiet, 20));
         let lines = judge(&all, 0.95);
-        assert_eq!(lines[0].standing, Standing::Undecided, "{:?}", lines[0]);
-        assert!(lines[1..].iter().all(|l| l.standing == Standing::Agree));
+        assert_eq!(lines[0].standing, AgreementStatus::Undecided, "{:?}", lines[0]);
+        assert!(lines[1..].iter().all(|l| l.standing == AgreementStatus::Agree));
         assert!(lines[0].rounds_needed.is_some_and(|n| n > 5));
     }
 

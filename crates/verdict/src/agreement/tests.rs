@@ -3,7 +3,7 @@
 use super::{agreement, is_calibration};
 use crate::Input;
 use crate::testing::{MIB, Truth, filesystem, totals, whole};
-use record::agreement::{Agreement, Cause, Line, Margins, Standing};
+use record::agreement::{Agreement, AgreementStatus, Cause, Margins, MetricAgreement};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::id::{CellId, RunId};
@@ -131,7 +131,7 @@ fn flat(ns: u64, _factor: f64) -> Vec<(u64, u64)> {
     vec![(ns, 10_000)]
 }
 
-fn line<'a>(agreement: &'a Agreement, metric: &str) -> &'a Line {
+fn line<'a>(agreement: &'a Agreement, metric: &str) -> &'a MetricAgreement {
     agreement.lines.iter().find(|l| l.metric == metric).unwrap()
 }
 
@@ -140,7 +140,7 @@ fn engines_that_agree_agree_although_the_rounds_drift() {
     let agreement = Bench::rounds(1.0, flat).judge();
     let metrics: Vec<&str> = agreement.lines.iter().map(|l| l.metric.as_str()).collect();
     assert_eq!(metrics, ["read_iops", "read_lat_mean", "read_lat_p50", "read_lat_p99"]);
-    assert_eq!(agreement.count(Standing::Agree), 4, "{agreement:#?}");
+    assert_eq!(agreement.count(AgreementStatus::Agree), 4, "{agreement:#?}");
     assert!(agreement.explanations.is_empty() && agreement.missing.is_empty());
     assert_eq!(
         (agreement.native.as_deref(), agreement.fio.as_deref()),
@@ -152,8 +152,8 @@ fn engines_that_agree_agree_although_the_rounds_drift() {
 #[test]
 fn a_slower_engine_is_told_and_what_nothing_explains_is_said() {
     let agreement = Bench::rounds(0.97, flat).judge();
-    assert_eq!(line(&agreement, "read_iops").standing, Standing::Beyond);
-    assert_eq!(line(&agreement, "read_lat_p50").standing, Standing::Agree);
+    assert_eq!(line(&agreement, "read_iops").standing, AgreementStatus::Beyond);
+    assert_eq!(line(&agreement, "read_lat_p50").standing, AgreementStatus::Agree);
     let texts: Vec<&str> = agreement.explanations.iter().map(|e| e.text.as_str()).collect();
     // 3 % fewer in flight are too few to speak of a cause.
     assert_eq!(texts, ["not explained by any counter we have"], "{agreement:#?}");
@@ -181,8 +181,8 @@ fn a_percentile_in_a_gap_is_explained() {
         read.latency.bins_ns = humps(0, if native { 1.2 } else { 1.0 }).into_iter().collect();
     }
     let agreement = bench.judge();
-    assert_eq!(line(&agreement, "read_lat_p50").standing, Standing::Beyond);
-    assert_eq!(line(&agreement, "read_lat_p99").standing, Standing::Agree);
+    assert_eq!(line(&agreement, "read_lat_p50").standing, AgreementStatus::Beyond);
+    assert_eq!(line(&agreement, "read_lat_p99").standing, AgreementStatus::Agree);
     let gap = agreement.explanations.iter().find(|e| e.cause == Some(Cause::Gap)).unwrap();
     assert_eq!(gap.metrics, ["read_lat_p50"], "{gap:?}");
     assert_eq!(agreement.explanations.len(), 1, "{:#?}", agreement.explanations);
@@ -199,7 +199,7 @@ fn what_fio_leaves_out_of_its_latencies_explains_longer_ones() {
         });
     }
     let agreement = bench.judge();
-    assert_eq!(line(&agreement, "read_lat_p50").standing, Standing::Beyond);
+    assert_eq!(line(&agreement, "read_lat_p50").standing, AgreementStatus::Beyond);
     let said = agreement.explanations.iter().find(|e| e.cause == Some(Cause::Definition)).unwrap();
     assert!(said.text.contains("18 us"), "{}", said.text);
     assert_eq!(said.metrics, ["read_lat_mean", "read_lat_p50", "read_lat_p99"]);

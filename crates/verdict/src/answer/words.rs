@@ -2,7 +2,7 @@
 
 use super::{Match, Question};
 use crate::figures::{percent, range, with_unit};
-use crate::pairing::{Told, exclusion, rounded_up, times};
+use crate::pairing::{FamilyMember, exclusion, rounded_up, times};
 use record::id::CellId;
 use record::judged::{CellView, Metric, Relation};
 
@@ -89,7 +89,7 @@ impl Outcome<'_> {
 }
 
 /// What is told of two cells, the first above the line.
-pub(super) fn between(a: usize, b: usize, matches: &[Match]) -> Option<Told> {
+pub(super) fn between(a: usize, b: usize, matches: &[Match]) -> Option<FamilyMember> {
     matches.iter().find_map(|m| match (m.a, m.b) {
         pair if pair == (a, b) => Some(m.told),
         pair if pair == (b, a) => Some(m.told.turned()),

@@ -2,7 +2,7 @@
 
 use super::{Judged, Wanted, measured_between};
 use crate::figures::{counted, percent};
-use crate::pairing::{Level, Told};
+use crate::pairing::{FamilyMember, Level};
 use record::comparison::{Absence, Comparison, ComparisonLine, Gate, LeftOut, Passage};
 use record::judged::RunView;
 use stats::{RatioEstimate, holm};
@@ -43,7 +43,7 @@ struct Test {
 }
 
 impl Test {
-    fn new(line: &ComparisonLine, told: &Told, estimate: RatioEstimate, margin: f64) -> Self {
+    fn new(line: &ComparisonLine, told: &FamilyMember, estimate: RatioEstimate, margin: f64) -> Self {
         let edge = if line.lower_is_better { margin.ln_1p() } else { (-margin).ln_1p() };
         Self { estimate, edge, lower_is_better: line.lower_is_better, resolution: told.resolution }
     }

@@ -1,9 +1,9 @@
 //! Findings over rounds: replicates that are none.
 
 use super::machine::drift;
+use super::not_replicates::{FAR, of_machine, of_order, of_outliers, of_rebuilt, of_warming};
 use super::order::{Log, OrderTests, Suspect};
 use super::shape::{count, mean};
-use super::told::{FAR, of_machine, of_order, of_outliers, of_rebuilt, of_warming};
 use crate::attribute::Attribution;
 use crate::cache_device::CacheUse;
 use crate::detect::WORTH_SAYING;

@@ -2,8 +2,8 @@
 
 use super::{Detected, Scene, evidence};
 use crate::figures::{bytes, counted, percent, rate};
+use crate::foreign_io::surplus;
 use crate::span::float;
-use crate::strangers::surplus;
 use crate::{foreign, limit};
 use record::counter::OtherProcess;
 use record::finding::{Claim, Severity};

@@ -19,7 +19,7 @@ const OURS: f64 = 0.5;
 
 /// The busiest direction of the busiest link.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct BusiestLink {
     name: String,
     bytes_per_second: f64,
     /// Of its speed.
@@ -27,7 +27,7 @@ pub(super) struct Line {
 }
 
 /// `None` where storage isn't served over a network, or no link tells its speed.
-pub(super) fn busiest(facts: &Facts<'_>) -> Option<Line> {
+pub(super) fn busiest(facts: &Facts<'_>) -> Option<BusiestLink> {
     let samples = || facts.span.within();
     let names: BTreeSet<&String> = samples().flat_map(|s| s.network.keys()).collect();
     let line = |name: &&String| {
@@ -36,7 +36,7 @@ pub(super) fn busiest(facts: &Facts<'_>) -> Option<Line> {
         let bytes = grown(|n| n.received_bytes)?.max(grown(|n| n.sent_bytes)?);
         let bytes_per_second = bytes / facts.span.seconds();
         let share = bytes_per_second * 8.0 / (float(speed) * 1e6);
-        share.is_finite().then(|| Line { name: (*name).clone(), bytes_per_second, share })
+        share.is_finite().then(|| BusiestLink { name: (*name).clone(), bytes_per_second, share })
     };
     names.iter().filter_map(line).max_by(|a, b| a.share.total_cmp(&b.share))
 }

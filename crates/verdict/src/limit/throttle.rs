@@ -28,7 +28,7 @@ const AMPLIFIED: f64 = 1.5;
 const SAME: f64 = 0.01;
 
 /// One direction of a limit: how it is called, what counts against it.
-struct Direction {
+struct LimitDirection {
     name: &'static str,
     unit: &'static str,
     of: fn(&Limits) -> Option<u64>,
@@ -37,8 +37,8 @@ struct Direction {
     asked: fn(&Facts<'_>) -> f64,
 }
 
-const DIRECTIONS: [Direction; 4] = [
-    Direction {
+const DIRECTIONS: [LimitDirection; 4] = [
+    LimitDirection {
         name: "read_iops",
         unit: "1/s",
         of: |l| l.read_iops,
@@ -46,7 +46,7 @@ const DIRECTIONS: [Direction; 4] = [
         counted: |b| b.reads,
         asked: |f| f.read.ios,
     },
-    Direction {
+    LimitDirection {
         name: "write_iops",
         unit: "1/s",
         of: |l| l.write_iops,
@@ -54,7 +54,7 @@ const DIRECTIONS: [Direction; 4] = [
         counted: |b| b.writes,
         asked: |f| f.write.ios,
     },
-    Direction {
+    LimitDirection {
         name: "read_bps",
         unit: "B/s",
         of: |l| l.read_bps,
@@ -62,7 +62,7 @@ const DIRECTIONS: [Direction; 4] = [
         counted: |b| b.read_bytes,
         asked: |f| f.read.asked,
     },
-    Direction {
+    LimitDirection {
         name: "write_bps",
         unit: "B/s",
         of: |l| l.write_bps,
@@ -105,7 +105,7 @@ pub(crate) fn nearest(scene: &Scene<'_>) -> Option<Near> {
     all.max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-fn near(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<Near> {
+fn near(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<Near> {
     let facts = scene.facts;
     // a number of another machine's device is one of another device here
     (!node.is_elsewhere()).then_some(())?;
@@ -125,7 +125,7 @@ fn near(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<Ne
 }
 
 /// What the experiment sets: as it was verified, else as it was planned.
-fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<f64> {
+fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<f64> {
     let is_it = |v: &&&VolumeFacts| {
         v.device.as_ref().and_then(|d| d.file_name()).is_some_and(|name| name == node.name.as_str())
     };
@@ -144,7 +144,7 @@ pub(super) fn is_known(facts: &Facts<'_>) -> bool {
 }
 
 /// The limit in force, mean over the measured time, and whether it stayed; `None` when there was none for part of it.
-fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &Direction) -> Option<(f64, bool)> {
+fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<(f64, bool)> {
     let key = key(node);
     let looks = facts.span.within().filter_map(|s| s.throttles.as_ref());
     let limits: Vec<f64> =
@@ -156,7 +156,7 @@ fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &Direction) -> Optio
 
 /// I/Os or bytes that count against the limit. Of what a device counted where others are at home, no more than the workload
 /// asked for.
-fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &Direction) -> Option<f64> {
+fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<f64> {
     let facts = scene.facts;
     let key = key(node);
     let by_name = facts.span.grown(|s| s.cgroup_io.get(&key).and_then(direction.charged));

@@ -1,7 +1,7 @@
 //! The most I/Os per second that the native engine makes here: measured on holes, kept in the state folder.
 
 use engine::native::NativeEngine;
-use engine::native::ceiling::{self, Kept, Measured};
+use engine::native::ceiling::{self, Measured, StoredCeiling};
 use record::environment::{Ceiling, Environment};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const UNDISTURBED: f64 = 0.9;
 
 /// What was found.
 #[derive(Debug, Serialize)]
-pub(super) struct Found {
+pub(super) struct CeilingReport {
     /// Measured now, or kept and still of this machine.
     ceiling: Option<Ceiling>,
     measured_now: bool,
@@ -30,23 +30,23 @@ pub(super) struct Found {
 }
 
 /// Measures it and keeps it.
-pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> Found {
+pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> CeilingReport {
     let machine = observe::environment(&observe::Roots::default());
-    let found = |ceiling, note| Found {
+    let found = |ceiling, note| CeilingReport {
         ceiling,
         measured_now: true,
         file: ceiling::path(state).to_string_lossy().into_owned(),
         note,
     };
     match NativeEngine::default().measure_ceiling(state, REPETITIONS, EACH, cancel) {
-        Err(error) => found(None, Some(run::blame::chain(&error))),
+        Err(error) => found(None, Some(run::fault::chain(&error))),
         Ok(measured) => {
             let ceiling = of(&measured, state);
             let trouble = match ceiling::current(state, &machine) {
                 Some(kept) if is_disturbed(&ceiling) && !is_disturbed(&kept) => {
                     Some("the one kept before was measured while the machine was quiet".to_owned())
                 }
-                _ => ceiling::keep(state, &machine, &ceiling).err().map(|e| run::blame::chain(&e)),
+                _ => ceiling::keep(state, &machine, &ceiling).err().map(|e| run::fault::chain(&e)),
             };
             found(Some(ceiling), trouble)
         }
@@ -54,13 +54,18 @@ pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> Found {
 }
 
 /// What an earlier measurement left.
-pub(super) fn look(state: &Path, machine: &Environment) -> Found {
+pub(super) fn look(state: &Path, machine: &Environment) -> CeilingReport {
     let (ceiling, note) = match ceiling::kept(state, machine) {
-        Kept::Current(ceiling) => (Some(ceiling), None),
-        Kept::Nothing => (None, Some("never measured on this machine".to_owned())),
-        Kept::Stale(why) => (None, Some(format!("the one that is kept no longer counts: {why}"))),
+        StoredCeiling::Current(ceiling) => (Some(ceiling), None),
+        StoredCeiling::Nothing => (None, Some("never measured on this machine".to_owned())),
+        StoredCeiling::Stale(why) => (None, Some(format!("the one that is kept no longer counts: {why}"))),
     };
-    Found { ceiling, measured_now: false, file: ceiling::path(state).to_string_lossy().into_owned(), note }
+    CeilingReport {
+        ceiling,
+        measured_now: false,
+        file: ceiling::path(state).to_string_lossy().into_owned(),
+        note,
+    }
 }
 
 fn of(measured: &Measured, state: &Path) -> Ceiling {
@@ -96,7 +101,7 @@ fn is_disturbed(ceiling: &Ceiling) -> bool {
     ceiling.busiest_thread_share.is_some_and(|share| share < UNDISTURBED)
 }
 
-impl Found {
+impl CeilingReport {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         if let Some(ceiling) = &self.ceiling {
@@ -175,7 +180,7 @@ fn count(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, look, of};
+    use super::{CeilingReport, look, of};
     use engine::native::ceiling::{Measured, Repetition, keep};
     use record::environment::Environment;
     use std::path::Path;
@@ -202,7 +207,7 @@ mod tests {
         assert_eq!(ceiling.iops, 1_000_000.0);
         assert!((ceiling.high.unwrap() - 1_000_000.0 - 4.302_65 * 1e5 / 3.0_f64.sqrt()).abs() < 10.0);
         assert_eq!(ceiling.user_instructions_per_io, None);
-        let found = Found {
+        let found = CeilingReport {
             ceiling: Some(ceiling),
             measured_now: true,
             file: "/s/native-ceiling.json".into(),
@@ -221,7 +226,8 @@ mod tests {
         assert!(!text.contains("quiet machine"));
         let disturbed = of(&measured(&[1e5], 0.4), Path::new("/"));
         assert_eq!(disturbed.low, None, "one gives no interval");
-        let found = Found { ceiling: Some(disturbed), measured_now: false, file: String::new(), note: None };
+        let found =
+            CeilingReport { ceiling: Some(disturbed), measured_now: false, file: String::new(), note: None };
         assert!(found.text().contains("quiet machine"));
     }
 

@@ -1,5 +1,5 @@
 use super::{Counted, Times, count, log_path};
-use crate::fio::json::{Direction, JobReport, Report};
+use crate::fio::json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -21,8 +21,8 @@ fn write_log(dir: &Path, job: usize, rows: &[(u64, u64, u64, u64)]) {
     std::fs::write(log_path(dir, job), text).unwrap();
 }
 
-fn direction(completed: u64, runtime_ms: u64, bins: &[(u64, u64)]) -> Option<Direction> {
-    Some(Direction {
+fn direction(completed: u64, runtime_ms: u64, bins: &[(u64, u64)]) -> Option<JobDirection> {
+    Some(JobDirection {
         issued: Some(completed),
         bytes: Some(completed * 4096),
         runtime_ms: Some(runtime_ms),

@@ -1,12 +1,12 @@
 use super::{Asked, Span, cpu_share, errors, generator, span, totals};
-use crate::fio::json::{Direction, JobReport, Report};
+use crate::fio::json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use record::trial::Window;
 
 const FREE: fn(&JobReport) -> Asked = |_| Asked { seconds: None, ramp: false, final_flush: false };
 
-fn reads(issued: u64, completed: u64, ms: u64, bin_ns: u32) -> Direction {
-    Direction {
+fn reads(issued: u64, completed: u64, ms: u64, bin_ns: u32) -> JobDirection {
+    JobDirection {
         issued: Some(issued),
         bytes: Some(completed * 4096),
         runtime_ms: Some(ms),
@@ -20,7 +20,7 @@ fn report(jobs: Vec<JobReport>) -> Report {
     Report { version: None, jobs }
 }
 
-fn one(d: Direction) -> Report {
+fn one(d: JobDirection) -> Report {
     report(vec![JobReport { read: Some(d), ..JobReport::default() }])
 }
 
@@ -45,7 +45,7 @@ fn rates_are_summed_over_each_jobs_own_time() {
 /// The first line of docs/decisions/0001's table: 16k reads at depth 64 from a volume limited to 80 IOPS.
 #[test]
 fn after_a_ramp_the_final_wait_is_left_out() {
-    let r = one(Direction { bytes: Some(1269 * 16384), ..reads(1205, 1269, 15_802, 10) });
+    let r = one(JobDirection { bytes: Some(1269 * 16384), ..reads(1205, 1269, 15_802, 10) });
     let asked = |_: &JobReport| Asked { seconds: Some(15.0), ramp: true, final_flush: false };
     let t = totals(&r, &asked, |j| j.read.as_ref()).unwrap();
     assert!(near(t.iops, 1205.0 / 15.0) && near(t.seconds, 15.0), "{}", t.iops);
@@ -80,7 +80,7 @@ fn groups_run_one_after_the_other() {
 
 #[test]
 fn without_latencies_the_issued_count_is_all_there_is() {
-    let r = one(Direction { completed: Some(0), ..reads(7, 7, 1000, 1) });
+    let r = one(JobDirection { completed: Some(0), ..reads(7, 7, 1000, 1) });
     assert_eq!(totals(&r, &FREE, |j| j.read.as_ref()).unwrap().ios, 7);
 }
 

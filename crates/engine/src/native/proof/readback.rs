@@ -3,7 +3,7 @@
 use super::books::Book;
 use super::faults::Faults;
 use super::stamp::Stamper;
-use super::sweep::{Action, Told, sweep};
+use super::sweep::{Action, SweepVisitor, sweep};
 use crate::native::clock::monotonic_ns;
 use crate::native::hang::{Waiting, Watch};
 use crate::native::lane::Finished;
@@ -96,7 +96,7 @@ struct Reader<'a> {
     waiting: Arc<Waiting>,
 }
 
-impl Told for Reader<'_> {
+impl SweepVisitor for Reader<'_> {
     fn flushing(&mut self) {
         self.waiting.begin(Kind::Sync, 0, monotonic_ns());
     }

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt as _;
 const PIECE_BYTES: u64 = 4 << 20;
 
 /// What the sweep comes across; it goes on while the answer is true.
-pub(crate) trait Told {
+pub(crate) trait SweepVisitor {
     /// It is about to read at an offset.
     fn reading(&mut self, offset_bytes: u64) -> bool;
     /// It is about to flush the file.
@@ -44,7 +44,7 @@ pub(crate) fn sweep(
     book: &Book,
     stamper: &Stamper,
     faults: &mut Faults,
-    told: &mut dyn Told,
+    told: &mut dyn SweepVisitor,
 ) -> Result<(), String> {
     let unit_bytes = book.ledger.unit_bytes();
     let per_piece = (PIECE_BYTES / unit_bytes).max(1);
@@ -77,7 +77,7 @@ struct Sweep<'a> {
     book: &'a Book,
     stamper: &'a Stamper,
     faults: &'a mut Faults,
-    told: &'a mut dyn Told,
+    told: &'a mut dyn SweepVisitor,
     buffers: Buffers,
 }
 
@@ -131,7 +131,7 @@ impl Sweep<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Told, sweep};
+    use super::{Action, SweepVisitor, sweep};
     use crate::native::proof::books::Book;
     use crate::native::proof::faults::Faults;
     use crate::native::proof::ledger::Ledger;
@@ -153,7 +153,7 @@ mod tests {
         stop_at: Option<u64>,
     }
 
-    impl Told for Log {
+    impl SweepVisitor for Log {
         fn reading(&mut self, offset_bytes: u64) -> bool {
             self.stop_at.is_none_or(|stop| offset_bytes < stop)
         }

@@ -71,7 +71,7 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
         Ok(stopped) => Ok(Ended { store, stopped, interrupted }),
         Err(error) => {
             let exit = Exit::from(error.blame());
-            let stopped = Stopped::Failed { error: run::blame::chain(&error) };
+            let stopped = Stopped::Failed { error: run::fault::chain(&error) };
             if is_ours {
                 // The store itself may be what failed; then the run stays unfinished, which is true as well.
                 let _ = store.finish_run(&sitting.run, &stopped);

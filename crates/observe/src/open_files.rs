@@ -79,12 +79,12 @@ pub(crate) struct Lookout {
     marks: Marks,
     /// Kernel threads have no files; left out to be quick.
     skipped: BTreeSet<u32>,
-    found: Found,
+    found: OpenFiles,
 }
 
 /// What all looks together found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct OpenFiles {
     /// Who was on the ground, and its parents as of then, the nearest first.
     on_ground: BTreeMap<u32, Vec<u32>>,
     /// Whose files were seen, all of them, at every look at which it was there.
@@ -101,7 +101,7 @@ impl Lookout {
         kernel_threads: BTreeSet<u32>,
     ) -> Option<Self> {
         let marks = Marks::of(exclusive?)?;
-        Some(Self { proc: roots.proc.clone(), marks, skipped: kernel_threads, found: Found::default() })
+        Some(Self { proc: roots.proc.clone(), marks, skipped: kernel_threads, found: OpenFiles::default() })
     }
 
     /// Looks once.
@@ -122,7 +122,7 @@ impl Lookout {
         }
     }
 
-    pub(crate) fn into_found(self) -> Found {
+    pub(crate) fn into_found(self) -> OpenFiles {
         self.found
     }
 
@@ -154,7 +154,7 @@ impl Lookout {
     }
 }
 
-impl Found {
+impl OpenFiles {
     /// The living on whose account somebody was on the ground: itself, or the nearest living parent of one that ended,
     /// since that one's counters took over what its child had done. Init is nobody's account.
     pub(crate) fn answerable(&self, alive: impl Fn(u32) -> bool, ours: &BTreeSet<u32>) -> BTreeSet<u32> {
@@ -174,7 +174,7 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exclusive, Found, Lookout};
+    use super::{Exclusive, Lookout, OpenFiles};
     use crate::roots::Roots;
     use std::collections::{BTreeMap, BTreeSet};
     use std::fs;
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn who_has_ended_is_its_living_parents_affair_but_never_inits_nor_ours() {
-        let found = Found {
+        let found = OpenFiles {
             on_ground: BTreeMap::from([
                 (20, vec![9, 1]),
                 (30, vec![31, 32, 1]),
@@ -229,7 +229,7 @@ mod tests {
                 (50, vec![51, 1]),
                 (60, vec![61, 62]),
             ]),
-            ..Found::default()
+            ..OpenFiles::default()
         };
         let alive = |pid: u32| [1, 9, 20, 32, 51, 62].contains(&pid);
         // 51 is ours and so are its children; 61, the engine, has ended too.

@@ -2,11 +2,11 @@
 //! through configfs, and hold what they serve without asking for exclusive use, or not always.
 
 use crate::block::names_in;
+use crate::check::users::Sight;
 use crate::devno::DevNo;
 use crate::loops::file_at;
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::Roots;
-use crate::witness::users::Sight;
 use record::printable::Shown as _;
 use std::fs;
 use std::io;
@@ -34,7 +34,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
             Ok(exports) => dissent.extend(exports.iter().filter_map(|export| judge(roots, sight, export))),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !is_loaded(roots, module) => {}
             Err(error) => dissent.push(Dissent::unheard(
-                Witness::Holders,
+                Check::Holders,
                 format!(
                     "the kernel can export disks ({module}), and {} can't be read: {error}",
                     config.shown()
@@ -56,11 +56,11 @@ fn judge(roots: &Roots, sight: &Sight, export: &Export) -> Option<Dissent> {
     if devices.is_empty() {
         let path = export.path.as_deref().unwrap_or(Path::new("")).shown();
         let why = format!("nobody says what {} rests on ({path:?})", export.name, path = path.to_string());
-        return Some(Dissent::unheard(Witness::Holders, why, export.remedy.clone()));
+        return Some(Dissent::unheard(Check::Holders, why, export.remedy.clone()));
     }
     let member = devices.iter().find_map(|number| sight.family.member(*number))?;
     let saw = format!("{} is exported by {}", member.block.label(), export.name);
-    Some(Dissent::new(Witness::Holders, saw, export.remedy.clone()))
+    Some(Dissent::new(Check::Holders, saw, export.remedy.clone()))
 }
 
 /// The block device that a path is, or whose file system a file is on.

@@ -8,7 +8,7 @@ use crate::lock::is_still;
 use crate::places::Places;
 use crate::shape::Shape;
 use crate::status::State;
-use crate::steps::{Told, folder, remove};
+use crate::steps::{StepEvent, folder, remove};
 use host::StateAccess;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Held while a run is in a guest.
 #[derive(Debug)]
-pub struct Stay {
+pub struct Lease {
     lab: Lab,
     path: PathBuf,
     file: File,
@@ -34,12 +34,12 @@ struct Note {
     ports: Vec<u16>,
 }
 
-impl Stay {
+impl Lease {
     /// Brings the guest up if it isn't, and gives it those of the disks that it hasn't.
     ///
     /// # Errors
-    /// Another process has a stay in it; it has another disk of such a name; it can't be brought up, or not take them. [`Stay::leave`] takes back what was done until then.
-    pub fn begin(lab: &Lab, disks: &[DiskSpec], ear: &dyn Fn(&Told)) -> Result<Self, LabError> {
+    /// Another process has a stay in it; it has another disk of such a name; it can't be brought up, or not take them. [`Lease::leave`] takes back what was done until then.
+    pub fn begin(lab: &Lab, disks: &[DiskSpec], ear: &dyn Fn(&StepEvent)) -> Result<Self, LabError> {
         let mut stay = Self::noted(lab)?;
         match stay.enter(disks, ear) {
             Ok(()) => Ok(stay),
@@ -69,7 +69,7 @@ impl Stay {
         }
     }
 
-    fn enter(&mut self, disks: &[DiskSpec], ear: &dyn Fn(&Told)) -> Result<(), LabError> {
+    fn enter(&mut self, disks: &[DiskSpec], ear: &dyn Fn(&StepEvent)) -> Result<(), LabError> {
         let name = || self.lab.name().to_owned();
         let (_, held) = free(&self.lab.stays(), |_| Ok(self.lab.clone()))?;
         let here = held.iter().filter(|note| name_of(note) == Some(self.lab.name()));
@@ -156,7 +156,7 @@ impl Stay {
 ///
 /// # Errors
 /// The folder can't be, or a note not be read.
-pub fn abandoned(state: &Path) -> Result<Vec<Stay>, LabError> {
+pub fn abandoned(state: &Path) -> Result<Vec<Lease>, LabError> {
     let (mut found, held) = free(&Places::below(state)?.stays(), |name| Lab::open(state, name))?;
     // A guest in which a run is at work is left to it.
     found.retain(|stay| !held.iter().any(|note| name_of(note) == Some(stay.lab.name())));
@@ -176,7 +176,7 @@ pub(crate) fn forget(lab: &Lab) -> Result<(), LabError> {
 fn free(
     folder: &Path,
     guest: impl Fn(&str) -> Result<Lab, LabError>,
-) -> Result<(Vec<Stay>, Vec<PathBuf>), LabError> {
+) -> Result<(Vec<Lease>, Vec<PathBuf>), LabError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok((vec![], vec![])) };
     let (mut found, mut held) = (Vec::new(), Vec::new());
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -199,7 +199,7 @@ fn free(
         file.read_to_end(&mut text).map_err(LabError::file("read", &path))?;
         // Nothing is done before it is noted: a note that is cut off is of something that was not done.
         let note = serde_json::from_slice(&text).unwrap_or_default();
-        found.push(Stay { lab, path, file, note });
+        found.push(Lease { lab, path, file, note });
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok((found, held))
@@ -217,7 +217,7 @@ fn process_of(note: &Path) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Note, Stay, abandoned};
+    use super::{Lease, Note, abandoned};
     use crate::error::LabError;
     use crate::guest::Lab;
 
@@ -226,7 +226,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let lab = Lab::open(dir.path(), "x").unwrap();
         assert!(abandoned(dir.path()).unwrap().is_empty());
-        let mut stay = Stay::noted(&lab).unwrap();
+        let mut stay = Lease::noted(&lab).unwrap();
         stay.note = Note { brought_up: true, disks: vec!["d1".to_owned()], ports: vec![7] };
         stay.write().unwrap();
         assert!(abandoned(dir.path()).unwrap().is_empty(), "it lives");
@@ -235,7 +235,7 @@ mod tests {
         let found = abandoned(dir.path()).unwrap();
         assert_eq!((found.len(), &found[0].note, found[0].lab.name()), (1, &note, "x"));
         assert!(abandoned(dir.path()).unwrap().is_empty(), "somebody is at it");
-        let other = Stay::noted(&lab).unwrap();
+        let other = Lease::noted(&lab).unwrap();
         drop(found);
         assert!(abandoned(dir.path()).unwrap().is_empty(), "another run is in the guest");
         drop(other);
@@ -250,11 +250,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let [lab, elsewhere] = ["x", "y"].map(|name| Lab::open(dir.path(), name).unwrap());
         std::fs::create_dir_all(lab.stays()).unwrap();
-        let ours = Stay::noted(&lab).unwrap();
+        let ours = Lease::noted(&lab).unwrap();
         let note = lab.stays().join("x.1-0");
         let held = std::fs::File::create(&note).unwrap();
         held.lock().unwrap();
-        let mut second = Stay::noted(&lab).unwrap();
+        let mut second = Lease::noted(&lab).unwrap();
         let refused = second.enter(&[], &|_| ()).unwrap_err();
         assert!(matches!(refused, LabError::Occupied { process: 1, .. }), "{refused}");
         second.leave().unwrap();

@@ -1,8 +1,8 @@
 //! Two nodes that are shell scripts, and what their records come to.
 
 use super::{Route, added, seen_at, trial};
+use crate::agent_link::AgentLink;
 use crate::controller::{NodeAt, RunError};
-use crate::line::Line;
 use crate::protocol::{Reply, TrialRequest};
 use crate::trial::blank;
 use record::counter::{BlockCounters, CpuTicks, OtherProcess, Sample, ServerClock};
@@ -131,10 +131,10 @@ fn say(dir: &Path, file: &str, record: TrialRecord) {
     std::fs::write(dir.join(file), line).unwrap();
 }
 
-fn line(dir: &Path, target: &str, script: &str) -> Line {
+fn line(dir: &Path, target: &str, script: &str) -> AgentLink {
     let script = format!("cd {} && {script}", dir.to_string_lossy());
     let argv = ["sh", "-c", &script].map(Into::into).to_vec();
-    Line::to(&NodeAt { target: target.to_owned(), argv, hosted: Vec::new() }).unwrap()
+    AgentLink::to(&NodeAt { target: target.to_owned(), argv, hosted: Vec::new() }).unwrap()
 }
 
 fn tried(dir: &Path, server: &str) -> Result<Option<TrialRecord>, RunError> {

@@ -2,7 +2,7 @@
 
 use crate::block::names_in;
 use crate::mountinfo::parse_options;
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::Roots;
 use record::printable::Shown as _;
 use std::fs;
@@ -33,11 +33,11 @@ pub(crate) fn unseen(roots: &Roots) -> Option<Dissent> {
                 roots.proc.shown(),
                 shown.shown()
             );
-            Some(Dissent::unheard(Witness::Openers, why, OUTSIDE))
+            Some(Dissent::unheard(Check::Openers, why, OUTSIDE))
         }
         Err(error) => {
             let why = format!("nobody says whether {} shows all processes: {error}", roots.proc.shown());
-            Some(Dissent::unheard(Witness::Openers, why, OUTSIDE))
+            Some(Dissent::unheard(Check::Openers, why, OUTSIDE))
         }
     }
 }
@@ -66,7 +66,7 @@ fn hidden_by_option(roots: &Roots) -> Option<Dissent> {
         return None;
     }
     let why = format!("{} is mounted with {option}, which hides processes", roots.proc.shown());
-    Some(Dissent::unheard(Witness::Openers, why, AS_FULL_ROOT))
+    Some(Dissent::unheard(Check::Openers, why, AS_FULL_ROOT))
 }
 
 fn traces_all(roots: &Roots) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::candidate::Candidate;
 use crate::claims::{Claim, ClaimBook};
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 
 /// The claim on a disk, if it is the owner's word on this very disk.
 pub(crate) fn testify(disk: &Candidate, book: &ClaimBook) -> Result<Claim, Dissent> {
@@ -14,7 +14,7 @@ pub(crate) fn testify(disk: &Candidate, book: &ClaimBook) -> Result<Claim, Disse
         (_, Some(named)) => Err(changed(disk, named)),
         (None, None) => Err(similar(disk, book).unwrap_or_else(|| {
             Dissent::new(
-                Witness::Claim,
+                Check::Claim,
                 format!("nobody has claimed {disk} ({found})"),
                 format!("if it may be erased, its owner says so once: diskproof claim {}", disk.short()),
             )
@@ -25,14 +25,14 @@ pub(crate) fn testify(disk: &Candidate, book: &ClaimBook) -> Result<Claim, Disse
 /// The name was claimed, but leads to another disk now.
 fn changed(disk: &Candidate, named: &Claim) -> Dissent {
     let saw = format!("{disk} was claimed as {}, but is now {}", named.identity, disk.identity());
-    Dissent::new(Witness::Claim, saw, reclaim(disk))
+    Dissent::new(Check::Claim, saw, reclaim(disk))
 }
 
 /// A disk of the same serial number or WWN was claimed, but something else about it differs.
 fn similar(disk: &Candidate, book: &ClaimBook) -> Option<Dissent> {
     let claim = book.claims().iter().find(|c| c.identity.same_name(disk.identity()))?;
     let saw = format!("the claim is on {}, but {disk} is {}", claim.identity, disk.identity());
-    Some(Dissent::new(Witness::Claim, saw, reclaim(disk)))
+    Some(Dissent::new(Check::Claim, saw, reclaim(disk)))
 }
 
 fn reclaim(disk: &Candidate) -> String {

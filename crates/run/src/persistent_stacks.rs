@@ -24,9 +24,9 @@ impl Up {
 
 /// Those of a run. They are undone with the run: their acts stay open in its journal until then.
 #[derive(Default)]
-pub(crate) struct Standing(Vec<Up>);
+pub(crate) struct PersistentStacks(Vec<Up>);
 
-impl Standing {
+impl PersistentStacks {
     /// Takes a stack out, if it stands.
     pub(crate) fn take(&mut self, asked: &Stack) -> Option<Up> {
         let place = self.0.iter().position(|up| up.asked == *asked)?;

@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::identity::{Identity, Strength};
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::Roots;
 use record::printable::Shown as _;
 
@@ -13,18 +13,18 @@ pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
     if disk.is_partition() {
         let whole = disk.whole().map_or_else(|_| "a disk".to_owned(), |w| w.name);
         let saw = format!("{} is a partition of {whole}", disk.label());
-        return vec![Dissent::new(Witness::Partitions, saw, WHOLE)];
+        return vec![Dissent::new(Check::Partitions, saw, WHOLE)];
     }
     match disk.partitions() {
         Ok(found) if found.is_empty() => Vec::new(),
         Ok(found) => {
             let names: Vec<_> = found.iter().map(Block::label).collect();
             let saw = format!("{} has partitions: {}", disk.name, names.join(", "));
-            vec![Dissent::new(Witness::Partitions, saw, wipe(disk))]
+            vec![Dissent::new(Check::Partitions, saw, wipe(disk))]
         }
         Err(error) => {
             let why = format!("{}: {error}", disk.dir.shown());
-            vec![Dissent::unheard(Witness::Partitions, why, "see that /sys is mounted")]
+            vec![Dissent::unheard(Check::Partitions, why, "see that /sys is mounted")]
         }
     }
 }
@@ -58,12 +58,12 @@ pub(crate) fn read_only(disk: &Block) -> Vec<Dissent> {
     match disk.is_read_only() {
         Some(false) => Vec::new(),
         Some(true) => vec![Dissent::new(
-            Witness::ReadOnly,
+            Check::ReadOnly,
             format!("{} is read-only", disk.label()),
             format!("find out why; then blockdev --setrw /dev/{}, or its write-protect switch", disk.name),
         )],
         None => vec![Dissent::unheard(
-            Witness::ReadOnly,
+            Check::ReadOnly,
             format!("{} doesn't say", disk.dir.join("ro").shown()),
             "see that /sys is mounted",
         )],
@@ -75,16 +75,16 @@ pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
     match disk.size_bytes() {
         Some(0) => {
             let saw = format!("{} has no size: no medium, or not attached", disk.label());
-            vec![Dissent::new(Witness::Size, saw, "insert a medium, or choose another disk")]
+            vec![Dissent::new(Check::Size, saw, "insert a medium, or choose another disk")]
         }
         Some(size) if size >= min_bytes => Vec::new(),
         Some(size) => vec![Dissent::new(
-            Witness::Size,
+            Check::Size,
             format!("{} has {size} bytes; the experiment needs {min_bytes}", disk.label()),
             "choose a larger disk, or a smaller size in the experiment",
         )],
         None => vec![Dissent::unheard(
-            Witness::Size,
+            Check::Size,
             format!("{} doesn't say", disk.dir.join("size").shown()),
             "see that /sys is mounted",
         )],
@@ -97,7 +97,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
         Strength::None => {
             let saw = format!("{} has no serial number, no WWN and no place it is plugged in", disk.label());
             return vec![Dissent::new(
-                Witness::Identity,
+                Check::Identity,
                 saw,
                 "claim the disks it is made of; for a loop volume use `emulate`",
             )];
@@ -109,7 +109,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
         Ok(all) => all,
         Err(error) => {
             let why = format!("{}: {error}", roots.sys("class/block").shown());
-            return vec![Dissent::unheard(Witness::Identity, why, "see that /sys is mounted")];
+            return vec![Dissent::unheard(Check::Identity, why, "see that /sys is mounted")];
         }
     };
     let others = all.iter().filter(|b| b.devno != disk.devno && !b.is_partition());
@@ -119,7 +119,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
         return Vec::new();
     }
     vec![Dissent::new(
-        Witness::Identity,
+        Check::Identity,
         format!("{} and {} call themselves the same: {identity}", disk.label(), twins.join(", ")),
         "if these are two paths to one disk, claim it without multipath; if clones, give each a serial number of its own",
     )]

@@ -4,14 +4,14 @@ use record::topology::{BlockKind, BlockNode};
 
 /// What stands before the names of one machine's devices.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beyond(&'static str);
+pub(crate) struct DevicePrefix(&'static str);
 
 /// The machine that runs a guest.
-pub(crate) const HOST: Beyond = Beyond("host:");
+pub(crate) const HOST: DevicePrefix = DevicePrefix("host:");
 /// The node that serves the ground.
-pub(crate) const SERVER: Beyond = Beyond("server:");
+pub(crate) const SERVER: DevicePrefix = DevicePrefix("server:");
 
-impl Beyond {
+impl DevicePrefix {
     /// A name, or words that begin with one.
     pub(crate) fn name(self, name: &str) -> String {
         format!("{}{name}", self.0)

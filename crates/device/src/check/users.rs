@@ -4,7 +4,7 @@ use crate::block::Block;
 use crate::btrfs_members::open_file_systems;
 use crate::family::{Family, Link, Member, sources};
 use crate::mountinfo::{self, Mount, Table, Tables};
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::Roots;
 use record::printable::Shown as _;
 use std::path::Path;
@@ -24,14 +24,14 @@ impl Sight {
     /// Looks at the machine once.
     pub(crate) fn of(roots: &Roots, disk: &Block) -> Result<Self, Vec<Dissent>> {
         let tables =
-            mountinfo::all(roots).map_err(|e| unheard(Witness::Mounts, &e, roots.proc("*/mountinfo")))?;
+            mountinfo::all(roots).map_err(|e| unheard(Check::Mounts, &e, roots.proc("*/mountinfo")))?;
         let mounts = tables.tables.first().map(|t| t.mounts.as_slice()).unwrap_or_default();
-        let family = Family::of(roots, disk, mounts).map_err(|e| unheard(Witness::Holders, &e, &disk.dir))?;
+        let family = Family::of(roots, disk, mounts).map_err(|e| unheard(Check::Holders, &e, &disk.dir))?;
         Ok(Self { family, tables })
     }
 }
 
-fn unheard(witness: Witness, error: &std::io::Error, path: impl AsRef<Path>) -> Vec<Dissent> {
+fn unheard(witness: Check, error: &std::io::Error, path: impl AsRef<Path>) -> Vec<Dissent> {
     vec![Dissent::unheard(witness, format!("{}: {error}", path.as_ref().shown()), AS_ROOT)]
 }
 
@@ -67,7 +67,7 @@ fn mounted(table: &Table, mount: &Mount, member: &Member) -> Dissent {
     } else {
         format!("nsenter -t {pid} -m umount {target}, or end process {pid}, if nobody needs it")
     };
-    Dissent::new(Witness::Mounts, saw, remedy)
+    Dissent::new(Check::Mounts, saw, remedy)
 }
 
 fn how(member: &Member) -> String {
@@ -94,13 +94,13 @@ fn sources_seen_by(roots: &Roots, table: &Table, mount: &Mount) -> Vec<crate::de
 fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
     let open = match open_file_systems(roots) {
         Ok(open) => open,
-        Err(error) => return unheard(Witness::Mounts, &error, roots.sys("fs/btrfs")),
+        Err(error) => return unheard(Check::Mounts, &error, roots.sys("fs/btrfs")),
     };
     let mut dissent = Vec::new();
     for (uuid, members) in open.iter().filter(|_| silent) {
         if let Some(member) = members.iter().find_map(|d| sight.family.member(*d)) {
             dissent.push(Dissent::new(
-                Witness::Mounts,
+                Check::Mounts,
                 format!("{}{} belongs to the mounted btrfs {uuid}", member.block.label(), how(member)),
                 "unmount that file system, or take the device out of it, if nobody needs it",
             ));
@@ -113,7 +113,7 @@ fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
 /// way, in whatever namespace it is mounted.
 pub(crate) fn hidden(tables: &Tables) -> Option<Dissent> {
     let why = format!("mounts of {} or more processes can't be seen", tables.hidden);
-    (tables.hidden > 0).then(|| Dissent::unheard(Witness::Mounts, why, AS_ROOT))
+    (tables.hidden > 0).then(|| Dissent::unheard(Check::Mounts, why, AS_ROOT))
 }
 
 /// Everything stacked on the disk or its partitions.
@@ -124,12 +124,12 @@ pub(crate) fn holders(sight: &Sight) -> Vec<Dissent> {
         match &member.link {
             Link::Itself | Link::Partition => {}
             Link::Holds(below) => dissent.push(Dissent::new(
-                Witness::Holders,
+                Check::Holders,
                 format!("{below} is in use by {}{}", member.block.label(), named(&member.block)),
                 format!("take {name} down (lvchange -an, mdadm --stop, cryptsetup close, multipath -f...), if nobody needs it"),
             )),
             Link::Loops(below) => dissent.push(Dissent::new(
-                Witness::Holders,
+                Check::Holders,
                 format!("loop device {} rests on {below} or on a file on it", member.block.label()),
                 format!("losetup -d /dev/{name}, if nobody needs it"),
             )),
@@ -137,18 +137,14 @@ pub(crate) fn holders(sight: &Sight) -> Vec<Dissent> {
     }
     for stranger in &sight.family.strangers {
         dissent.push(Dissent::new(
-            Witness::Holders,
+            Check::Holders,
             format!("in use by {stranger}"),
             "take it down, if nobody needs it",
         ));
     }
     if !sight.family.unplaced.is_empty() {
         let names = sight.family.unplaced.join(", ");
-        dissent.push(Dissent::unheard(
-            Witness::Holders,
-            format!("nobody says what {names} rests on"),
-            AS_ROOT,
-        ));
+        dissent.push(Dissent::unheard(Check::Holders, format!("nobody says what {names} rests on"), AS_ROOT));
     }
     dissent
 }

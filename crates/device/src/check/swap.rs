@@ -1,11 +1,11 @@
 //! Active swap.
 
 use crate::block::Block;
+use crate::check::users::Sight;
 use crate::devno::DevNo;
 use crate::loops::file_at;
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::{Roots, unescape};
-use crate::witness::users::Sight;
 use record::printable::Shown as _;
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc("self").exists() => String::new(),
         Err(error) => {
             let why = format!("{}: {error}", roots.proc("swaps").shown());
-            return vec![Dissent::unheard(Witness::Swap, why, "see that /proc is mounted")];
+            return vec![Dissent::unheard(Check::Swap, why, "see that /proc is mounted")];
         }
     };
     parse(&text).iter().filter_map(|path| judge(roots, sight, path)).collect()
@@ -30,11 +30,11 @@ fn judge(roots: &Roots, sight: &Sight, path: &Path) -> Option<Dissent> {
     let remedy = format!("swapoff {shown}, if this machine can spare it");
     let Some(devno) = place(roots, path) else {
         let why = format!("nobody says where the active swap {shown} is");
-        return Some(Dissent::unheard(Witness::Swap, why, remedy));
+        return Some(Dissent::unheard(Check::Swap, why, remedy));
     };
     let member = sight.family.member(devno)?;
     let saw = format!("{} holds active swap ({shown})", member.block.label());
-    Some(Dissent::new(Witness::Swap, saw, remedy))
+    Some(Dissent::new(Check::Swap, saw, remedy))
 }
 
 /// The block device that swap is on: itself, or the one its file's file system is on. The name is tried as it looks from

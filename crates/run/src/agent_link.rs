@@ -1,7 +1,7 @@
 //! One node that was started, and the talk with it.
 
 use crate::controller::{NodeAt, RunError, Sink};
-use crate::hosted::HostedDisk;
+use crate::guest_disks::HostedDisk;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use record::environment::Environment;
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A node that was started, and whether it knows that the user wants to stop.
-pub(crate) struct Line {
+pub(crate) struct AgentLink {
     pub(crate) target: String,
     pub(crate) link: Link,
     pub(crate) told: bool,
     pub(crate) hosted: Vec<HostedDisk>,
 }
 
-impl Line {
+impl AgentLink {
     pub(crate) fn to(node: &NodeAt) -> Result<Self, RunError> {
         let target = node.target.clone();
         match Link::start(&node.argv) {

@@ -1,10 +1,10 @@
 //! The kernel's exclusive open, and the lock against another diskproof.
 
 use crate::block::Block;
+use crate::check::openers;
 use crate::devno::DevNo;
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::{Node, Roots};
-use crate::witness::openers;
 use record::printable::{Printable, Shown as _};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
@@ -27,11 +27,11 @@ pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dis
             let saw = format!("the kernel says {} is in use{}", node.shown(), also_open(roots, disk.devno));
             let remedy =
                 "see lsblk, fuser -v, zpool status, and containers' mounts; end that use, if nobody needs it";
-            return Err(Dissent::new(Witness::Exclusive, saw, remedy));
+            return Err(Dissent::new(Check::Exclusive, saw, remedy));
         }
         Err(error) => {
             let why = format!("{}: {error}", node.shown());
-            return Err(Dissent::unheard(Witness::Exclusive, why, "ask again as root"));
+            return Err(Dissent::unheard(Check::Exclusive, why, "ask again as root"));
         }
     };
     check(disk, node, file)
@@ -45,17 +45,17 @@ fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
     match (number, size) {
         (Ok(number), _) if number != disk.devno => {
             let saw = format!("{} is {number} now, not {}", node.shown(), disk.devno);
-            Err(Dissent::new(Witness::Identity, saw, again))
+            Err(Dissent::new(Check::Identity, saw, again))
         }
         (Ok(_), Ok(size)) if Some(size) != disk.size_bytes() => {
             let told = disk.size_bytes().unwrap_or(0);
             let saw = format!("{} opens with {size} bytes, sysfs says {told}", node.shown());
-            Err(Dissent::new(Witness::Size, saw, again))
+            Err(Dissent::new(Check::Size, saw, again))
         }
         (Ok(_), Ok(_)) => Ok(file),
         (Err(error), _) | (_, Err(error)) => {
             let why = format!("{}: {error}", node.shown());
-            Err(Dissent::unheard(Witness::Exclusive, why, "see whether the disk can be read at all"))
+            Err(Dissent::unheard(Check::Exclusive, why, "see whether the disk can be read at all"))
         }
     }
 }
@@ -64,7 +64,7 @@ fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
 pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
     let file = open(node, libc::O_NONBLOCK);
     let file = file.map_err(|error| {
-        Dissent::unheard(Witness::Lock, format!("{}: {error}", node.shown()), "ask again as root")
+        Dissent::unheard(Check::Lock, format!("{}: {error}", node.shown()), "ask again as root")
     })?;
     lock_file(roots, &file, node).map(|()| file)
 }
@@ -83,11 +83,11 @@ fn unlocked(roots: &Roots, file: &File, node: &Path, error: TryLockError) -> Dis
     match error {
         TryLockError::WouldBlock => {
             let (saw, remedy) = locked_by(roots, file, &node.shown().to_string());
-            Dissent::new(Witness::Lock, saw, remedy)
+            Dissent::new(Check::Lock, saw, remedy)
         }
         TryLockError::Error(error) => {
             let why = format!("{}: {error}", node.shown());
-            Dissent::unheard(Witness::Lock, why, "see whether locks work here")
+            Dissent::unheard(Check::Lock, why, "see whether locks work here")
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What is written on the disk: libblkid's low-level probe, and a look of our own. Both must find nothing.
 
 use crate::block::Block;
-use crate::refusal::{Dissent, Witness};
-use crate::witness::magic::{self, Mark};
-use crate::witness::plain::{wipe, zero};
-use crate::witness::probe::{Found, probe};
+use crate::check::magic::{self, Mark};
+use crate::check::plain::{wipe, zero};
+use crate::check::probe::{Probed, probe};
+use crate::refusal::{Check, Dissent};
 use host::Runner;
 use record::printable::Shown as _;
 use std::fs::File;
@@ -15,26 +15,26 @@ use std::path::Path;
 pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path, copies: bool) -> Vec<Dissent> {
     let mut dissent = Vec::new();
     match probe(runner, node) {
-        Found::Nothing => {}
-        Found::Signature(what) => {
-            dissent.push(Dissent::new(Witness::Signature, format!("blkid found {what}"), wipe(disk)));
+        Probed::Nothing => {}
+        Probed::Signature(what) => {
+            dissent.push(Dissent::new(Check::Signature, format!("blkid found {what}"), wipe(disk)));
         }
-        Found::Several => dissent.push(Dissent::new(
-            Witness::Signature,
+        Probed::Several => dissent.push(Dissent::new(
+            Check::Signature,
             "blkid found signatures of several kinds that contradict each other",
             wipe(disk),
         )),
-        Found::Unheard(why, remedy) => dissent.push(Dissent::unheard(Witness::Signature, why, remedy)),
+        Probed::Unheard(why, remedy) => dissent.push(Dissent::unheard(Check::Signature, why, remedy)),
     }
     match own_look(disk, node, copies) {
         Ok(found) if found.is_empty() => {}
         Ok(found) => dissent.push(Dissent::new(
-            Witness::Signature,
+            Check::Signature,
             format!("found the mark of {}", describe(&found)),
             if dissent.is_empty() { zero(disk) } else { wipe(disk) },
         )),
         Err(error) => dissent.push(Dissent::unheard(
-            Witness::Signature,
+            Check::Signature,
             format!("{} can't be read: {error}", node.shown()),
             "ask again as root; if it is a read error, the disk is failing",
         )),

@@ -13,7 +13,7 @@ const AMBIVALENT: i32 = 8;
 
 /// What blkid says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Probed {
     /// No signature.
     Nothing,
     /// One, in words.
@@ -24,7 +24,7 @@ pub(crate) enum Found {
     Unheard(String, String),
 }
 
-pub(crate) fn probe(runner: &dyn Runner, node: &Path) -> Found {
+pub(crate) fn probe(runner: &dyn Runner, node: &Path) -> Probed {
     let ask = Invocation::new(Tool::Blkid)
         .args(["-p", "-o", "export"])
         .arg(node)
@@ -33,18 +33,21 @@ pub(crate) fn probe(runner: &dyn Runner, node: &Path) -> Found {
     let output = match runner.run(&ask) {
         Ok(output) => output,
         Err(failure @ CommandFailure::NotFound { .. }) => {
-            return Found::Unheard(failure.to_string(), "install it".to_owned());
+            return Probed::Unheard(failure.to_string(), "install it".to_owned());
         }
         Err(failure) => {
-            return Found::Unheard(failure.to_string(), "see whether the disk can be read at all".to_owned());
+            return Probed::Unheard(
+                failure.to_string(),
+                "see whether the disk can be read at all".to_owned(),
+            );
         }
     };
     match output.status {
-        AMBIVALENT => Found::Several,
+        AMBIVALENT => Probed::Several,
         // The same status says "nothing found" and "couldn't look"; only the latter comes with words.
-        NOTHING if output.stdout.trim().is_empty() && output.stderr.trim().is_empty() => Found::Nothing,
-        FOUND => Found::Signature(describe(&output.stdout)),
-        _ => Found::Unheard(
+        NOTHING if output.stdout.trim().is_empty() && output.stderr.trim().is_empty() => Probed::Nothing,
+        FOUND => Probed::Signature(describe(&output.stdout)),
+        _ => Probed::Unheard(
             format!("blkid ended with status {}: {}", output.status, output.stderr.trim()),
             "ask again as root".to_owned(),
         ),
@@ -67,7 +70,7 @@ fn describe(export: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, probe};
+    use super::{Probed, probe};
     use host::{CommandFailure, Invocation, Output, Runner};
     use std::path::Path;
 
@@ -91,24 +94,24 @@ mod tests {
         }
     }
 
-    fn ask(runner: &dyn Runner) -> Found {
+    fn ask(runner: &dyn Runner) -> Probed {
         probe(runner, Path::new("/dev/x"))
     }
 
     #[test]
     fn silence_with_status_2_is_the_only_pass() {
-        assert_eq!(ask(&Says(2, "", "")), Found::Nothing);
-        assert!(matches!(ask(&Says(2, "", "error: /dev/x: Permission denied")), Found::Unheard(..)));
-        assert!(matches!(ask(&Says(0, "", "")), Found::Signature(_)), "found, but won't say what");
-        assert_eq!(ask(&Says(8, "", "")), Found::Several);
-        assert!(matches!(ask(&Missing), Found::Unheard(..)));
+        assert_eq!(ask(&Says(2, "", "")), Probed::Nothing);
+        assert!(matches!(ask(&Says(2, "", "error: /dev/x: Permission denied")), Probed::Unheard(..)));
+        assert!(matches!(ask(&Says(0, "", "")), Probed::Signature(_)), "found, but won't say what");
+        assert_eq!(ask(&Says(8, "", "")), Probed::Several);
+        assert!(matches!(ask(&Missing), Probed::Unheard(..)));
     }
 
     #[test]
     fn what_was_found_is_named() {
         let text = "DEVNAME=/dev/x\nLABEL=my data\nTYPE=ext4\nUSAGE=filesystem\n";
-        assert_eq!(ask(&Says(0, text, "")), Found::Signature("ext4 labelled my data".into()));
+        assert_eq!(ask(&Says(0, text, "")), Probed::Signature("ext4 labelled my data".into()));
         let text = "DEVNAME=/dev/x\nPTTYPE=gpt\n";
-        assert_eq!(ask(&Says(0, text, "")), Found::Signature("a partition table (gpt)".into()));
+        assert_eq!(ask(&Says(0, text, "")), Probed::Signature("a partition table (gpt)".into()));
     }
 }

@@ -1,7 +1,7 @@
 //! Shared mappings of a device: they write after their descriptor is closed.
 
+use crate::check::processes::gone;
 use crate::roots::{Node, Roots};
-use crate::witness::processes::gone;
 use std::fs;
 use std::io;
 

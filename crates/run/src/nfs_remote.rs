@@ -3,9 +3,9 @@
 //! The controller goes between: it asks the server to serve, the client for the trial, passes on what the client needs of the server
 //! meanwhile, and has the server take everything down, whatever became of the client.
 
-use crate::beyond::SERVER;
+use crate::agent_link::{AgentLink, on, out_of_turn, said};
 use crate::controller::{RunError, Sink};
-use crate::line::{Line, on, out_of_turn, said};
+use crate::device_prefix::SERVER;
 use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::trial::by_ratio;
@@ -41,7 +41,7 @@ pub struct Route {
 /// # Errors
 /// A node is lost or answers out of turn; what is exported can't be taken down.
 pub(crate) fn trial(
-    [server, client]: [&mut Line; 2],
+    [server, client]: [&mut AgentLink; 2],
     routes: &[Route],
     request: TrialRequest,
     cancel: &AtomicBool,
@@ -75,8 +75,8 @@ pub(crate) fn trial(
 
 /// Asks the client, and passes its words for the server on. A server that is lost ends the client's trial.
 fn relay(
-    server: &mut Line,
-    client: &mut Line,
+    server: &mut AgentLink,
+    client: &mut AgentLink,
     request: &Request,
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
@@ -111,7 +111,7 @@ fn relay(
 
 /// What the client asked for, done by the server: its clock then, or why it can't.
 fn turned(
-    server: &mut Line,
+    server: &mut AgentLink,
     turn: Turn,
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
@@ -120,9 +120,9 @@ fn turned(
     match server.ask(&Request::Turn { turn }, cancel, sink) {
         Ok(Reply::Turned { monotonic_ns }) => Ok(monotonic_ns),
         Ok(other) => Err(out_of_turn(&other).to_string()),
-        Err(error) if error.is_of_node() => Err(crate::blame::chain(&error)),
+        Err(error) if error.is_of_node() => Err(crate::fault::chain(&error)),
         Err(error) => {
-            let why = crate::blame::chain(&error);
+            let why = crate::fault::chain(&error);
             *lost = Some(error);
             Err(why)
         }

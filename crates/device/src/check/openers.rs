@@ -2,13 +2,13 @@
 //! forgot. They have it, or a generic SCSI or NVMe node of it, open for writing, or mapped it before they closed it.
 
 use crate::block::names_in;
-use crate::refusal::{Dissent, Witness};
+use crate::check::exclusive::comm;
+use crate::check::generic::{self, Generic};
+use crate::check::maps;
+use crate::check::processes::{self, gone, tables};
+use crate::check::users::Sight;
+use crate::refusal::{Check, Dissent};
 use crate::roots::{Node, Roots};
-use crate::witness::exclusive::comm;
-use crate::witness::generic::{self, Generic};
-use crate::witness::maps;
-use crate::witness::processes::{self, gone, tables};
-use crate::witness::users::Sight;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -60,7 +60,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
     for opener in seen.openers.iter().filter(|o| o.way != Way::Reads && o.pid != own) {
         let saw = said(opener, &generics);
         dissent.push(Dissent::new(
-            Witness::Openers,
+            Check::Openers,
             saw,
             format!("end process {}, if nobody needs it", opener.pid),
         ));
@@ -70,7 +70,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
             1 => format!("open files of process {first} can't be seen"),
             n => format!("open files of {n} processes can't be seen, process {first} among them"),
         };
-        dissent.push(Dissent::unheard(Witness::Openers, why, processes::AS_FULL_ROOT));
+        dissent.push(Dissent::unheard(Check::Openers, why, processes::AS_FULL_ROOT));
     }
     dissent
 }

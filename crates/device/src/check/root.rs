@@ -3,7 +3,7 @@
 use crate::block::Block;
 use crate::family::{below, sources};
 use crate::mountinfo::{Mount, parse};
-use crate::refusal::{Dissent, Witness};
+use crate::refusal::{Check, Dissent};
 use crate::roots::Roots;
 use record::printable::Shown as _;
 use std::collections::BTreeSet;
@@ -30,20 +30,20 @@ pub(crate) fn testify(roots: &Roots, disk: &Block) -> Vec<Dissent> {
         return Vec::new();
     }
     let why = format!("{} names no root file system", roots.proc("self/mountinfo").shown());
-    vec![Dissent::unheard(Witness::Root, why, "see that /proc is mounted")]
+    vec![Dissent::unheard(Check::Root, why, "see that /proc is mounted")]
 }
 
 fn judge(roots: &Roots, disk: &Block, mount: &Mount, mounts: &[Mount]) -> Option<Dissent> {
     let start = sources(roots, mount);
     match below(roots, &start, mounts, &BTreeSet::new()) {
         Ok(all) if all.contains(&disk.devno) => Some(Dissent::new(
-            Witness::Root,
+            Check::Root,
             format!("this machine's root file system ({}) rests on {}", mount.kind, disk.label()),
             "choose another disk",
         )),
         Ok(_) => None,
         Err(error) => Some(Dissent::unheard(
-            Witness::Root,
+            Check::Root,
             format!("nobody says what the root file system ({}) rests on: {error}", mount.kind),
             "see that /sys is mounted",
         )),

@@ -1,6 +1,6 @@
 //! What a guest can't see of its disks: the files of this machine that they are, and what lies under these.
 
-use crate::beyond::{HOST, SERVER};
+use crate::device_prefix::{HOST, SERVER};
 use crate::schedule::Schedule;
 use observe::{Collector, Roots, Subjects};
 use record::counter::{HostChange, Sample};

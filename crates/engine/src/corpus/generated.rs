@@ -165,7 +165,7 @@ mod tests {
         let path = recipe.pack(dir.path(), &AtomicBool::new(false), &|_| {}).unwrap();
         let root = recipe.tree(dir.path(), &path).unwrap();
         let tree = pack::open(&path).unwrap();
-        let kept = verify::Kept { preserve: Preserve::default(), directory_times: true };
+        let kept = verify::PreservedAttributes { preserve: Preserve::default(), directory_times: true };
         let found = verify::compare(&tree, &root, kept, &AtomicBool::new(false));
         assert_eq!((found.wrong, found.bytes), (Vec::<Wrong>::new(), tree.amount().bytes));
         let again = load::directory(&root, false, u64::MAX).unwrap();
