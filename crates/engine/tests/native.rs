@@ -114,15 +114,16 @@ fn a_pass_leaves_nothing_out() {
 fn a_poisson_load_has_its_rate() {
     let bench = Bench::lent();
     let rate_process = RateProcess::Poisson;
-    let w = asked(Options { rate_iops: Some(2000), rate_process, ..native(Rw::Randread) });
+    // A busy machine lets the worker run every few milliseconds: at this depth and rate it then finds slots for all that is due.
+    let o = Options { rate_iops: Some(500), rate_process, iodepth: 32, ..native(Rw::Randread) };
     let ios = |_| {
-        let ios = run(&bench, &w, 3, 1.0).unwrap().read.unwrap().ios;
+        let ios = run(&bench, &asked(o.clone()), 3, 1.0).unwrap().read.unwrap().ios;
         // Five standard deviations; never more, however busy the machine is.
-        assert!(ios < 2224, "{ios}");
+        assert!(ios < 612, "{ios}");
         ios
     };
     // What is due just at the end may be late on a busy machine.
-    assert!((0..5).map(ios).any(|ios| ios > 1776));
+    assert!((0..5).map(ios).any(|ios| ios > 388));
 }
 
 #[test]
