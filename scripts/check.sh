@@ -9,7 +9,7 @@ say "check: formatting"
 cargo fmt --all --check
 say "check: lints"
 cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
-say "check: walls"
+say "check: dependency rules, circles, documents"
 cargo xtask check
 say "check: generated files"
 cargo xtask generate --check

@@ -7,8 +7,8 @@
 
 mod circles;
 mod dependencies;
+mod documents;
 mod generate;
-mod links;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn check(root: &Path) -> Result<Complaints, String> {
     let mut complaints = dependencies::check(&dependencies::metadata(root)?)?;
     complaints.extend(source::check(root)?);
     complaints.extend(circles::check(root)?);
-    complaints.extend(links::check(root)?);
+    complaints.extend(documents::check(root)?);
     Ok(complaints)
 }
 

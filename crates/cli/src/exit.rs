@@ -88,7 +88,7 @@ impl Failure {
 
 impl From<FleetError> for Failure {
     fn from(error: FleetError) -> Self {
-        Self { exit: Exit::from(error.blame()), error: Box::new(error), placed: false }
+        Self { exit: Exit::from(error.fault()), error: Box::new(error), placed: false }
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn blame_decides_the_code() {
+    fn the_fault_decides_the_code() {
         let codes = [Fault::User, Fault::Machine, Fault::Ours].map(|b| Exit::from(b).code());
         assert_eq!(codes, [2, 3, 4]);
     }

@@ -441,11 +441,5 @@ impl Owner {
 }
 
 pub(crate) fn unreadable(error: &crate::claims::BookError) -> Dissent {
-    let mut why = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        why = format!("{why}: {cause}");
-        source = cause.source();
-    }
-    Dissent::unheard(Check::Claim, why, "put the book of claims in order")
+    Dissent::unheard(Check::Claim, record::printable::chain(error), "put the book of claims in order")
 }

@@ -2,7 +2,8 @@
 
 use crate::block::names_in;
 use crate::devno::DevNo;
-use crate::roots::{Roots, unescape};
+use crate::roots::Roots;
+use record::mountinfo;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -38,36 +39,37 @@ pub(crate) struct Tables {
     pub(crate) hidden: usize,
 }
 
-pub(crate) fn parse(text: &str) -> Vec<Mount> {
-    text.lines().filter_map(parse_line).collect()
+pub(crate) fn parse(text: &[u8]) -> Vec<Mount> {
+    lines(text).map(Mount::of).collect()
 }
 
-fn parse_line(line: &str) -> Option<Mount> {
-    let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ');
-    let devno = DevNo::parse(left.nth(2)?)?;
-    let target = unescape(left.nth(1)?);
-    let mut right = right.split(' ');
-    let kind = right.next()?.to_owned();
-    let source = unescape(right.next()?);
-    let mut served =
-        || right.next()?.split(',').find_map(|option| option.strip_prefix("user_id="))?.parse().ok();
-    let fuse_user = if kind.starts_with("fuse") { served() } else { None };
-    Some(Mount { devno, target, kind, source, fuse_user })
+fn lines(text: &[u8]) -> impl DoubleEndedIterator<Item = mountinfo::Mount> {
+    text.split(|&byte| byte == b'\n').filter_map(mountinfo::parse)
+}
+
+impl Mount {
+    fn of(line: mountinfo::Mount) -> Self {
+        let served = line.fs_type.starts_with("fuse").then(|| line.super_option("user_id")?.parse().ok());
+        Self {
+            devno: DevNo { major: line.devno.0, minor: line.devno.1 },
+            fuse_user: served.flatten(),
+            target: line.point,
+            kind: line.fs_type,
+            source: line.source.into(),
+        }
+    }
 }
 
 /// The options of the uppermost mount of a kind at a place, those of the mount and those of its file system.
-pub(crate) fn parse_options(text: &str, kind: &str, target: &Path) -> Vec<String> {
-    let at = |line: &&str| parse_line(line).is_some_and(|m| m.kind == kind && m.target == target);
-    let Some(line) = text.lines().rfind(at) else { return Vec::new() };
-    let (left, right) = line.split_once(" - ").unwrap_or((line, ""));
-    let both = [left.split(' ').nth(5), right.split(' ').nth(2)];
-    both.into_iter().flatten().flat_map(|options| options.split(',')).map(str::to_owned).collect()
+pub(crate) fn parse_options(text: &[u8], kind: &str, target: &Path) -> Vec<String> {
+    let Some(mount) = lines(text).rfind(|m| m.fs_type == kind && m.point == target) else { return Vec::new() };
+    let both = [mount.options.as_str(), mount.super_options.as_str()];
+    both.into_iter().flat_map(|options| options.split(',')).map(str::to_owned).collect()
 }
 
 /// Our own namespace's mounts.
 pub(crate) fn own(roots: &Roots) -> io::Result<Vec<Mount>> {
-    Ok(parse(&fs::read_to_string(roots.proc("self/mountinfo"))?))
+    Ok(parse(&fs::read(roots.proc("self/mountinfo"))?))
 }
 
 /// Every namespace's, once each, our own first.
@@ -92,7 +94,7 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
         if namespace.as_ref().is_some_and(|n| seen.contains(n)) {
             continue;
         }
-        match fs::read_to_string(roots.proc.join(&pid).join("mountinfo")) {
+        match fs::read(roots.proc.join(&pid).join("mountinfo")) {
             Ok(text) => {
                 seen.extend(namespace);
                 found.tables.push(Table { pid, own: false, mounts: parse(&text) });
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn options_of_the_uppermost_mount_count() {
-        let text = "22 1 0:21 / /proc rw,nosuid - proc proc rw,hidepid=2\n\
+        let text = b"22 1 0:21 / /proc rw,nosuid - proc proc rw,hidepid=2\n\
                     23 1 0:22 / /proc rw - tmpfs none rw,hidepid=1\n\
                     24 1 0:23 / /proc ro - proc proc rw,gid=5,hidepid=invisible\n";
         let options = parse_options(text, "proc", Path::new("/proc"));
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn optional_fields_and_escapes_are_understood() {
-        let text = "36 35 98:0 /mnt1 /mnt/two\\040words rw,noatime master:1 shared:7 - ext3 /dev/root rw\n\
+        let text = b"36 35 98:0 /mnt1 /mnt/two\\040words rw,noatime master:1 shared:7 - ext3 /dev/root rw\n\
                     22 1 0:21 / /proc rw - proc proc rw\nnonsense\n";
         let mounts = parse(text);
         assert_eq!(mounts.len(), 2);

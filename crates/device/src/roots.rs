@@ -95,37 +95,3 @@ impl Roots {
         }
     }
 }
-
-/// Undoes the octal escapes of mountinfo and swaps (`\040` is a space).
-pub(crate) fn unescape(text: &str) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt as _;
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let octal = bytes.get(at + 1..at + 4).filter(|_| bytes[at] == b'\\');
-        let value = octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        if let Some(value) = value {
-            out.push(value);
-            at += 4;
-        } else {
-            out.push(bytes[at]);
-            at += 1;
-        }
-    }
-    PathBuf::from(std::ffi::OsString::from_vec(out))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::unescape;
-    use std::path::Path;
-
-    #[test]
-    fn octal_escapes_are_undone() {
-        assert_eq!(unescape(r"/mnt/two\040words\011tab"), Path::new("/mnt/two words\ttab"));
-        assert_eq!(unescape(r"/back\134slash"), Path::new(r"/back\slash"));
-        assert_eq!(unescape(r"/odd\04"), Path::new(r"/odd\04"));
-        assert_eq!(unescape(r"/odd\999"), Path::new(r"/odd\999"));
-    }
-}

@@ -160,25 +160,11 @@ fn conclude(argv: &[OsString], ended: &Ended, window: Window) -> Result<EngineOu
         messages: messages.clone(),
     })?;
     Ok(EngineOutput {
-        departures: Vec::new(),
-        engine: format!("bonnie++-{version}"),
         argv: argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        input: String::new(),
         raw: ended.stdout.clone(),
         messages,
-        window,
-        read: None,
-        write: None,
-        trim: None,
-        series: None,
-        verified: None,
-        generator: None,
-        errors: Vec::new(),
-        cpu_user_share: None,
-        cpu_system_share: None,
-        shared_files: false,
-        copied: None,
         bonnie: Some(Bonnie { version, figures, memory_bytes: memory() }),
+        ..EngineOutput::new(format!("bonnie++-{version}"), window)
     })
 }
 

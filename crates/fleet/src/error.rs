@@ -80,7 +80,7 @@ pub enum FleetError {
 impl FleetError {
     /// Whose fault it is.
     #[must_use]
-    pub fn blame(&self) -> Fault {
+    pub fn fault(&self) -> Fault {
         match self {
             Self::DiskOfOthers { .. } => Fault::User,
             Self::NotUp(_) => Fault::Ours,

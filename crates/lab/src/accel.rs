@@ -98,14 +98,8 @@ fn reason(error: &LabError) -> String {
         {
             stderr.trim().lines().next().unwrap_or_default().to_owned()
         }
-        other => chain(other),
+        other => record::printable::chain(other),
     }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

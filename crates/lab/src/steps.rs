@@ -1,6 +1,7 @@
 //! Steps: each writes to a temporary name and is renamed when it is whole, so an interrupted one is done again and a finished one never.
 
 use crate::error::LabError;
+use record::printable::Shown as _;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -79,9 +80,9 @@ pub(crate) fn remove(path: &Path) -> Result<(), LabError> {
 /// Something that is mounted in a folder, as this process sees mounts.
 fn mount_below(folder: &Path) -> Option<String> {
     let real = folder.canonicalize().ok()?;
-    let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let points = table.lines().filter_map(|line| line.split(' ').nth(4));
-    points.map(|point| point.replace("\\040", " ")).find(|point| Path::new(point).starts_with(&real))
+    let table = fs::read("/proc/self/mountinfo").ok()?;
+    let mut mounts = table.split(|&byte| byte == b'\n').filter_map(record::mountinfo::parse);
+    mounts.find(|mount| mount.point.starts_with(&real)).map(|mount| mount.point.shown().to_string())
 }
 
 /// Writes a small file so that it is either whole or not there.

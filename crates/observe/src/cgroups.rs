@@ -1,9 +1,10 @@
 //! The control groups a process is in (cgroups(7)), as directories that can be read from here.
 
 use crate::error::ReadError;
-use crate::mountinfo::{Mount, Mounts};
+use crate::mountinfo::Mounts;
 use crate::roots::Roots;
 use crate::text::required;
+use record::mountinfo::Mount;
 use std::path::PathBuf;
 
 /// Which of the kernel's two kinds of hierarchy a controller is in.

@@ -2,25 +2,10 @@
 
 use crate::error::ReadError;
 use crate::roots::Roots;
-use crate::text::{devno, lines, required};
+use crate::text::{lines, required};
+use record::mountinfo::{Mount, parse};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
-
-/// One mount that is visible to us.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mount {
-    pub(crate) id: u64,
-    pub(crate) devno: (u32, u32),
-    /// The directory within its file system that is mounted.
-    pub(crate) root: PathBuf,
-    pub(crate) point: PathBuf,
-    pub(crate) options: String,
-    pub(crate) fs_type: String,
-    pub(crate) source: String,
-    pub(crate) super_options: String,
-}
+use std::path::Path;
 
 /// All mounts in the kernel's order: what is mounted over another comes later.
 #[derive(Debug, Clone, Default)]
@@ -49,107 +34,20 @@ impl Mounts {
     }
 }
 
-impl Mount {
-    /// Options of the mount and of its file system, none twice, as /proc/mounts shows them.
-    pub(crate) fn all_options(&self) -> String {
-        let mut all: Vec<&str> = self.options.split(',').collect();
-        for option in self.super_options.split(',') {
-            // `rw` of the file system says nothing about a mount that is `ro`.
-            let overruled = option == "rw" && all.contains(&"ro");
-            if !overruled && !all.contains(&option) {
-                all.push(option);
-            }
-        }
-        all.retain(|option| !option.is_empty());
-        all.join(",")
-    }
-
-    /// Whether a file system's option stands there without a value, e.g. a cgroup hierarchy's controller.
-    pub(crate) fn has_super_option(&self, name: &str) -> bool {
-        self.super_options.split(',').any(|option| option == name)
-    }
-
-    /// The value of a file system's option, e.g. `upperdir`.
-    pub(crate) fn super_option(&self, key: &str) -> Option<&str> {
-        self.super_options.split(',').find_map(|option| option.strip_prefix(key)?.strip_prefix('='))
-    }
-}
-
 fn mount_id(path: &Path) -> Option<u64> {
     let wanted = StatxFlags::MNT_ID;
     let found = statx(CWD, path, AtFlags::NO_AUTOMOUNT, wanted).ok()?;
     StatxFlags::from_bits_retain(found.stx_mask).contains(wanted).then_some(found.stx_mnt_id)
 }
 
-fn parse(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|&byte| byte == b' ');
-    let mut next = || fields.next();
-    let id = text(next()?).parse().ok()?;
-    next()?;
-    let devno = devno(&text(next()?))?;
-    let mut path = || Some(PathBuf::from(OsString::from_vec(unescape(next()?))));
-    let (root, point) = (path()?, path()?);
-    let options = text(next()?);
-    // Optional fields (shared:1 ...) up to a single dash.
-    while next()? != b"-" {}
-    let fs_type = text(next()?);
-    let source = String::from_utf8_lossy(&unescape(next()?)).into_owned();
-    let super_options = next().map(text).unwrap_or_default();
-    Some(Mount { id, devno, root, point, options, fs_type, source, super_options })
-}
-
-fn text(field: &[u8]) -> String {
-    String::from_utf8_lossy(field).into_owned()
-}
-
-/// Blank, tab, line feed and backslash are written as three octal digits.
-pub(crate) fn unescape(field: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte == b'\\'
-            && let Some((code, tail)) = octal(after)
-        {
-            plain.push(code);
-            rest = tail;
-        } else {
-            plain.push(byte);
-            rest = after;
-        }
-    }
-    plain
-}
-
-fn octal(text: &[u8]) -> Option<(u8, &[u8])> {
-    let (digits, tail) = text.split_at_checked(3)?;
-    let code = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()?;
-    Some((code, tail))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Mounts, parse};
+    use super::Mounts;
+    use record::mountinfo::parse;
     use std::path::Path;
 
     fn mounts(text: &str) -> Mounts {
         Mounts(text.lines().map(|line| parse(line.as_bytes()).unwrap()).collect())
-    }
-
-    #[test]
-    fn escapes_optional_fields_and_options() {
-        let mount = parse(
-            br"936 1 0:41 /sub /mnt/a\040b\134c ro,noatime shared:1 master:2 - btrfs /dev/loop0 rw,compress=zstd:3,subvol=/sub",
-        )
-        .unwrap();
-        assert_eq!(
-            (mount.root.as_path(), mount.point.as_path()),
-            (Path::new("/sub"), Path::new(r"/mnt/a b\c"))
-        );
-        assert_eq!(mount.devno, (0, 41));
-        assert_eq!(mount.fs_type, "btrfs");
-        assert_eq!(mount.all_options(), "ro,noatime,compress=zstd:3,subvol=/sub");
-        assert_eq!(mount.super_option("subvol"), Some("/sub"));
-        assert_eq!(mount.super_option("sub"), None);
     }
 
     #[test]
@@ -162,14 +60,5 @@ mod tests {
         assert_eq!(held("/nowhere/a/x/y"), Some(900_003));
         assert_eq!(held("/nowhere/abc"), Some(900_001));
         assert_eq!(held("/nowhere/ab"), Some(900_004));
-    }
-
-    #[test]
-    fn lines_that_are_not_mounts_are_refused() {
-        for bad in
-            ["", "1 2 3", "900001 1 254:0 / / rw ext4 /dev/vda rw", "x 1 254:0 / / rw - ext4 /dev/vda rw"]
-        {
-            assert!(parse(bad.as_bytes()).is_none(), "{bad}");
-        }
     }
 }

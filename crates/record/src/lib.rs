@@ -22,6 +22,7 @@ pub mod lvm;
 pub mod lvm_cache;
 pub mod md;
 pub mod metric;
+pub mod mountinfo;
 pub mod nfs;
 pub mod pilot;
 pub mod plan;

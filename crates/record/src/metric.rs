@@ -9,11 +9,15 @@ use crate::trial::{EngineOutput, GeneratorCost, Totals, TrialRecord};
 use crate::workload::{Ask, Workload};
 use std::collections::BTreeMap;
 
+mod registry;
+
+pub use registry::{METRICS, MetricInfo, MetricOf, Resolution, Side, info};
+
 /// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
 const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.999)];
 
-/// From this block size on, bandwidth says more than I/Os per second.
-const LARGE_BLOCK: u64 = 128 << 10;
+/// From this block size on, in bytes, bandwidth says more than I/Os per second.
+pub const LARGE_BLOCK: u64 = 128 << 10;
 
 impl EngineOutput {
     /// All metrics by name, each in the unit of docs/metrics.md; those that this trial can't tell are absent.
@@ -211,25 +215,10 @@ mod tests {
 
     fn engine(read: Option<Totals>, write: Option<Totals>, trim: Option<Totals>) -> EngineOutput {
         EngineOutput {
-            departures: Vec::new(),
-            engine: "native-0.1.0".to_owned(),
-            argv: Vec::new(),
-            input: String::new(),
-            raw: String::new(),
-            messages: Vec::new(),
-            window: Window { start_ns: 0, end_ns: 20_000_000_000 },
             read,
             write,
             trim,
-            series: None,
-            verified: None,
-            generator: None,
-            errors: Vec::new(),
-            cpu_user_share: None,
-            cpu_system_share: None,
-            shared_files: false,
-            copied: None,
-            bonnie: None,
+            ..EngineOutput::new("native-0.1.0".to_owned(), Window { start_ns: 0, end_ns: 20_000_000_000 })
         }
     }
 

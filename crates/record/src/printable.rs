@@ -75,6 +75,20 @@ impl fmt::Debug for Printable<'_> {
     }
 }
 
+/// An error and all its sources, outermost first, behind each other. Some quote what strangers said: nothing of that can be obeyed by a
+/// terminal, and its further lines are indented.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = indented(&error.to_string()).into_owned();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&indented(&cause.to_string()));
+        source = cause.source();
+    }
+    text
+}
+
 fn put(f: &mut impl fmt::Write, c: char) -> fmt::Result {
     match c {
         '\n' => f.write_str("\\n"),

@@ -77,6 +77,39 @@ pub struct TrialRecord {
     pub evidence: Evidence,
 }
 
+impl TrialRecord {
+    /// A trial of which nothing is known yet but what it is and how it ended, in the version that this program writes.
+    #[must_use]
+    pub fn new(id: TrialId, seed: u64, started_unix_ms: u64, outcome: Outcome) -> Self {
+        Self {
+            format: FormatVersion::RECORD,
+            id,
+            seed,
+            started_unix_ms,
+            outcome,
+            refused: false,
+            steps: Vec::new(),
+            built: Vec::new(),
+            settings: Vec::new(),
+            topology: Topology::default(),
+            unread: Vec::new(),
+            files_before: Vec::new(),
+            files_after: Vec::new(),
+            cache_before: Vec::new(),
+            cache_after: Vec::new(),
+            backing_before: Vec::new(),
+            backing_after: Vec::new(),
+            server_before: Vec::new(),
+            server_after: Vec::new(),
+            pool: None,
+            caches: Vec::new(),
+            trials_before: None,
+            engine: None,
+            evidence: Evidence::default(),
+        }
+    }
+}
+
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -144,6 +177,34 @@ pub struct EngineOutput {
     /// What Bonnie++ told.
     #[serde(default)]
     pub bonnie: Option<Bonnie>,
+}
+
+impl EngineOutput {
+    /// What an engine with this name and version did in this time: no I/O, no errors, nothing said.
+    #[must_use]
+    pub fn new(engine: String, window: Window) -> Self {
+        Self {
+            engine,
+            argv: Vec::new(),
+            input: String::new(),
+            raw: String::new(),
+            messages: Vec::new(),
+            departures: Vec::new(),
+            window,
+            read: None,
+            write: None,
+            trim: None,
+            series: None,
+            verified: None,
+            generator: None,
+            errors: Vec::new(),
+            cpu_user_share: None,
+            cpu_system_share: None,
+            shared_files: false,
+            copied: None,
+            bonnie: None,
+        }
+    }
 }
 
 /// Something that was done otherwise than it was asked.

@@ -239,7 +239,7 @@ mod tests {
         MetricAgreement {
             workload: workload.to_owned(),
             metric: metric.to_owned(),
-            unit: if metric.contains("lat") { "us" } else { "1/s" }.to_owned(),
+            unit: record::metric::info(metric).unwrap().unit.to_owned(),
             rounds: 5,
             native,
             fio,

@@ -6,6 +6,7 @@
 use crate::index::Index;
 use record::finding::{Finding, Served};
 use record::judged::{CellView, RunView, Status};
+use record::metric::{MetricInfo, Side, info};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -92,11 +93,11 @@ pub fn csv(view: &RunView, formulas: Formulas) -> String {
 
 fn tail(index: &Index<'_>, cell: &CellView, name: Option<&str>, findings: &str) -> Vec<String> {
     let metric = name.and_then(|n| cell.metrics.get(n));
-    let served = match name {
-        Some(n) if n.starts_with("read_") => cell.served_read,
-        Some(n) if n.starts_with("write_") => cell.served_write,
-        Some(n) if n.starts_with("trim_") => None,
-        _ => cell.served,
+    let served = match name.and_then(info).and_then(MetricInfo::side) {
+        Some(Side::Read) => cell.served_read,
+        Some(Side::Write) => cell.served_write,
+        Some(Side::Trim) => None,
+        None => cell.served,
     };
     let share = |of: fn(&Served) -> f64| optional(served.as_ref().map(of));
     let expectation = index.expectations(&cell.id).iter().find(|e| Some(e.of.as_str()) == name);

@@ -5,6 +5,7 @@ use crate::{number, provisioning};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::judged::{CellView, Metric, RunView};
+use record::metric::{MetricInfo, info};
 use record::plan::Measure;
 use record::quantity::{Bytes, Seconds};
 use record::volume::VolumeFacts;
@@ -19,9 +20,8 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         String::new()
     };
     let to_completion = |cell: &CellView| {
-        cell.metrics.contains_key("seconds")
-            || !cell.too_fast.is_empty()
-            || cell.metrics.contains_key("seeks")
+        let mut names = cell.metrics.keys().chain(cell.too_fast.keys());
+        names.any(|name| info(name).is_some_and(MetricInfo::is_to_completion))
     };
     let length = if !view.cells.is_empty() && view.cells.iter().all(to_completion) {
         ", each until it was done".to_owned()

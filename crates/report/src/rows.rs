@@ -4,12 +4,11 @@ use crate::index::Index;
 use crate::number;
 use record::finding::Served;
 use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, ModelView, Status};
+use record::metric::{LARGE_BLOCK, METRICS};
 use std::borrow::Cow;
 
 /// Shown of a metric that all trials were too fast for.
 const TOO_FAST: &str = "too fast";
-/// From this block size on, bandwidth says more than I/Os per second.
-const LARGE_BLOCK: u64 = 128 << 10;
 
 /// One line of a cell: a direction, or the sum of both.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +49,7 @@ pub(crate) fn lines<'a>(
     shown: &mut Vec<&'a ExpectationView>,
 ) -> Vec<Line> {
     let own: Vec<Line> =
-        OWN_LINES.iter().filter_map(|(side, name)| own_line(index, cell, side, name, shown)).collect();
+        METRICS.iter().filter_map(|m| own_line(index, cell, m.label?, m.name, shown)).collect();
     if !own.is_empty() {
         return without_the_too_fast(own);
     }
@@ -84,26 +83,6 @@ pub(crate) fn lines<'a>(
     }
     lines
 }
-
-/// What a copy and Bonnie++ are shown by: the name of the line and of its metric.
-const OWN_LINES: [(&str, &str); 16] = [
-    ("rate", "files_per_second"),
-    ("time", "seconds"),
-    ("ratio", "compress_ratio"),
-    ("per file", "space_per_file"),
-    ("char output", "char_output_bw"),
-    ("block output", "block_output_bw"),
-    ("rewrite", "rewrite_bw"),
-    ("char input", "char_input_bw"),
-    ("block input", "block_input_bw"),
-    ("seeks", "seeks"),
-    ("seq create", "seq_create"),
-    ("seq stat", "seq_stat"),
-    ("seq delete", "seq_delete"),
-    ("rnd create", "random_create"),
-    ("rnd stat", "random_stat"),
-    ("rnd delete", "random_delete"),
-];
 
 /// A line of one metric; `too fast` where trials were too fast for it.
 fn own_line<'a>(

@@ -3,6 +3,7 @@
 use crate::number::{self, expected};
 use record::finding::{Claim, Finding};
 use record::judged::CellView;
+use record::metric::LARGE_BLOCK;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -28,7 +29,7 @@ fn tenths(finding: &Finding) -> Option<String> {
 
 /// Of the figure that the finding is about: `first_round_FIGURE` is among its evidence. Records of before it was tell of rates only.
 fn rounds(finding: &Finding, cell: &CellView) -> Option<String> {
-    let large = cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= 128 << 10);
+    let large = cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK);
     let rate = if large { "bw" } else { "iops" };
     let named = finding.evidence.keys().find_map(|name| name.strip_prefix("first_round_"));
     let metric = match named {

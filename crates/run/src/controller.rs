@@ -123,11 +123,11 @@ impl RunError {
 
     /// Whose fault it is.
     #[must_use]
-    pub fn blame(&self) -> Fault {
+    pub fn fault(&self) -> Fault {
         match self {
             // What lies between two machines is nobody's fault here.
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
-            Self::On { source, .. } => source.blame(),
+            Self::On { source, .. } => source.fault(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,
             Self::Link(_)

@@ -1,6 +1,6 @@
 //! After the measured time: caches of LVM that are taken away by flushing them, and the data that must outlive that.
 
-use crate::fault::chain;
+use record::printable::chain;
 use record::lvm_cache::CacheRecord;
 use record::printable::Shown as _;
 use record::workload::{Ask, Workload};

@@ -1,6 +1,6 @@
 //! The client's end of a ground that another node serves.
 
-use crate::fault::chain;
+use record::printable::chain;
 use crate::protocol::Turn;
 use crate::trial::Server;
 use host::Runner;

@@ -120,9 +120,9 @@ fn turned(
     match server.ask(&Request::Turn { turn }, cancel, sink) {
         Ok(Reply::Turned { monotonic_ns }) => Ok(monotonic_ns),
         Ok(other) => Err(out_of_turn(&other).to_string()),
-        Err(error) if error.is_of_node() => Err(crate::fault::chain(&error)),
+        Err(error) if error.is_of_node() => Err(record::printable::chain(&error)),
         Err(error) => {
-            let why = crate::fault::chain(&error);
+            let why = record::printable::chain(&error);
             *lost = Some(error);
             Err(why)
         }

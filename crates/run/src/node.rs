@@ -1,6 +1,7 @@
 //! The node: builds, loads, measures and undoes, as the controller asks. The only process that may need privileges.
 
-use crate::fault::{Fault, chain};
+use crate::fault::Fault;
+use record::printable::chain;
 use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use crate::serving::Serving;

@@ -1,6 +1,6 @@
 //! The server's end of a ground that another node loads: built, exported, looked at when that node asks, taken down.
 
-use crate::fault::chain;
+use record::printable::chain;
 use crate::node::Failure;
 use crate::protocol::{TrialRequest, Turn};
 use crate::snapshot::{self, Before};

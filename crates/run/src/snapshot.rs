@@ -1,6 +1,6 @@
 //! What is looked at around a load, on the node that has the devices: topology, counters, files, caches.
 
-use crate::fault::chain;
+use record::printable::chain;
 use crate::protocol::TrialRequest;
 use device::Place;
 use observe::{Config, Exclusive, Roots, Subjects};

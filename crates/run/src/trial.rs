@@ -1,6 +1,6 @@
 //! One trial: build, prepare, settle, measure, undo.
 
-use crate::fault::chain;
+use record::printable::chain;
 use crate::flush;
 use crate::mounted::{ServedGround, guarded};
 use crate::node::{Failure, engine_for};
@@ -10,14 +10,11 @@ use crate::snapshot::{self, Before, residency};
 use engine::Job;
 use observe::Sampler;
 use record::copy::Extents;
-use record::counter::Evidence;
 use record::id::CellId;
 use record::plan::Cell;
 use record::printable::Shown as _;
 use record::stack::Rebuild;
-use record::topology::Topology;
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
-use record::version::FormatVersion;
 use record::workload::CacheStart;
 use record::zfs::PoolRecord;
 use stack::{Built, Journal, Machine, Volumes};
@@ -103,32 +100,8 @@ pub(crate) fn perform(
 
 pub(crate) fn blank(request: &TrialRequest) -> TrialRecord {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    TrialRecord {
-        backing_before: Vec::new(),
-        backing_after: Vec::new(),
-        server_before: Vec::new(),
-        refused: false,
-        server_after: Vec::new(),
-        format: FormatVersion::RECORD,
-        id: request.id.clone(),
-        seed: request.seed,
-        started_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
-        outcome: Outcome::Measured,
-        steps: Vec::new(),
-        built: Vec::new(),
-        settings: Vec::new(),
-        pool: None,
-        caches: Vec::new(),
-        trials_before: None,
-        topology: Topology::default(),
-        unread: Vec::new(),
-        files_before: Vec::new(),
-        files_after: Vec::new(),
-        cache_before: Vec::new(),
-        cache_after: Vec::new(),
-        engine: None,
-        evidence: Evidence::default(),
-    }
+    let started_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    TrialRecord::new(request.id.clone(), request.seed, started_unix_ms, Outcome::Measured)
 }
 
 pub(crate) struct Steps<'a> {

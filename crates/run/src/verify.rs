@@ -2,7 +2,8 @@
 
 mod slope;
 
-use crate::fault::{Fault, chain};
+use crate::fault::Fault;
+use record::printable::chain;
 use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
 use engine::Job;
@@ -344,25 +345,9 @@ mod tests {
     fn output(read_iops: f64, write_iops: f64) -> EngineOutput {
         let totals = |iops| Some(Totals { iops, ..Totals::default() });
         EngineOutput {
-            departures: Vec::new(),
-            series: None,
-            engine: "native-0.1.0".into(),
-            argv: Vec::new(),
-            input: String::new(),
-            raw: String::new(),
-            messages: Vec::new(),
-            window: Window { start_ns: 0, end_ns: 2_000_000_000 },
             read: totals(read_iops),
             write: totals(write_iops),
-            trim: None,
-            verified: None,
-            generator: None,
-            errors: Vec::new(),
-            cpu_user_share: None,
-            cpu_system_share: None,
-            shared_files: false,
-            copied: None,
-            bonnie: None,
+            ..EngineOutput::new("native-0.1.0".into(), Window { start_ns: 0, end_ns: 2_000_000_000 })
         }
     }
 

@@ -1,7 +1,6 @@
 //! A cell's identity and what must hold between its stack and its workload.
 
 use crate::capacity;
-use crate::pace;
 use crate::problems::Problems;
 use crate::source::Span;
 use record::id::CellId;
@@ -156,7 +155,7 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
             .help("put a file system on it, or `exclude` this combination");
         return;
     }
-    if asks(workload).iter().any(|options| options.nrfiles > 1) {
+    if workload.all_options().iter().any(|options| options.nrfiles > 1) {
         problems
             .add(spans.name, format!("`nrfiles` on stack `{}`, a bare block device", stack.name))
             .help("a block device has no files; put a file system on it, or `exclude` this combination");
@@ -179,19 +178,10 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     }
 }
 
-/// The options of a workload, as far as they are known.
-fn asks(workload: &Workload) -> Vec<&Options> {
-    match &workload.ask {
-        Ask::Options(options) => vec![options],
-        Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),
-        Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
-    }
-}
-
 /// Reports trims that are known to fail.
 fn check_trims(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
-    if !asks(workload).iter().any(|options| options.rw.trims()) {
+    if !workload.all_options().iter().any(|options| options.rw.trims()) {
         return;
     }
     let emulated = |volume: &Volume| matches!(volume.kind, VolumeKind::Emulate { .. });
@@ -214,7 +204,7 @@ fn check_trims(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
 
 /// Whether its data takes no room, since nobody writes it.
 fn stays_a_hole(workload: &Workload) -> bool {
-    let known = pace::options(&workload.ask);
+    let known = workload.all_options();
     workload.layout == Layout::Hole && !known.is_empty() && known.iter().all(|options| !options.rw.writes())
 }
 

@@ -6,7 +6,6 @@ use crate::fields::named;
 use crate::formula::Term;
 use crate::limits::{MAX_DERIVED, MAX_WORK};
 use crate::matrix::Matrix;
-use crate::metric::METRICS;
 use crate::number::Number;
 use crate::parameter::check_name;
 use crate::price::HOURS_PER_MONTH;
@@ -16,6 +15,7 @@ use crate::scope::{Level, Scope};
 use crate::tree::{Key, Node, Value};
 use crate::value;
 use record::id::CellId;
+use record::metric::{METRICS, info};
 use record::plan::{Cell, Derived, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub(crate) fn metrics(node: Option<&Node>) -> Vec<&str> {
         Some(Value::Map(entries)) => entries.as_slice(),
         _ => &[],
     };
-    METRICS.iter().copied().chain(derived.iter().map(|(key, _)| key.text.as_str())).collect()
+    METRICS.iter().map(|metric| metric.name).chain(derived.iter().map(|(key, _)| key.text.as_str())).collect()
 }
 
 /// Reads all derived metrics and reduces each to a formula per cell.
@@ -60,7 +60,7 @@ fn one(
     problems: &mut Problems<'_>,
 ) -> Option<Derived> {
     check_name(key, "derived metric", problems)?;
-    if METRICS.contains(&key.text.as_str()) || PRICES.contains(&key.text.as_str()) {
+    if info(&key.text).is_some() || PRICES.contains(&key.text.as_str()) {
         problems
             .add(key.span, format!("`{}` is there already: it is measured or known", key.text))
             .help("choose another name for the derived metric");
@@ -129,13 +129,13 @@ impl About<'_> {
     fn named(&mut self, name: &str, cell: &Cell, scope: &Scope<'_>) -> Result<Option<Term>, Wrong> {
         let factor = self.matrix.factors.iter().any(|factor| factor == name);
         let taken = factor || scope.find(name).is_some();
-        if taken && (METRICS.contains(&name) || PRICES.contains(&name)) {
+        if taken && (info(name).is_some() || PRICES.contains(&name)) {
             return Err(Wrong::with(
                 format!("`{name}` means two things here: a metric or price, and a factor or parameter"),
                 "give the factor or parameter another name",
             ));
         }
-        if METRICS.contains(&name) {
+        if info(name).is_some() {
             return Ok(Some(Term::metric(name)));
         }
         if PRICES.contains(&name) {
@@ -207,7 +207,7 @@ impl About<'_> {
 }
 
 fn unknown(name: &str, scope: &Scope<'_>) -> Wrong {
-    let known = || METRICS.iter().copied().chain(PRICES).chain(scope.known());
+    let known = || METRICS.iter().map(|metric| metric.name).chain(PRICES).chain(scope.known());
     Wrong {
         message: format!("`{}` is neither a metric nor a price, factor or parameter", printable(name, 40)),
         help: Some(printable(
@@ -232,7 +232,7 @@ fn check_syntax(
     let names = matrix.factors.iter().map(|name| (name.clone(), Level::Text("1".to_owned()))).collect();
     let scope = Scope { parent: Some(scope), names };
     let result = evaluate(expression, &mut |name| match name {
-        _ if METRICS.contains(&name) => Ok(Term::metric(name)),
+        _ if info(name).is_some() => Ok(Term::metric(name)),
         _ if PRICES.contains(&name) => Ok(Term::number(Number::integer(1))),
         _ if scope.find(name).is_none() => Err(unknown(name, &scope)),
         _ => scope.number(name).map(Term::number),

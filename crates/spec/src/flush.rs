@@ -1,7 +1,7 @@
 //! How long caches of LVM take that come after the data are laid out, or are flushed after the load: for forecasts.
 
 use crate::forecast::{LAYER_SECONDS, LAYOUT_RATE, UNLIMITED_RATE};
-use crate::pace::{options, write_limits};
+use crate::pace::write_limits;
 use record::lvm::{Attach, CacheForm, CacheMode, Detach, LvmCache};
 use record::plan::Cell;
 use record::volume::{Volume, VolumeKind};
@@ -20,7 +20,7 @@ fn of_cache(cell: &Cell, cache: &LvmCache, step_seconds: f64) -> f64 {
     if cache.detach == Detach::Undo {
         return attach;
     }
-    let verified = options(&cell.workload.ask).iter().any(|options| options.verify.is_some());
+    let verified = cell.workload.all_options().iter().any(|options| options.verify.is_some());
     let data = float(cell.workload.data_bytes());
     let compared = if verified { 2.0 * data / LAYOUT_RATE } else { 0.0 };
     attach + step_seconds + compared + owed_bytes(cell, cache) / rate(cell, cache)
@@ -29,7 +29,7 @@ fn of_cache(cell: &Cell, cache: &LvmCache, step_seconds: f64) -> f64 {
 /// What the origin may lack at most: all the data that the cache can hold, if anything is written through it.
 fn owed_bytes(cell: &Cell, cache: &LvmCache) -> f64 {
     let through = matches!(cache.form, CacheForm::Cache { mode: CacheMode::Writethrough, .. });
-    let jobs = options(&cell.workload.ask);
+    let jobs = cell.workload.all_options();
     let writes = jobs.iter().any(|options| options.rw.writes())
         || matches!(cell.workload.ask, Ask::Copy(_) | Ask::Bonnie(_));
     if through || (cache.attach == Attach::LaidOut && !writes) {

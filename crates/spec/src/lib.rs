@@ -38,7 +38,6 @@ mod lvm;
 mod matrix;
 mod md;
 mod measure;
-mod metric;
 mod name;
 mod native;
 mod nfs;

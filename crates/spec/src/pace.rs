@@ -14,7 +14,7 @@ pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
     if let Some(seconds) = to_completion(&cell.workload.ask, &cell.stack) {
         return seconds;
     }
-    let all = options(&cell.workload.ask);
+    let all = cell.workload.all_options();
     let load = all.iter().map(|options| load_seconds(options, &cell.stack, measure)).reduce(f64::max);
     let read_back = all.iter().filter(|options| options.verify.is_some());
     load.unwrap_or(of_measure) + read_back.map(|options| data(options) / LAYOUT_RATE).sum::<f64>()
@@ -25,7 +25,7 @@ pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
     if let Ask::Copy(_) | Ask::Bonnie(_) = cell.workload.ask {
         return float(cell.workload.made_bytes());
     }
-    let writers = options(&cell.workload.ask).into_iter().filter(|options| options.rw.writes());
+    let writers = cell.workload.all_options().into_iter().filter(|options| options.rw.writes());
     writers.map(|options| written_by(options, &cell.stack, measure)).sum()
 }
 
@@ -58,15 +58,6 @@ fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
                     + seeks / volumes_rate(stack, read_limits, 1.0).max(1.0),
             )
         }
-    }
-}
-
-/// What is known of the load: the options, or those of each job of a file that could be read as options.
-pub(crate) fn options(ask: &Ask) -> Vec<&Options> {
-    match ask {
-        Ask::Options(options) => vec![options],
-        Ask::JobFile { jobs, .. } => jobs.iter().map(|job| &job.options).collect(),
-        Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::holders::{self, Holder};
 use crate::machine::Injected;
 use host::CommandFailure;
 use record::id::RunId;
-use record::printable::Shown as _;
+use record::printable::{Shown as _, chain};
 use record::quantity::Bytes;
 use std::io;
 use std::path::PathBuf;
@@ -233,17 +233,6 @@ pub struct UndoFailure {
 
 fn list(failures: &[UndoFailure]) -> String {
     failures.iter().map(|f| format!("\n  {}: {}", f.act, chain(&f.error))).collect()
-}
-
-/// An error and its causes in one line; for lists of errors, which have no single cause to chain.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// Volumes could not be provided, or a stack not be built. What was done until then has been undone.

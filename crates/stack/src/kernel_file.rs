@@ -44,7 +44,7 @@ pub(crate) fn cgroup(machine: &Machine<'_>, path: &Path) -> Result<Option<OwnedF
 pub(crate) fn is_cgroup_root(machine: &Machine<'_>, root: &Path, what: &Path) -> Result<(), ActError> {
     let proc = &machine.roots.proc;
     let mounted = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
-    let top = mounted.iter().rfind(|entry| entry.target == root);
+    let top = mounted.iter().rfind(|entry| entry.point == root);
     if top.is_some_and(|entry| matches!(entry.fs_type.as_str(), "cgroup" | "cgroup2")) {
         return Ok(());
     }

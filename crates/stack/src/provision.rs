@@ -233,7 +233,7 @@ fn run(
             Err(failed(outcome::failure(status, &stdout, &stderr, QUOTED_LINES)))
         }
         Err(CommandFailure::Cancelled { .. }) => Err(ProvisionError::Cancelled),
-        Err(other) => Err(failed(crate::error::chain(&other))),
+        Err(other) => Err(failed(record::printable::chain(&other))),
     }
 }
 

@@ -54,15 +54,15 @@ pub struct Throttle {
 pub fn detect(proc: &Path) -> Option<(Flavour, PathBuf)> {
     let mounted = mounts::read(proc).ok()?;
     let v2 = mounted.iter().find(|entry| {
-        let controllers = std::fs::read_to_string(entry.target.join("cgroup.controllers"));
+        let controllers = std::fs::read_to_string(entry.point.join("cgroup.controllers"));
         entry.fs_type == "cgroup2"
             && controllers.is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
     });
     let is_blkio = |options: &str| options.split(',').any(|option| option == "blkio");
     let v1 = || mounted.iter().find(|entry| entry.fs_type == "cgroup" && is_blkio(&entry.super_options));
     match v2 {
-        Some(entry) => Some((Flavour::V2, entry.target.clone())),
-        None => v1().map(|entry| (Flavour::V1, entry.target.clone())),
+        Some(entry) => Some((Flavour::V2, entry.point.clone())),
+        None => v1().map(|entry| (Flavour::V1, entry.point.clone())),
     }
 }
 

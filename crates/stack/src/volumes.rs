@@ -343,8 +343,8 @@ pub(crate) fn guard(error: impl std::error::Error + Send + Sync + 'static) -> Ac
 /// File system type at a path: that of the mount with the longest matching mount point, the last one made of equals.
 fn fs_under(machine: &Machine<'_>, path: &Path) -> Option<String> {
     let mounted = mounts::read(&machine.roots.proc).ok()?;
-    let over = mounted.into_iter().filter(|entry| path.starts_with(&entry.target));
-    over.max_by_key(|entry| entry.target.components().count()).map(|entry| entry.fs_type)
+    let over = mounted.into_iter().filter(|entry| path.starts_with(&entry.point));
+    over.max_by_key(|entry| entry.point.components().count()).map(|entry| entry.fs_type)
 }
 
 /// Different data in every volume of every run, the same when a run is repeated under its name (FNV-1a).

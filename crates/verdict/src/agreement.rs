@@ -12,13 +12,11 @@ use crate::Input;
 use crate::facts::Facts;
 use comparison::Pairs;
 use record::agreement::{AGREEMENT_FORMAT, Agreement, Definition, Evidence, Margins};
+use record::metric::LARGE_BLOCK;
 use record::plan::{Cell, Plan};
 use record::trial::{Outcome, TrialRecord};
 use record::workload::{Ask, EngineKind};
 use std::collections::BTreeMap;
-
-/// From this block size on, bandwidth is compared and not IOPS: with one block size they are the same count.
-const LARGE_BLOCK: u64 = 128 << 10;
 
 /// Whether a plan has a workload for both engines, so that there is something to compare.
 #[must_use]
@@ -158,7 +156,7 @@ impl Couple<'_> {
         all
     }
 
-    /// What its rate is compared by.
+    /// What its rate is compared by: with one block size, IOPS and bandwidth are the same count.
     fn rates(&self) -> &'static [&'static str] {
         match &self.native.workload.ask {
             Ask::Options(o) if o.bsrange.is_some() || !o.bssplit.is_empty() => &["iops", "bw"],

@@ -21,13 +21,7 @@ impl Direction {
     }
 
     fn plain(metric: &str) -> Self {
-        const COSTS: [&str; 6] =
-            ["seconds", "sync_seconds", "allocated_bytes", "space_per_file", "flush_seconds", "owed_bytes"];
-        let cost = COSTS.contains(&metric)
-            || metric.contains("_lat_")
-            || metric.ends_with("_cpu")
-            || metric.starts_with("engine_");
-        if cost { Self::Lower } else { Self::Higher }
+        if record::metric::info(metric).is_some_and(|m| m.lower_is_better) { Self::Lower } else { Self::Higher }
     }
 
     fn of_formula(formula: &Formula) -> Self {
@@ -70,15 +64,6 @@ impl Direction {
 mod tests {
     use super::Direction::{self, Higher, Lower};
     use record::plan::Formula;
-
-    #[test]
-    fn latencies_and_costs_are_better_low() {
-        let of = ["read_lat_p99", "engine_cpu_per_io", "iops", "read_bw"].map(Direction::plain);
-        assert_eq!(of, [Lower, Lower, Higher, Higher]);
-        let of = ["seconds", "space_per_file", "files_per_second", "compress_ratio"].map(Direction::plain);
-        assert_eq!(of, [Lower, Lower, Higher, Higher]);
-        assert_eq!(["flush_seconds", "owed_bytes"].map(Direction::plain), [Lower, Lower]);
-    }
 
     #[test]
     fn a_formula_is_as_good_as_what_stands_above_its_line() {

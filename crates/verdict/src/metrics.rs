@@ -41,20 +41,9 @@ fn interval(e: Estimate) -> Option<Interval> {
     e.is_bounded().then_some(Interval { estimate: e.value, low: e.low.max(0.0), high: e.high })
 }
 
+/// The unit of a metric; `1` where it is none of ours.
 pub(crate) fn unit(name: &str) -> &'static str {
-    match name {
-        n if n.contains("_lat_") => "us",
-        n if n.ends_with("bw") => "B/s",
-        n if n.ends_with("_cpu") && n != "engine_cpu" => "cores",
-        "seconds" | "sync_seconds" | "flush_seconds" => "s",
-        "files_per_second" => "files/s",
-        "logical_bytes" | "allocated_bytes" | "space_per_file" | "owed_bytes" => "B",
-        "compress_ratio" => "1",
-        "engine_cpu" | "engine_busiest_thread" => "cores",
-        "engine_cpu_per_io" => "ns",
-        "engine_instructions_per_io" => "1",
-        _ => "1/s",
-    }
+    record::metric::info(name).map_or("1", |metric| metric.unit)
 }
 
 #[cfg(test)]

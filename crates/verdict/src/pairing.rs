@@ -3,6 +3,7 @@
 use crate::bins;
 use crate::figures::percent;
 use record::judged::{CellView, RatioView, Relation};
+use record::metric::{Resolution, info};
 use record::plan::Measure;
 use record::quantity::ratios;
 use stats::{
@@ -142,15 +143,14 @@ fn means_by_round(cells: &[&CellView], metric: &str) -> Vec<Option<f64>> {
 
 fn resolution(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> f64 {
     let side = |cell: &CellView| cell.metrics.get(metric).map(|m| m.values.clone()).filter(|v| !v.is_empty());
-    if metric.contains("_lat_p") {
-        return match (side(a), side(b)) {
+    match info(metric).map(|m| m.resolution) {
+        Some(Resolution::LatencyBin) => match (side(a), side(b)) {
             (Some(a), Some(b)) => bins::resolution(&a, &b),
             _ => 0.0,
-        };
+        },
+        Some(Resolution::OneIo) => one_io(a, seconds.0).max(one_io(b, seconds.1)),
+        Some(Resolution::Exact) | None => 0.0,
     }
-    let of = metric.split('/').next().unwrap_or(metric);
-    let is_rate = of.ends_with("iops") || of.ends_with("bw");
-    if is_rate { one_io(a, seconds.0).max(one_io(b, seconds.1)) } else { 0.0 }
 }
 
 /// What a comparison says, as a member of its family.

@@ -15,7 +15,6 @@ use record::plan::{Cell, Measure};
 use record::stack::{Btrfs, BtrfsProfile, Filesystem, FsKind, Layer, Rebuild, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
-use record::version::FormatVersion;
 use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
@@ -68,25 +67,9 @@ pub(crate) fn totals(ios: u64, bs: u64) -> Totals {
 
 pub(crate) fn engine() -> EngineOutput {
     EngineOutput {
-        departures: Vec::new(),
-        series: None,
-        engine: "fio-3.33".to_owned(),
-        argv: Vec::new(),
-        input: String::new(),
-        raw: String::new(),
-        messages: Vec::new(),
-        window: Window { start_ns: 100 * SECOND, end_ns: (100 + SECONDS) * SECOND },
-        read: None,
-        write: None,
-        trim: None,
-        verified: None,
-        generator: None,
-        errors: Vec::new(),
         cpu_user_share: Some(0.05),
         cpu_system_share: Some(0.05),
-        shared_files: false,
-        copied: None,
-        bonnie: None,
+        ..EngineOutput::new("fio-3.33".to_owned(), Window { start_ns: 100 * SECOND, end_ns: (100 + SECONDS) * SECOND })
     }
 }
 
@@ -364,22 +347,6 @@ fn cgroup(topology: &Topology, read: u64, write: u64) -> BTreeMap<String, Cgroup
 
 fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
     TrialRecord {
-        backing_before: Vec::new(),
-        backing_after: Vec::new(),
-        server_before: Vec::new(),
-        refused: false,
-        server_after: Vec::new(),
-        format: FormatVersion::RECORD,
-        id: TrialId { cell: cell.id.clone(), round: 0 },
-        seed: 1,
-        started_unix_ms: 0,
-        outcome: Outcome::Measured,
-        steps: vec![],
-        built: vec![],
-        settings: Vec::new(),
-        pool: None,
-        caches: Vec::new(),
-        trials_before: None,
         topology: Topology {
             nodes: (0..devices).map(loop_node).collect(),
             fs_type: Some(fs.to_owned()),
@@ -389,13 +356,9 @@ fn record(cell: &Cell, fs: &str, devices: u32) -> TrialRecord {
             unseen: Vec::new(),
             unknown: vec![],
         },
-        unread: Vec::new(),
-        files_before: vec![],
-        files_after: vec![],
-        cache_before: vec![],
-        cache_after: vec![],
         engine: Some(engine()),
         evidence: Evidence { ticks_per_second: 100, others_complete: true, ..Evidence::default() },
+        ..TrialRecord::new(TrialId { cell: cell.id.clone(), round: 0 }, 1, 0, Outcome::Measured)
     }
 }
 

@@ -70,8 +70,8 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
     match outcome {
         Ok(stopped) => Ok(Ended { store, stopped, interrupted }),
         Err(error) => {
-            let exit = Exit::from(error.blame());
-            let stopped = Stopped::Failed { error: run::fault::chain(&error) };
+            let exit = Exit::from(error.fault());
+            let stopped = Stopped::Failed { error: record::printable::chain(&error) };
             if is_ours {
                 // The store itself may be what failed; then the run stays unfinished, which is true as well.
                 let _ = store.finish_run(&sitting.run, &stopped);

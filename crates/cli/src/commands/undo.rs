@@ -108,7 +108,7 @@ fn undo_everywhere(
 /// Asks a node to undo.
 fn undo_on(node_argv: &[OsString], run: Option<RunId>, give_up: Option<&str>) -> Result<Done, Failure> {
     let (lines, clean) = controller::undo(node_argv, run, give_up).map_err(|error| Failure {
-        exit: Exit::from(error.blame()),
+        exit: Exit::from(error.fault()),
         error: Box::new(error),
         placed: false,
     })?;

@@ -58,7 +58,7 @@ fn shown(roots: &Roots) -> io::Result<PathBuf> {
 
 /// `hidepid` keeps other users' processes from all who may not trace them.
 fn hidden_by_option(roots: &Roots) -> Option<Dissent> {
-    let mounts = fs::read_to_string(roots.proc("self/mountinfo")).unwrap_or_default();
+    let mounts = fs::read(roots.proc("self/mountinfo")).unwrap_or_default();
     let options = parse_options(&mounts, "proc", &roots.proc);
     let hides = |option: &&String| option.strip_prefix("hidepid=").is_some_and(|v| v != "0" && v != "off");
     let option = options.iter().find(hides)?;

@@ -5,10 +5,13 @@ use crate::check::users::Sight;
 use crate::devno::DevNo;
 use crate::loops::file_at;
 use crate::refusal::{Check, Dissent};
-use crate::roots::{Roots, unescape};
+use crate::roots::Roots;
+use record::mountinfo::unescape;
 use record::printable::Shown as _;
 use std::fs;
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// Swap on the disk, its partitions, anything stacked on them, or in a file on them.
@@ -54,7 +57,8 @@ fn place(roots: &Roots, path: &Path) -> Option<DevNo> {
 }
 
 fn parse(text: &str) -> Vec<PathBuf> {
-    text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).map(unescape).collect()
+    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    names.map(|name| OsString::from_vec(unescape(name.as_bytes())).into()).collect()
 }
 
 #[cfg(test)]

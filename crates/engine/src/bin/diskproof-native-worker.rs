@@ -11,8 +11,8 @@ fn main() -> ExitCode {
     let Some(task) = arguments.last() else { return ExitCode::FAILURE };
     let copies = arguments.first().is_some_and(|verb| verb == CorpusEngine::VERB);
     let served = match copies {
-        true => diskproof_engine::corpus::serve(Path::new(task), &mut stdout()).map_err(told),
-        false => diskproof_engine::native::serve(Path::new(task), &mut stdout(), &mut stderr()).map_err(told),
+        true => diskproof_engine::corpus::serve(Path::new(task), &mut stdout()).map_err(|e| record::printable::chain(&e)),
+        false => diskproof_engine::native::serve(Path::new(task), &mut stdout(), &mut stderr()).map_err(|e| record::printable::chain(&e)),
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -22,10 +22,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// An error with its source.
-fn told(error: impl std::error::Error) -> String {
-    let source = error.source().map_or(String::new(), |source| format!(": {source}"));
-    format!("{error}{source}")
 }

@@ -274,18 +274,11 @@ fn output(engine: String, argv: &[OsString], input: String, ended: &Ended, repor
     let share = |seconds: f64| (window.seconds() > 0.0).then(|| seconds / window.seconds());
     let allocated = report.used_after.zip(report.used_before);
     EngineOutput {
-        departures: Vec::new(),
-        engine,
         argv: argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         input,
         raw: ended.stdout.clone(),
         messages: report.messages.iter().cloned().chain(ended.stderr.lines().map(str::to_owned)).collect(),
-        window,
-        read: None,
         write: Some(totals(files, bytes, window)),
-        trim: None,
-        series: None,
-        verified: None,
         generator: Some(GeneratorCost {
             user_seconds: report.user_seconds,
             system_seconds: report.system_seconds,
@@ -296,10 +289,8 @@ fn output(engine: String, argv: &[OsString], input: String, ended: &Ended, repor
             buffer_bytes: None,
             startup_ns: Some(report.startup_ns),
         }),
-        errors: Vec::new(),
         cpu_user_share: share(report.user_seconds),
         cpu_system_share: share(report.system_seconds),
-        shared_files: false,
         copied: Some(Copied {
             source: report.source.clone(),
             files,
@@ -312,7 +303,7 @@ fn output(engine: String, argv: &[OsString], input: String, ended: &Ended, repor
             sync_seconds: report.sync_seconds,
             verified_cold: None,
         }),
-        bonnie: None,
+        ..EngineOutput::new(engine, window)
     }
 }
 

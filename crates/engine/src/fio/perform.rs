@@ -96,12 +96,10 @@ impl Engine for FioEngine {
         let output = EngineOutput {
             departures,
             series: counted.series,
-            engine,
             argv: argv.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
             input,
             raw: ended.stdout.clone(),
             messages: messages.clone(),
-            window: counted.window,
             read: counted.read,
             write: counted.write,
             trim: counted.trim,
@@ -111,8 +109,7 @@ impl Engine for FioEngine {
             cpu_user_share: output::cpu_share(report, |j| j.user_cpu_percent),
             cpu_system_share: output::cpu_share(report, |j| j.system_cpu_percent),
             shared_files: ready.shared_files,
-            copied: None,
-            bonnie: None,
+            ..EngineOutput::new(engine, counted.window)
         };
         judge_end(&argv, &ended, &reading, messages, Some(output), tolerated)
     }

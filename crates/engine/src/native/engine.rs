@@ -182,12 +182,10 @@ fn output(
     EngineOutput {
         departures: report.departures.clone(),
         series: series(report, task),
-        engine,
         argv,
         input,
         raw,
         messages: report.messages.clone(),
-        window,
         read: task.reads().then(|| totals(&report.read, window)),
         write: task.writes().then(|| totals(&report.write, window)),
         trim: task.trims().then(|| totals(&report.trim, window)),
@@ -196,9 +194,7 @@ fn output(
         errors,
         cpu_user_share: share(report.cost.user_seconds),
         cpu_system_share: share(report.cost.system_seconds),
-        shared_files: false,
-        copied: None,
-        bonnie: None,
+        ..EngineOutput::new(engine, window)
     }
 }
 

@@ -1,9 +1,10 @@
 //! From a mount to the block devices under it.
 
-use crate::mountinfo::{Mount, Mounts};
+use crate::mountinfo::Mounts;
 use crate::roots::Roots;
 use crate::topology::block_node;
 use crate::topology::stacked::{Lower, lower};
+use record::mountinfo::Mount;
 use record::printable::Shown as _;
 use record::topology::{Hidden, Stacked, Topology, Unseen, is_memory_fs};
 use std::fs;
@@ -62,7 +63,7 @@ impl Under {
             through,
             fs_type: mount.fs_type.clone(),
             mount_options: mount.all_options(),
-            source: mount.source.clone(),
+            source: mount.source.to_string_lossy().into_owned(),
             point: mount.point.clone(),
             devices,
         }
@@ -113,7 +114,7 @@ fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
         named.or_else(|| block_node::name_of(roots, Path::new(&mount.source))).into_iter().collect()
     } else if ON_NAMED_DEVICES.contains(&fs_type) {
         // The source names one device, or several with colons between.
-        mount.source.split(':').filter_map(|path| block_node::name_of(roots, Path::new(path))).collect()
+        mount.source.to_string_lossy().split(':').filter_map(|path| block_node::name_of(roots, Path::new(path))).collect()
     } else {
         Vec::new()
     };

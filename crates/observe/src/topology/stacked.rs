@@ -4,7 +4,7 @@
 //! something was mounted over it, or relative to a directory that nobody knows any more. So a path is believed only where the
 //! directory found there is the one that shows through the file system above.
 
-use crate::mountinfo::{Mount, unescape};
+use record::mountinfo::{Mount, unescape};
 use std::ffi::{OsStr, OsString};
 use std::fs::{Metadata, symlink_metadata};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -143,7 +143,7 @@ fn identity(about: &Metadata, with_size: bool) -> (u32, u32, u32, i64, i64, Opti
 #[cfg(test)]
 mod tests {
     use super::{both, split};
-    use crate::mountinfo::unescape;
+    use record::mountinfo::unescape;
     use std::path::{Path, PathBuf};
 
     #[test]

@@ -6,12 +6,10 @@ use super::{Earlier, ended};
 use crate::controller::RunError;
 use crate::protocol::TrialRequest;
 use crate::rounds::{Hands, conduct};
-use record::counter::Evidence;
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
 use record::stack::{Rebuild, Stack};
-use record::topology::Topology;
 use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, Window};
 use record::version::FormatVersion;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
@@ -117,16 +115,8 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
     let counts: Vec<u64> = steps.iter().map(|x| x.round() as u64).collect();
     let none = vec![0; counts.len()];
     let engine = EngineOutput {
-        departures: Vec::new(),
-        engine: "scripted".to_owned(),
-        argv: Vec::new(),
-        input: String::new(),
-        raw: String::new(),
-        messages: Vec::new(),
-        window: Window { start_ns: 0, end_ns: (seconds * 1e9) as u64 },
         read: Some(totals(ios)),
         write: storage.writes.then(|| totals(ios)),
-        trim: None,
         series: Some(Series {
             start_ns: 0,
             step_ns: 500_000_000,
@@ -135,43 +125,16 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
             trim_ios: none.clone(),
             bytes: none,
         }),
-        verified: None,
-        generator: None,
-        errors: Vec::new(),
-        cpu_user_share: None,
-        cpu_system_share: None,
-        shared_files: false,
-        copied: None,
-        bonnie: None,
+        ..EngineOutput::new("scripted".to_owned(), Window { start_ns: 0, end_ns: (seconds * 1e9) as u64 })
     };
+    let outcome = if storage.fails { Outcome::Failed("mkfs".to_owned()) } else { Outcome::Measured };
     TrialRecord {
-        format: FormatVersion::RECORD,
-        id: request.id.clone(),
-        seed: request.seed,
-        started_unix_ms: 0,
-        outcome: if storage.fails { Outcome::Failed("mkfs".to_owned()) } else { Outcome::Measured },
         steps: vec![
             StepTime { step: "prepare".to_owned(), seconds: storage.beside },
             StepTime { step: "measure".to_owned(), seconds },
         ],
-        built: Vec::new(),
-        settings: Vec::new(),
-        pool: None,
-        caches: Vec::new(),
-        trials_before: None,
-        topology: Topology::default(),
-        unread: Vec::new(),
-        files_before: Vec::new(),
-        files_after: Vec::new(),
-        cache_before: Vec::new(),
-        cache_after: Vec::new(),
-        backing_before: Vec::new(),
-        backing_after: Vec::new(),
-        server_before: Vec::new(),
-        refused: false,
-        server_after: Vec::new(),
         engine: (!storage.fails).then_some(engine),
-        evidence: Evidence::default(),
+        ..TrialRecord::new(request.id.clone(), request.seed, 0, outcome)
     }
 }
 

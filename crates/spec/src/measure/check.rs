@@ -1,9 +1,9 @@
 //! What can be asked only when there are cells: have they the metric, is there anything to compare, what do they cost?
 
 use crate::diagnostic::printable;
-use crate::metric::had_by;
 use crate::problems::Problems;
 use crate::tree::{Node, find};
+use record::metric::info;
 use record::plan::{Cell, Derived, Goal, Measure, Prices, Until};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +74,7 @@ fn goal(node: &Node, until: &Until, rest: &Rest<'_>, problems: &mut Problems<'_>
 
 /// Whether a cell has a metric, measured or derived.
 fn has(cell: &Cell, of: &str, derived: &[Derived]) -> bool {
-    let had = |name: &str| had_by(name, cell);
+    let had = |name: &str| info(name).is_some_and(|metric| metric.had_by(cell));
     match derived.iter().find(|one| one.name == of) {
         Some(one) => one.cells.get(&cell.id).is_some_and(|formula| {
             [&formula.over, &formula.under].into_iter().flatten().all(|name| had(name))

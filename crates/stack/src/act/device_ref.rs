@@ -116,7 +116,7 @@ impl DeviceRef {
         };
         let book = match &book {
             Ok(book) => book,
-            Err(error) => return out_of_reach(crate::error::chain(error)),
+            Err(error) => return out_of_reach(record::printable::chain(error)),
         };
         let Some(disk) = &known else {
             return out_of_reach(
@@ -135,7 +135,7 @@ impl DeviceRef {
         let machine = undoing.machine;
         let is_ours = |file: &Path| names::is_ours_in(machine, file, &machine.volumes_dir());
         let book =
-            ClaimBook::open(machine.state_dir).map_err(|error| self.not_ours(crate::error::chain(&error)))?;
+            ClaimBook::open(machine.state_dir).map_err(|error| self.not_ours(record::printable::chain(&error)))?;
         match device::rests_on_others(machine.roots, self.devno, &book, &is_ours) {
             Ok(None) => Ok(RefState::Ours(self.path.clone())),
             Ok(Some(on)) => Err(self.not_ours(format!("it rests on {on}, which is not ours"))),

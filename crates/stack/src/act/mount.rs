@@ -4,7 +4,7 @@ use super::device_ref::{DeviceRef, RefState};
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::unmount::{top, unmount};
 use crate::error::ActError;
-use crate::mounts::MountEntry;
+use record::mountinfo;
 use crate::names;
 use host::{Invocation, Tool};
 use record::printable::Shown as _;
@@ -69,11 +69,11 @@ impl Reversible for Mount {
 }
 
 impl Mount {
-    fn is_it(&self, entry: &MountEntry) -> bool {
+    fn is_it(&self, entry: &mountinfo::Mount) -> bool {
         entry.fs_type == self.fs_type && self.devices.iter().any(|device| entry.source == device.path)
     }
 
-    fn verify(&self, undoing: &Undoing<'_>, entry: &MountEntry) -> Result<(), ActError> {
+    fn verify(&self, undoing: &Undoing<'_>, entry: &mountinfo::Mount) -> Result<(), ActError> {
         let what = || format!("mount at {}", self.target.shown());
         let dir = undoing.machine.mounts_dir();
         if !names::is_of_run_in(undoing.machine, undoing.run, &self.target, &dir) {
@@ -92,7 +92,7 @@ impl Mount {
 /// Whether what is mounted there is what we mounted. A disk that was pulled out leaves its mount behind, and the kernel gives its
 /// number to nobody else until that is gone; so the number tells it even when another disk has its place by now. (A mount of btrfs
 /// has a number of its own.)
-fn is_mounted_from(device: &DeviceRef, entry: &MountEntry, undoing: &Undoing<'_>) -> bool {
+fn is_mounted_from(device: &DeviceRef, entry: &mountinfo::Mount, undoing: &Undoing<'_>) -> bool {
     let same_number = !undoing.rebooted && entry.devno == device.devno;
     same_number
         || matches!(

@@ -35,7 +35,7 @@ struct Holder {
 /// As the server names a file system: `major:minor` of its superblock, in hexadecimal. `None`: nothing is mounted there.
 fn superblock(proc: &Path, exported: &Path) -> Option<String> {
     let mounts = mounts::read(proc).ok()?;
-    let (major, minor) = mounts.iter().rfind(|entry| entry.target == exported)?.devno;
+    let (major, minor) = mounts.iter().rfind(|entry| entry.point == exported)?.devno;
     Some(format!("{major:02x}:{minor:02x}:"))
 }
 

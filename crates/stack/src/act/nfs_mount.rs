@@ -7,7 +7,8 @@ use super::retry::{PATIENCE, until_ok};
 use super::unmount::top;
 use crate::error::ActError;
 use crate::machine::Machine;
-use crate::mounts::{self, MountEntry};
+use crate::mounts;
+use record::mountinfo;
 use crate::{holders, names};
 use host::{CommandFailure, Invocation, Tool};
 use record::printable::Shown as _;
@@ -112,7 +113,7 @@ impl MountNfs {
     }
 
     /// What is mounted at our mount point, the last one mounted first.
-    fn is_it(&self, entry: &MountEntry) -> bool {
+    fn is_it(&self, entry: &mountinfo::Mount) -> bool {
         mounts::is_nfs(entry) && entry.source.as_os_str() == self.source().as_str()
     }
 
@@ -193,7 +194,7 @@ impl MountNfs {
     }
 }
 
-fn told(entry: &MountEntry) -> String {
+fn told(entry: &mountinfo::Mount) -> String {
     format!("{} of {}", entry.fs_type, entry.source.shown())
 }
 

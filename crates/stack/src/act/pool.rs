@@ -8,7 +8,7 @@ use super::unmount::{busy, top, unmount};
 use super::wipe;
 use crate::error::ActError;
 use crate::machine::Machine;
-use crate::mounts::MountEntry;
+use record::mountinfo;
 use crate::{holders, names};
 use host::{Invocation, Tool};
 use record::printable::Shown as _;
@@ -73,7 +73,7 @@ impl Reversible for CreatePool {
 }
 
 impl CreatePool {
-    fn is_it(&self, entry: &MountEntry) -> bool {
+    fn is_it(&self, entry: &mountinfo::Mount) -> bool {
         matches!(entry.fs_type.as_str(), "zfs" | "fuse.zfs") && entry.source.as_os_str() == self.name.as_str()
     }
 

@@ -6,16 +6,17 @@ use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::holders;
 use crate::machine::Machine;
-use crate::mounts::{self, MountEntry};
+use crate::mounts;
+use record::mountinfo;
 use host::{CommandFailure, Invocation, Tool};
 use record::printable::Shown as _;
 use std::path::Path;
 
 /// What is mounted there, the last one mounted first.
-pub(super) fn top(machine: &Machine<'_>, target: &Path) -> Result<Option<MountEntry>, ActError> {
+pub(super) fn top(machine: &Machine<'_>, target: &Path) -> Result<Option<mountinfo::Mount>, ActError> {
     let proc = &machine.roots.proc;
     let all = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
-    Ok(all.into_iter().rfind(|entry| entry.target == target))
+    Ok(all.into_iter().rfind(|entry| entry.point == target))
 }
 
 /// Unmounts a file system of this machine; for a while, should it be busy.

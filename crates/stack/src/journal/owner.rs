@@ -50,7 +50,7 @@ fn leftover(machine: &Machine<'_>, run: &RunId) -> Option<Leftover> {
         Ok(None) => None,
         Ok(Some(journal)) => of(journal.entries().iter().map(|e| e.act.to_string()).collect(), false, None),
         Err(JournalError::Locked { .. }) => of(Vec::new(), true, None),
-        Err(error) => of(Vec::new(), false, Some(crate::error::chain(&error))),
+        Err(error) => of(Vec::new(), false, Some(record::printable::chain(&error))),
     }
 }
 

@@ -83,33 +83,15 @@ pub(crate) fn environment(kernel: &str) -> Environment {
 }
 
 pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
+    let id = TrialId { cell: cell_id(cell), round };
+    let started = 1_795_000_000_000 + u64::from(round);
     TrialRecord {
-        backing_before: Vec::new(),
-        backing_after: Vec::new(),
-        server_before: Vec::new(),
-        refused: false,
-        server_after: Vec::new(),
-        format: FormatVersion::RECORD,
-        id: TrialId { cell: cell_id(cell), round },
-        seed: u64::MAX - u64::from(round),
-        started_unix_ms: 1_795_000_000_000 + u64::from(round),
-        outcome: Outcome::Measured,
         // Neither is a float that a careless reader gets back exactly.
         steps: vec![
             StepTime { step: "build".to_owned(), seconds: 0.1 + 0.2 },
             StepTime { step: "measure".to_owned(), seconds: 20.000_000_000_000_004 },
         ],
         built: vec![vec!["mkfs.xfs".to_owned(), "-f".to_owned()]],
-        settings: Vec::new(),
-        pool: None,
-        caches: Vec::new(),
-        trials_before: None,
-        topology: record::topology::Topology::default(),
-        unread: Vec::new(),
-        files_before: Vec::new(),
-        files_after: Vec::new(),
-        cache_before: Vec::new(),
-        cache_after: Vec::new(),
         engine: Some(engine(round)),
         evidence: Evidence {
             host: Vec::new(),
@@ -124,6 +106,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
             others_complete: true,
             ..Evidence::default()
         },
+        ..TrialRecord::new(id, u64::MAX - u64::from(round), started, Outcome::Measured)
     }
 }
 
@@ -132,25 +115,13 @@ fn engine(round: u32) -> EngineOutput {
     latency.bins_ns.insert(u64::MAX, 3);
     latency.bins_ns.insert(1024, u64::from(round));
     EngineOutput {
-        departures: Vec::new(),
-        series: None,
-        engine: "fio-3.33".to_owned(),
         argv: vec!["fio".to_owned(), "--output-format=json+".to_owned()],
         input: format!("[job]\nrandseed={round}\n"),
         raw: format!("{{\"fio version\": \"fio-3.33\", \"round\": {round}}}\n"),
         messages: vec!["fio: a warning".to_owned()],
-        window: Window { start_ns: 1, end_ns: u64::MAX },
         read: Some(Totals { ios: 10, bytes: 163_840, seconds: 1.0 / 3.0, latency, ..Totals::default() }),
-        write: None,
-        trim: None,
-        verified: None,
-        generator: None,
-        errors: Vec::new(),
         cpu_user_share: Some(0.017),
-        cpu_system_share: None,
-        shared_files: false,
-        copied: None,
-        bonnie: None,
+        ..EngineOutput::new("fio-3.33".to_owned(), Window { start_ns: 1, end_ns: u64::MAX })
     }
 }
 

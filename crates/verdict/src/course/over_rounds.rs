@@ -86,7 +86,7 @@ impl CellRounds {
         Self {
             id: cell.id.clone(),
             figure: figure.to_owned(),
-            unit: in_words(figure, unit).to_owned(),
+            unit: in_words(figure, unit),
             higher: Direction::of(plan, figure).is_higher(),
             cache: cell.workload.cache,
             rounds,
@@ -134,12 +134,11 @@ impl CellRounds {
     }
 }
 
-/// Bonnie++ counts files and seeks, which are no I/Os.
-fn in_words<'u>(figure: &str, unit: &'u str) -> &'u str {
-    match (figure, unit) {
-        ("seeks", "1/s") => "seeks per second",
-        (figure, "1/s") if !figure.ends_with("iops") => "files per second",
-        _ => unit,
+/// The unit as sentences say it: Bonnie++ counts files and seeks, not I/Os.
+fn in_words(figure: &str, unit: &str) -> String {
+    match record::metric::info(figure).and_then(|metric| metric.counts) {
+        Some(counts) => format!("{counts} per second"),
+        None => unit.to_owned(),
     }
 }
 

@@ -39,14 +39,14 @@ pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> CeilingReport {
         note,
     };
     match NativeEngine::default().measure_ceiling(state, REPETITIONS, EACH, cancel) {
-        Err(error) => found(None, Some(run::fault::chain(&error))),
+        Err(error) => found(None, Some(record::printable::chain(&error))),
         Ok(measured) => {
             let ceiling = of(&measured, state);
             let trouble = match ceiling::current(state, &machine) {
                 Some(kept) if is_disturbed(&ceiling) && !is_disturbed(&kept) => {
                     Some("the one kept before was measured while the machine was quiet".to_owned())
                 }
-                _ => ceiling::keep(state, &machine, &ceiling).err().map(|e| run::fault::chain(&e)),
+                _ => ceiling::keep(state, &machine, &ceiling).err().map(|e| record::printable::chain(&e)),
             };
             found(Some(ceiling), trouble)
         }

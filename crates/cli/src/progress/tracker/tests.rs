@@ -62,30 +62,8 @@ fn plan() -> Plan {
 
 fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
     TrialRecord {
-        backing_before: Vec::new(),
-        backing_after: Vec::new(),
-        server_before: Vec::new(),
-        refused: false,
-        server_after: Vec::new(),
-        format: FormatVersion::RECORD,
-        id: TrialId { cell: CellId("a".to_owned()), round: 0 },
-        seed: 0,
-        started_unix_ms: 0,
-        outcome,
-        steps: vec![],
-        built: vec![],
-        settings: Vec::new(),
-        pool: None,
-        caches: Vec::new(),
-        trials_before: None,
-        topology: record::topology::Topology::default(),
-        unread: Vec::new(),
-        files_before: vec![],
-        files_after: vec![],
-        cache_before: vec![],
-        cache_after: vec![],
         engine,
-        evidence: record::counter::Evidence::default(),
+        ..TrialRecord::new(TrialId { cell: CellId("a".to_owned()), round: 0 }, 0, 0, outcome)
     }
 }
 
@@ -172,25 +150,9 @@ fn steps_are_shown_with_their_share() {
 fn what_a_trial_found_is_told_per_direction() {
     let totals = |iops: f64| Totals { ios: 1, iops, bytes_per_second: iops * 4096.0, ..Totals::default() };
     let mut engine = EngineOutput {
-        departures: Vec::new(),
-        series: None,
-        engine: "fio-3.33".to_owned(),
-        argv: vec![],
-        input: String::new(),
-        raw: String::new(),
-        messages: vec![],
-        window: Window::default(),
         read: Some(totals(256.0)),
         write: Some(totals(128.4)),
-        trim: None,
-        verified: None,
-        generator: None,
-        errors: vec![],
-        cpu_user_share: None,
-        cpu_system_share: None,
-        shared_files: false,
-        copied: None,
-        bonnie: None,
+        ..EngineOutput::new("fio-3.33".to_owned(), Window::default())
     };
     let text = found(&record(Outcome::Measured, Some(engine.clone())));
     assert_eq!(text, "read 256 IOPS, 1 MiB/s; write 128 IOPS, 513.6 KiB/s");
