@@ -1,10 +1,10 @@
-//! Metrics by name.
+//! Names of metrics.
 
 use crate::pace::options;
 use record::plan::Cell;
 use record::workload::{Ask, Rw};
 
-/// What is measured in every trial (docs/metrics.md).
+/// Metrics of trials (docs/metrics.md).
 pub(crate) const METRICS: &[&str] = &[
     "iops",
     "read_iops",
@@ -77,10 +77,10 @@ pub(crate) const METRICS: &[&str] = &[
     "owed_bytes",
 ];
 
-/// What only Bonnie++ has begins with one of these.
+/// Prefixes of the metrics that only Bonnie++ has.
 const OF_BONNIE: [&str; 7] = ["char_", "block_", "rewrite_", "seeks", "seq_", "random_", "rewrite"];
 
-/// What only a copy of a tree of files has.
+/// Metrics that only a copy of a tree of files has.
 const OF_A_COPY: [&str; 7] = [
     "seconds",
     "sync_seconds",
@@ -91,10 +91,10 @@ const OF_A_COPY: [&str; 7] = [
     "compress_ratio",
 ];
 
-/// What only a cell has whose LVM cache is taken away by flushing it.
+/// Metrics that only a cell with a flushed LVM cache has.
 const OF_A_FLUSH: [&str; 2] = ["flush_seconds", "owed_bytes"];
 
-/// Whether a cell has a metric: one that never reads has no rate of reads. A job file whose jobs aren't known may have any.
+/// Whether a cell has a metric: a cell that never reads has no read rate. A job file with unknown jobs may have any metric.
 pub(crate) fn had_by(metric: &str, cell: &Cell) -> bool {
     let workload = &cell.workload;
     if OF_A_FLUSH.contains(&metric) {
