@@ -1,4 +1,4 @@
-//! /proc/self/mountinfo (proc(5)).
+//! Parses /proc/self/mountinfo (proc(5)).
 
 use crate::error::ReadError;
 use crate::roots::Roots;
@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// One mount that is visible to us.
+/// One visible mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub(crate) id: u64,
     pub(crate) devno: (u32, u32),
-    /// The directory within its file system that is mounted.
+    /// The mounted directory within its file system.
     pub(crate) root: PathBuf,
     pub(crate) point: PathBuf,
     pub(crate) options: String,
@@ -22,7 +22,7 @@ pub(crate) struct Mount {
     pub(crate) super_options: String,
 }
 
-/// All mounts in the kernel's order: what is mounted over another comes later.
+/// All mounts in the kernel's order: a mount over another one comes later.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mounts(pub(crate) Vec<Mount>);
 
@@ -38,10 +38,10 @@ impl Mounts {
         Ok(Self(mounts.collect::<Result<_, _>>()?))
     }
 
-    /// The mount that holds a path, which should have its symbolic links resolved.
+    /// Returns the mount that contains a path. The path's symbolic links should be resolved.
     ///
-    /// The kernel's own answer (statx) decides, since a mount may hide others; kernels before 5.8 don't give one, then
-    /// it is the longest mount point above the path, the latest where there are several.
+    /// The kernel's answer (statx) decides, since a mount may hide others. Kernels before 5.8 don't give one. Then it is the
+    /// longest mount point above the path, the latest if there are several.
     pub(crate) fn holding(&self, path: &Path) -> Option<&Mount> {
         let above = || self.0.iter().filter(|mount| path.starts_with(&mount.point));
         let exact = mount_id(path).and_then(|id| above().find(|mount| mount.id == id));
@@ -50,11 +50,11 @@ impl Mounts {
 }
 
 impl Mount {
-    /// Options of the mount and of its file system, none twice, as /proc/mounts shows them.
+    /// Returns the options of the mount and of its file system, each once, as in /proc/mounts.
     pub(crate) fn all_options(&self) -> String {
         let mut all: Vec<&str> = self.options.split(',').collect();
         for option in self.super_options.split(',') {
-            // `rw` of the file system says nothing about a mount that is `ro`.
+            // `rw` of the file system has no effect on a mount that is `ro`.
             let overruled = option == "rw" && all.contains(&"ro");
             if !overruled && !all.contains(&option) {
                 all.push(option);
@@ -64,12 +64,12 @@ impl Mount {
         all.join(",")
     }
 
-    /// Whether a file system's option stands there without a value, e.g. a cgroup hierarchy's controller.
+    /// Whether the file system has an option without a value, e.g. the controller of a cgroup hierarchy.
     pub(crate) fn has_super_option(&self, name: &str) -> bool {
         self.super_options.split(',').any(|option| option == name)
     }
 
-    /// The value of a file system's option, e.g. `upperdir`.
+    /// Returns the value of a file system's option, e.g. `upperdir`.
     pub(crate) fn super_option(&self, key: &str) -> Option<&str> {
         self.super_options.split(',').find_map(|option| option.strip_prefix(key)?.strip_prefix('='))
     }
@@ -90,7 +90,7 @@ fn parse(line: &[u8]) -> Option<Mount> {
     let mut path = || Some(PathBuf::from(OsString::from_vec(unescape(next()?))));
     let (root, point) = (path()?, path()?);
     let options = text(next()?);
-    // Optional fields (shared:1 ...) up to a single dash.
+    // Optional fields (shared:1 ...) end at a single dash.
     while next()? != b"-" {}
     let fs_type = text(next()?);
     let source = String::from_utf8_lossy(&unescape(next()?)).into_owned();
@@ -102,7 +102,7 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(field).into_owned()
 }
 
-/// Blank, tab, line feed and backslash are written as three octal digits.
+/// Decodes spaces, tabs, line feeds and backslashes, which are written as three octal digits.
 pub(crate) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
