@@ -40,7 +40,7 @@ pub enum Claim {
     NotDurable,
     /// The device or file system under test is in memory.
     MemoryBacked,
-    /// The page cache holds the data twice, since the loop device does not bypass the page cache of its backing file.
+    /// The loop device keeps its backing file in the page cache, in addition to any cache above it.
     DoubleCaching,
     /// The data set fits in memory, and the I/O is buffered.
     SmallerThanMemory,
