@@ -1,7 +1,7 @@
-//! Speaking to a child without deadlock: one poll loop over its stdin, stdout, stderr and its end.
+//! Communicates with a child without deadlock: one poll loop for its stdin, stdout, stderr and its end.
 //!
-//! The loop ends when the child has ended, not when its pipes are closed: a daemon that a user's program left behind
-//! and that kept our pipe must not hold us up.
+//! The loop ends when the child has ended, not when its pipes are closed: a daemon that a user's program starts may keep a pipe
+//! open, and must not block diskproof.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -13,29 +13,29 @@ use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What came of it.
+/// The result of the communication.
 pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
     pub(crate) end: End,
 }
 
-/// Why the loop ended.
+/// The reason why the loop ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The child has ended (and can be waited for without blocking).
+    /// The child has ended (waiting for it does not block).
     Exited,
-    /// Time is up; the child lives.
+    /// The time limit is reached; the child still runs.
     TimedOut,
-    /// stdout grew beyond the limit; the child lives.
+    /// stdout has exceeded its limit; the child still runs.
     TooMuchOutput,
-    /// It was asked to end; what it started, or itself, may live.
+    /// The child was asked to end; it or its descendants may still run.
     Cancelled,
 }
 
-/// How long a child may take to end when it is asked to.
+/// How long a child may take to end after the request.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often it is looked whether the user wants it to end.
+/// How often the cancel flag is checked.
 const TICK: Duration = Duration::from_millis(100);
 
 /// One output of the child.
@@ -53,7 +53,7 @@ impl Reader {
         Ok(Self { pipe, kept: Vec::new(), limit, overflowed: false })
     }
 
-    /// Reads all that is there now.
+    /// Reads all that is available now.
     fn drain(&mut self) -> io::Result<()> {
         let mut buffer = [0_u8; 65536];
         while let Some(pipe) = &self.pipe {
@@ -76,7 +76,7 @@ impl Reader {
     }
 }
 
-/// What the child is to read.
+/// The input of the child.
 struct Writer {
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
@@ -94,7 +94,7 @@ impl Writer {
                 Ok(n) => self.written += n,
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
-                // It doesn't want to read it all; its status says whether that matters.
+                // It stopped reading early; its exit status shows whether that matters.
                 Err(Errno::PIPE) => self.pipe = None,
                 Err(error) => return Err(error.into()),
             }
@@ -107,7 +107,8 @@ fn nonblocking(fd: &OwnedFd) -> io::Result<()> {
     Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
 }
 
-/// Feeds and reads a child until it ends, time is up, or stdout overflows. When `cancel` is set, its process group is asked to end.
+/// Writes to and reads from a child until it ends, the time is up, or stdout exceeds its limit. When `cancel` is set, its process
+/// group is asked to end.
 pub(crate) fn converse(
     child: &mut Child,
     input: Vec<u8>,
@@ -127,13 +128,13 @@ pub(crate) fn converse(
     let end = loop {
         writer.feed()?;
         if ends_by.is_none() && cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            // It may have ended just now.
+            // The child may have ended just now.
             let _ = kill_process_group(pid, Signal::TERM);
             ends_by = Some(Instant::now() + GRACE);
         }
         let tick = cancel.map(|_| Instant::now() + TICK);
         if wait(&ended, &writer, &stdout, &stderr, deadline.into_iter().chain(tick).min())? {
-            // All it wrote is in the pipes by now.
+            // All its output is in the pipes by now.
             stdout.drain()?;
             stderr.drain()?;
             break match ends_by {
@@ -157,7 +158,7 @@ pub(crate) fn converse(
     Ok(Captured { stdout: stdout.kept, stderr: stderr.kept, end })
 }
 
-/// Sleeps until something can be done; whether the child has ended.
+/// Sleeps until there is something to do; returns whether the child has ended.
 fn wait(
     ended: &OwnedFd,
     writer: &Writer,

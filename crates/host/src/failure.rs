@@ -1,4 +1,4 @@
-//! How running a program fails.
+//! Failures of running a program.
 
 use record::printable::{Shown as _, printable, printable_lines};
 use std::fmt::{self, Write as _};
@@ -6,64 +6,64 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Bytes of each output that a failure quotes.
+/// Number of bytes of each output that a failure quotes.
 const QUOTED_BYTES: usize = 4096;
 
-/// A program could not be run, or failed. `Display` quotes the argument vector, the status and what it said.
+/// A program could not be run, or failed. `Display` quotes the argument vector, the status and the output.
 #[derive(Debug, Error)]
 pub enum CommandFailure {
-    /// It isn't installed.
+    /// The program is not installed.
     #[error("{}", not_found(.program, .package, .looked_in))]
     NotFound {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// The Debian package that brings it; `None` for a user's program.
+        /// The Debian package with the program; `None` for a user's program.
         package: Option<&'static str>,
-        /// Where it was looked for.
+        /// The directories that were searched.
         looked_in: Vec<PathBuf>,
     },
-    /// It could not be started, or not be spoken to.
+    /// The program could not be started, or communication with it failed.
     #[error("cannot run {}", quote(.argv))]
     Spawn {
-        /// What was to be run.
+        /// The argument vector.
         argv: Vec<String>,
-        /// Why not.
+        /// The error.
         source: std::io::Error,
     },
-    /// It ended with a status that isn't accepted, or by a signal.
+    /// The program ended with a status that isn't accepted, or by a signal.
     #[error("{}", failed(.argv, *.status, .stdout, .stderr))]
     Failed {
-        /// What was run.
+        /// The argument vector.
         argv: Vec<String>,
-        /// Exit status; the negative number of the signal that ended it.
+        /// Exit status, or the negative number of the signal that ended it.
         status: i32,
-        /// What it wrote.
+        /// Standard output.
         stdout: String,
-        /// What it complained about.
+        /// Standard error.
         stderr: String,
     },
-    /// It took longer than it may; it and its process group were killed.
+    /// The program exceeded its time limit; it and its process group were killed.
     #[error("{} did not end within {} s and was killed{}", quote(.argv), .limit.as_secs_f64(), said("stderr", .stderr))]
     TimedOut {
-        /// What was run.
+        /// The argument vector.
         argv: Vec<String>,
-        /// The limit.
+        /// The time limit.
         limit: Duration,
-        /// What it complained about until then.
+        /// Standard error until then.
         stderr: String,
     },
-    /// The user asked to stop; it was ended, with its process group.
+    /// The user cancelled; the program and its process group were ended.
     #[error("{} was ended, as the user asked", quote(.argv))]
     Cancelled {
-        /// What was run.
+        /// The argument vector.
         argv: Vec<String>,
     },
-    /// It wrote more than its reader wants to keep; it and its process group were killed.
+    /// The program wrote more than its limit; it and its process group were killed.
     #[error("{} wrote more than {limit_bytes} bytes and was killed", quote(.argv))]
     TooMuchOutput {
-        /// What was run.
+        /// The argument vector.
         argv: Vec<String>,
-        /// The limit.
+        /// The limit in bytes.
         limit_bytes: usize,
     },
 }
@@ -97,12 +97,13 @@ fn said(name: &str, text: &str) -> String {
     }
     let cut = if end < text.len() { "..." } else { "" };
     let text = printable_lines(&text[..end]);
-    // what a program says must not pass for a line of ours
+    // a program's output must not look like a line of diskproof
     let begin = if text.contains('\n') { "\n    | " } else { " " };
     format!("; {name}:{begin}{}{cut}", text.replace('\n', "\n    | "))
 }
 
-/// An argument vector that a person can read and a shell would split the same way, but for control characters, which are shown.
+/// Quotes an argument vector so that a person can read it and a shell would split it the same way, except for control characters,
+/// which are escaped.
 pub(crate) fn quote(argv: &[String]) -> Quoted<'_> {
     Quoted(argv)
 }

@@ -1,40 +1,40 @@
-//! What is to be run.
+//! A program and its arguments, to be run.
 
 use crate::tool::Tool;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Most output of one kind (stdout, stderr) that is kept unless the caller asks for another limit.
+/// Largest output of each kind (stdout, stderr) that is kept, unless the caller sets another limit.
 const DEFAULT_CAPTURE_BYTES: usize = 16 << 20;
 
-/// Which program.
+/// The program to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
-    /// One of ours.
+    /// A program that diskproof itself uses.
     Tool(Tool),
-    /// A user's program: an absolute path, or a bare name that is looked up in [`crate::DIRECTORIES`].
+    /// A user's program: an absolute path, or a name that is searched in [`crate::DIRECTORIES`].
     User(PathBuf),
 }
 
-/// A program and its argument vector. Nothing is ever interpreted by a shell.
+/// A program and its argument vector. No shell ever interprets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// Which program.
+    /// The program.
     pub program: Program,
     /// Arguments, without the program itself.
     pub args: Vec<OsString>,
-    /// What it reads; `None`: nothing (`/dev/null`).
+    /// Data for its stdin; `None`: none (`/dev/null`).
     pub stdin: Option<Vec<u8>>,
-    /// Environment variables set beside `LC_ALL=C` and `PATH`.
+    /// Environment variables besides `LC_ALL=C` and `PATH`.
     pub env: Vec<(OsString, OsString)>,
     /// Working directory; `None`: `/`, so that no mount point is kept busy.
     pub directory: Option<PathBuf>,
     /// Exit statuses that are not failures.
     pub accepted: Vec<i32>,
-    /// Longest time it may take; `None`: as long as it likes.
+    /// Time limit; `None`: no limit.
     pub timeout: Option<Duration>,
-    /// Most bytes kept of stdout and of stderr. More on stdout is a failure; more on stderr is dropped.
+    /// Most bytes that are kept of stdout and of stderr. More on stdout is a failure; more on stderr is dropped.
     pub capture_bytes: usize,
 }
 
@@ -52,13 +52,14 @@ impl Invocation {
         }
     }
 
-    /// One of our tools. It sees no environment but `LC_ALL=C`, `PATH` and what [`Self::env`] adds (sudo and ssh keep ours).
+    /// Creates an invocation of a tool. Its environment has only `LC_ALL=C`, `PATH` and the variables of [`Self::env`] (sudo and
+    /// ssh get diskproof's environment).
     #[must_use]
     pub fn new(tool: Tool) -> Self {
         Self::of(Program::Tool(tool))
     }
 
-    /// A user's program. It sees our environment, with `LC_ALL=C`.
+    /// Creates an invocation of a user's program. It gets diskproof's environment, with `LC_ALL=C`.
     #[must_use]
     pub fn program(path: impl AsRef<Path>) -> Self {
         Self::of(Program::User(path.as_ref().to_path_buf()))
@@ -82,7 +83,7 @@ impl Invocation {
         self
     }
 
-    /// What it reads on stdin.
+    /// Sets the data for its stdin.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
@@ -103,28 +104,28 @@ impl Invocation {
         self
     }
 
-    /// Exit statuses that are not failures (0 too must be listed).
+    /// Sets the exit statuses that are not failures (including 0 if wanted).
     #[must_use]
     pub fn accept(mut self, statuses: impl IntoIterator<Item = i32>) -> Self {
         self.accepted = statuses.into_iter().collect();
         self
     }
 
-    /// Kills it, with all its process group, after this long.
+    /// Sets the time after which it is killed, with its whole process group.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Keeps this many bytes of stdout and of stderr.
+    /// Sets how many bytes of stdout and of stderr are kept.
     #[must_use]
     pub fn capture(mut self, bytes: usize) -> Self {
         self.capture_bytes = bytes;
         self
     }
 
-    /// The argument vector as it will be quoted: the program's name as given, then the arguments.
+    /// Returns the argument vector for quoting: the program's name as given, then the arguments.
     #[must_use]
     pub fn argv(&self) -> Vec<String> {
         let program = match &self.program {

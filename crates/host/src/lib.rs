@@ -1,5 +1,5 @@
-//! One machine, near or far: run a tool on it. Every external program that diskproof uses is named in [`Tool`], found once in
-//! fixed directories (never `$PATH`), and given an argument vector, never a shell.
+//! Runs tools on one machine, local or remote. [`Tool`] names every external program that diskproof uses. Each is searched once
+//! in fixed directories (never `$PATH`), and gets an argument vector, never a shell.
 
 mod capture;
 mod failure;

@@ -1,4 +1,4 @@
-//! Where programs are looked for: fixed directories, so that nobody's `$PATH` decides what erases a disk.
+//! Finds programs in fixed directories, so that no `$PATH` decides which program erases a disk.
 
 use crate::failure::CommandFailure;
 use crate::invocation::Program;
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Where programs are looked for, first match wins.
+/// The directories to search; the first match wins.
 pub const DIRECTORIES: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 static FOUND: Mutex<BTreeMap<Tool, PathBuf>> = Mutex::new(BTreeMap::new());
 
-/// Where a tool is. What was found once is kept for the life of the process; a missing tool is looked for again.
+/// Returns the path of a tool. A found path is kept for the life of the process; a missing tool is searched again.
 ///
 /// # Errors
-/// [`CommandFailure::NotFound`], with the Debian package that brings it.
+/// [`CommandFailure::NotFound`], with the Debian package of the tool.
 pub fn resolve(tool: Tool) -> Result<PathBuf, CommandFailure> {
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(path) = found.get(&tool) {
@@ -29,7 +29,7 @@ pub fn resolve(tool: Tool) -> Result<PathBuf, CommandFailure> {
     Ok(path)
 }
 
-/// Where any program is: an absolute path is taken as it is, a bare name is looked up in [`DIRECTORIES`].
+/// Returns the path of any program: an absolute path is used as it is, a name is searched in [`DIRECTORIES`].
 ///
 /// # Errors
 /// [`CommandFailure::NotFound`]; a relative path with a directory in it is never found.

@@ -1,4 +1,4 @@
-//! Running a program on this machine.
+//! Runs programs on this machine.
 
 use crate::capture::{Captured, End, converse};
 use crate::failure::CommandFailure;
@@ -12,7 +12,8 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
 
-/// The environment variable that holds the number of the process that started a program: what outlived its diskproof is known by it.
+/// The environment variable with the process id of the diskproof that started a program. It identifies programs that outlive
+/// their diskproof.
 pub const STARTED_BY: &str = "DISKPROOF_STARTED_BY";
 
 /// Runs programs. Fakes and fault injectors implement it too.
@@ -20,34 +21,34 @@ pub trait Runner: Send + Sync {
     /// Runs a program to its end.
     ///
     /// # Errors
-    /// It isn't there, doesn't start, takes too long, says too much, or ends with a status that isn't accepted.
+    /// The program is missing, doesn't start, takes too long, writes too much, or ends with a status that isn't accepted.
     fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure>;
 
-    /// Runs a program to its end, or until `cancel` is set: then it is asked to end (SIGTERM to its process group), and killed when it
-    /// doesn't within 10 s. A fake that answers at once need not heed it.
+    /// Runs a program to its end, or until `cancel` is set. Then it gets SIGTERM (with its process group), and SIGKILL if it
+    /// doesn't end within 10 s. A fake that answers at once may ignore `cancel`.
     ///
     /// # Errors
-    /// As of [`Self::run`]; [`CommandFailure::Cancelled`].
+    /// As for [`Self::run`], and [`CommandFailure::Cancelled`].
     fn run_until(&self, cmd: &Invocation, _cancel: &AtomicBool) -> Result<Output, CommandFailure> {
         self.run(cmd)
     }
 }
 
-/// What a program that ended well said.
+/// The output of a program that succeeded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
-    /// What it wrote; bytes that aren't UTF-8 are replaced.
+    /// Standard output; bytes that aren't UTF-8 are replaced.
     pub stdout: String,
-    /// What it complained about; likewise.
+    /// Standard error; likewise.
     pub stderr: String,
-    /// What was run, the program's full path first.
+    /// The argument vector, beginning with the program's full path.
     pub argv: Vec<String>,
     /// Exit status: one of the accepted ones.
     pub status: i32,
 }
 
-/// Runs programs on this machine, each in a process group of its own: Ctrl-C on the terminal is for us to answer, and
-/// must not end a mkfs or an umount halfway.
+/// Runs programs on this machine, each in its own process group: diskproof handles Ctrl-C on the terminal, and it must not end a
+/// mkfs or an umount halfway.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalRunner;
 
@@ -81,11 +82,11 @@ fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     let mut command = Command::new(path);
     let keeps_environment = matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo | Tool::Ssh));
     if !keeps_environment {
-        // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and their like must not change what a tool sees.
+        // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and similar variables must not change the results of a tool.
         command.env_clear().env("PATH", DIRECTORIES.join(":"));
     }
     let locale = match cmd.program {
-        // Ansible refuses any other, and manifests hold what they like.
+        // Ansible refuses all others, and manifests may have any characters.
         Program::Tool(tool) if tool.provisions() => "C.UTF-8",
         _ => "C",
     };
@@ -102,7 +103,7 @@ fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     command
 }
 
-/// Kills the child and what it started. It has not been waited for, so its number is still its own.
+/// Kills the child and its process group. Nobody has waited for it yet, so its process id is still its own.
 fn end_group(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }

@@ -1,5 +1,5 @@
-//! Another machine, by OpenSSH's own `ssh`, which honours everybody's `~/.ssh/config`, agent and known hosts. There, sshd and a POSIX
-//! shell are all that is needed.
+//! Connects to another machine through OpenSSH's `ssh`, which uses the user's `~/.ssh/config`, agent and known hosts. The other
+//! machine needs only sshd and a POSIX shell.
 
 use crate::failure::CommandFailure;
 use crate::invocation::Invocation;
@@ -15,90 +15,90 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A line that is dead for this long ends: what is under way on the other side is undone there then.
+/// Ends a dead connection after this time; the agent process on the other side then undoes what is under way.
 const ALIVE: [&str; 4] = ["-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"];
-/// Nobody is there to be asked for a password, and a machine that is off must not hang the others.
+/// Nobody is there to enter a password, and a machine that is off must not block the others.
 const UNATTENDED: [&str; 4] = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Copying 25 MB, on a slow line.
+/// Time limit for copying 25 MB over a slow connection.
 const COPY_PATIENCE: Duration = Duration::from_secs(600);
 
-/// Tells architecture and user, and whether a program of this digest (`$0`) is there already.
+/// Prints architecture and user, and whether a program with this digest (`$0`) is already there.
 const LOOK: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/diskproof/$0"; uname -m; id -u; echo "$d/diskproof"
 if [ -x "$d/diskproof" ] && [ "$(sha256sum "$d/diskproof" | cut -d" " -f1)" = "$0" ]; then echo there; else echo missing; fi"#;
-/// Takes the program from its standard input; others may run the old one meanwhile, so it is never written in place.
+/// Reads the program from standard input. Other processes may run the old one meanwhile, so it is never overwritten in place.
 const TAKE: &str = r#"set -e; d="${XDG_CACHE_HOME:-$HOME/.cache}/diskproof/$0"; mkdir -p -m 700 "$d"; t="$d/new.$$"
 trap 'rm -f "$t"' EXIT; cat > "$t"; chmod 755 "$t"; mv "$t" "$d/diskproof""#;
 
-/// A way to another machine.
+/// A connection to another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ssh {
-    /// Arguments of `ssh` up to and with the destination.
+    /// Arguments of `ssh`, up to and including the destination.
     args: Vec<OsString>,
     /// The destination, for messages.
     name: String,
 }
 
-/// The other machine can't be used.
+/// An error with another machine.
 #[derive(Debug, Error)]
 pub enum SshError {
-    /// It can't be reached, or a command failed there.
+    /// The connection failed, or a command failed there.
     #[error("{target}: {doing}")]
     Command {
-        /// Which machine.
+        /// Name of the machine.
         target: String,
         /// What was to be done.
         doing: &'static str,
-        /// Why not.
+        /// The failure.
         source: CommandFailure,
     },
-    /// Our own program doesn't run there.
+    /// The diskproof program doesn't run on that architecture.
     #[error("{target} is {theirs}; this diskproof is for {ours}: start it from a machine of the same kind")]
     Architecture {
-        /// Which machine.
+        /// Name of the machine.
         target: String,
-        /// `uname -m` there.
+        /// `uname -m` on that machine.
         theirs: String,
-        /// What we are built for.
+        /// The architecture of this program.
         ours: &'static str,
     },
-    /// It said something else than was asked, e.g. since a login script prints.
+    /// Its answer had another form, e.g. because a login script prints something.
     #[error(
         "{target} answered `{answer}` where four lines were expected; does a login script there print something?"
     )]
     Garbled {
-        /// Which machine.
+        /// Name of the machine.
         target: String,
-        /// What it said, cut.
+        /// Its answer, shortened.
         answer: String,
     },
-    /// The copy isn't what was sent.
+    /// The copy differs from the original.
     #[error("{target}: the copy of diskproof there isn't what was sent; is its disk full?")]
     Copy {
-        /// Which machine.
+        /// Name of the machine.
         target: String,
     },
-    /// Our own program can't be read.
+    /// The program file on this machine can't be read.
     #[error("cannot read {}", .path.shown())]
     Own {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
 }
 
-/// Our program on another machine.
+/// The diskproof program on another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// Its absolute path there.
+    /// Absolute path on that machine.
     pub path: String,
-    /// The user it will run as, there.
+    /// User id that it will run as on that machine.
     pub uid: u32,
 }
 
 impl Ssh {
-    /// The way to what `ssh` itself calls by this name, `config` in the place of its own files.
+    /// Returns a connection to a destination of `ssh`; `config` replaces ssh's own configuration files.
     #[must_use]
     pub fn to(destination: &str, config: Option<&Path>) -> Self {
         let own = config.map(|path| ["-F".into(), path.as_os_str().to_owned()]);
@@ -106,28 +106,28 @@ impl Ssh {
         Self::with(options.collect(), destination)
     }
 
-    /// The way to a destination with these options.
+    /// Returns a connection to a destination with these options.
     #[must_use]
     pub fn with(mut options: Vec<OsString>, destination: &str) -> Self {
         options.extend(["--".into(), destination.into()]);
         Self { args: options, name: destination.to_owned() }
     }
 
-    /// The way that an argument vector of `ssh` names, up to and with its destination.
+    /// Returns a connection from an argument vector of `ssh`, up to and including its destination.
     #[must_use]
     pub fn through(argv: Vec<OsString>, name: &str) -> Self {
         Self { args: argv.into_iter().skip(1).collect(), name: name.to_owned() }
     }
 
-    /// The argument vector, `ssh` included, that runs a program there. Its words reach the program as they are: they are quoted for
-    /// the shell through which sshd runs everything.
+    /// Returns the argument vector, including `ssh`, that runs a program there. The words are quoted for the shell that sshd
+    /// uses, so they reach the program unchanged.
     #[must_use]
     pub fn argv(&self, program: &[&str]) -> Vec<OsString> {
         let path = crate::resolve(Tool::Ssh).unwrap_or_else(|_| Tool::Ssh.name().into());
         std::iter::once(path.into_os_string()).chain(self.arguments("-T", program)).collect()
     }
 
-    /// Runs a program there on our own standard input and output; `terminal`: on a terminal there as well.
+    /// Runs a program there on this process's standard input and output; with `terminal`, on a terminal there as well.
     ///
     /// # Errors
     /// `ssh` can't be started.
@@ -146,7 +146,7 @@ impl Ssh {
     /// Runs a program there and returns what it printed.
     ///
     /// # Errors
-    /// The machine can't be reached, or the program failed.
+    /// The connection failed, or the program failed.
     pub fn run(
         &self,
         runner: &dyn Runner,
@@ -167,10 +167,10 @@ impl Ssh {
         Ok(output.stdout)
     }
 
-    /// The host's name or address in the network, as `ssh` has it from its configuration; no connection is made.
+    /// Returns the network name or address of the host from ssh's configuration, without a connection.
     ///
     /// # Errors
-    /// `ssh` can't be started, or doesn't understand its configuration.
+    /// `ssh` can't be started, or rejects its configuration.
     pub fn host(&self, runner: &dyn Runner) -> Result<String, SshError> {
         let doing = "ask ssh for its address";
         let call = Invocation::new(Tool::Ssh).arg("-G").args(self.args.iter().cloned()).timeout(PATIENCE);
@@ -183,10 +183,10 @@ impl Ssh {
         Ok(name.map_or_else(|| self.name.clone(), str::to_owned))
     }
 
-    /// Puts a program of ours there, unless it is there already, into the user's cache under its own digest.
+    /// Copies a program into the user's cache there under its own digest, unless it is already there.
     ///
     /// # Errors
-    /// The machine can't be reached, is of another kind, or the copy failed.
+    /// The connection failed, the architecture differs, or the copy failed.
     pub fn install(&self, runner: &dyn Runner, program: &Path) -> Result<Installed, SshError> {
         let own = |source| SshError::Own { path: program.to_owned(), source };
         let bytes = std::fs::read(program).map_err(own)?;
@@ -226,7 +226,7 @@ impl Ssh {
     }
 }
 
-/// One word of a POSIX shell.
+/// Quotes one word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '=' | ':' | ',');
     if !word.is_empty() && word.chars().all(plain) {
@@ -250,7 +250,7 @@ mod tests {
     use sha2::{Digest as _, Sha256};
     use std::path::Path;
 
-    /// What sshd does with its words: a shell gets them joined. `HOME` is a folder of the test's own.
+    /// Imitates sshd: a shell gets the joined words. `HOME` is a directory of the test.
     struct Far<'d> {
         home: &'d Path,
     }

@@ -1,5 +1,5 @@
-//! Opening files of a state directory: never through a link, never a FIFO or a device, and where what they say is obeyed, only such
-//! as nobody but their owner or root can have written.
+//! Opens files of a state directory: never through a link, never a FIFO or a device. Where diskproof acts on their content, only
+//! files that nobody except their owner or root can have written.
 
 use rustix::fs::{FileType, Mode, OFlags};
 use std::fmt;
@@ -7,21 +7,21 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The bits that let others than the owner write.
+/// The mode bits that let others than the owner write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// How a file of a state directory is opened.
+/// The access to a file of a state directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateAccess {
-    /// For reading; it must be there.
+    /// Reading; the file must exist.
     Read,
-    /// For reading and writing; it must be there.
+    /// Reading and writing; the file must exist.
     Change,
-    /// For reading and writing; it is made, with mode 0600, where it isn't there.
+    /// Reading and writing; a missing file is created with mode 0600.
     ChangeOrMake,
 }
 
-/// Why a file is not opened, though the kernel would open it. It is the inner error of an [`io::Error`].
+/// The reason why a file is not opened although the kernel would open it. It is the inner error of an [`io::Error`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untrusted(String);
 
@@ -33,10 +33,10 @@ impl fmt::Display for Untrusted {
 
 impl std::error::Error for Untrusted {}
 
-/// Opens a regular file; anything else is refused, at once and without waiting for a writer.
+/// Opens a regular file; anything else is refused at once, without waiting for a writer.
 ///
 /// # Errors
-/// The kernel's, or [`Untrusted`].
+/// The kernel's error, or [`Untrusted`].
 pub fn open_regular(path: &Path, access: StateAccess) -> io::Result<File> {
     let how = match access {
         StateAccess::Read => OFlags::RDONLY,
@@ -46,7 +46,7 @@ pub fn open_regular(path: &Path, access: StateAccess) -> io::Result<File> {
     let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
     let file = File::from(opened.map_err(|errno| match errno {
-        // of a FIFO that nobody reads, of a socket, of a link
+        // from a FIFO without a reader, a socket, or a link
         rustix::io::Errno::NXIO => untrusted("is no regular file; move it away".to_owned()),
         rustix::io::Errno::LOOP => untrusted("is a symbolic link; move it away".to_owned()),
         errno => errno.into(),
@@ -57,10 +57,10 @@ pub fn open_regular(path: &Path, access: StateAccess) -> io::Result<File> {
     }
 }
 
-/// Opens a regular file that belongs to us or root, and that nobody else may write.
+/// Opens a regular file that belongs to this user or root, and that nobody else can write.
 ///
 /// # Errors
-/// The kernel's, or [`Untrusted`].
+/// The kernel's error, or [`Untrusted`].
 pub fn open_trusted(path: &Path, access: StateAccess) -> io::Result<File> {
     let file = open_regular(path, access)?;
     let about = rustix::fs::fstat(&file)?;
@@ -75,10 +75,10 @@ pub fn open_trusted(path: &Path, access: StateAccess) -> io::Result<File> {
     )))
 }
 
-/// All of a file that [`open_trusted`] opens; `None` where there is none.
+/// Returns the content of a file that [`open_trusted`] opens; `None` if there is no file.
 ///
 /// # Errors
-/// As of [`open_trusted`].
+/// As for [`open_trusted`].
 pub fn read_trusted(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     match open_trusted(path, StateAccess::Read) {
@@ -88,7 +88,7 @@ pub fn read_trusted(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// What [`open_regular`] and [`open_trusted`] themselves say against a file, if it isn't the kernel's refusal.
+/// Returns the reason why [`open_regular`] or [`open_trusted`] refused a file; `None` for the kernel's errors.
 #[must_use]
 pub fn untrusted_by(error: &io::Error) -> Option<&Untrusted> {
     error.get_ref()?.downcast_ref()
@@ -118,7 +118,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    /// What a try says, which must not wait for anybody.
+    /// Returns the message of an attempt, which must not block.
     fn soon(path: &Path, access: StateAccess) -> String {
         let (sender, receiver) = std::sync::mpsc::channel();
         let path = path.to_owned();

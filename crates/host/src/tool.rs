@@ -1,14 +1,14 @@
-//! Every external program, by name and Debian package.
+//! All external programs, with their names and Debian packages.
 
 use std::fmt;
 
-/// An external program that diskproof itself uses. Programs of a user's `command` layer are not listed here; see
+/// An external program that diskproof itself uses. The programs of a user's `command` layer are not listed here; see
 /// [`crate::Invocation::program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
     /// Runs playbooks.
     AnsiblePlaybook,
-    /// Names of mirrors.
+    /// Lists the mirrors of Debian packages.
     AptGet,
     /// Low-level probe for signatures on block devices.
     Blkid,
@@ -26,15 +26,15 @@ pub enum Tool {
     Exportfs,
     /// Load generator.
     Fio,
-    /// Addresses of names.
+    /// Looks up the addresses of names.
     Getent,
     /// Loop devices.
     Losetup,
-    /// Block devices, as others show them.
+    /// Lists block devices, as other tools show them.
     Lsblk,
     /// Makes btrfs.
     MkfsBtrfs,
-    /// Logical volumes; its first argument says which command, e.g. `lvcreate`.
+    /// Manages logical volumes; its first argument is the command, e.g. `lvcreate`.
     Lvm,
     /// Software RAID.
     Mdadm,
@@ -58,17 +58,17 @@ pub enum Tool {
     QemuImg,
     /// Runs a guest.
     QemuSystem,
-    /// Copies into a guest or node.
+    /// Copies files to a guest or another machine.
     Scp,
-    /// Has a program end with its starter.
+    /// Makes a program end with the process that started it.
     Setpriv,
-    /// The way to a guest or node.
+    /// Connects to a guest or another machine.
     Ssh,
     /// Makes keys.
     SshKeygen,
     /// Copies files.
     Rsync,
-    /// Root rights for the node.
+    /// Runs the agent process as root.
     Sudo,
     /// Services and their states.
     Systemctl,
@@ -78,20 +78,20 @@ pub enum Tool {
     Udevadm,
     /// Unmounts file systems.
     Umount,
-    /// Gives a program mounts and processes of its own.
+    /// Gives a program its own mount and process namespaces.
     Unshare,
     /// Removes signatures.
     Wipefs,
     /// Datasets of ZFS.
     Zfs,
-    /// ZFS as a process, where the kernel has none. Not among those that are asked for a version: it has no such option.
+    /// ZFS as a process, where the kernel has no ZFS. It has no option to print its version.
     ZfsFuse,
     /// Pools of ZFS.
     Zpool,
 }
 
 impl Tool {
-    /// All of them, by name.
+    /// All tools, by name.
     pub const ALL: [Self; 40] = [
         Self::AnsiblePlaybook,
         Self::AptGet,
@@ -135,7 +135,7 @@ impl Tool {
         Self::Zpool,
     ];
 
-    /// The file's name.
+    /// Returns the file name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -183,7 +183,7 @@ impl Tool {
         }
     }
 
-    /// The Debian package that brings it.
+    /// Returns its Debian package.
     #[must_use]
     pub fn package(self) -> &'static str {
         match self {
@@ -220,7 +220,7 @@ impl Tool {
         }
     }
 
-    /// Whether only the lab uses it, or the way between targets: its version says nothing of a measurement.
+    /// Whether only the lab or connections between machines use it: its version doesn't affect a measurement.
     #[must_use]
     pub fn is_of_the_lab(self) -> bool {
         matches!(
@@ -237,17 +237,17 @@ impl Tool {
         )
     }
 
-    /// Whether it only provisions targets: asking it for its version takes a second, so only who uses it does.
+    /// Whether it only provisions machines. Printing its version takes a second, so this is done only where it is used.
     #[must_use]
     pub fn provisions(self) -> bool {
         matches!(self, Self::AnsiblePlaybook | Self::Puppet)
     }
 
-    /// Arguments that make it print its version.
+    /// Returns the arguments that make it print its version.
     pub(crate) fn version_argument(self) -> &'static str {
         match self {
             Self::MkfsExt3 | Self::MkfsExt4 | Self::MkfsXfs | Self::MountNfs | Self::Ssh => "-V",
-            // what follows is one of its commands
+            // the argument is one of its commands
             Self::Lvm => "version",
             _ => "--version",
         }

@@ -5,11 +5,11 @@ use crate::runner::Runner;
 use crate::tool::Tool;
 use std::time::Duration;
 
-/// A tool's version: the first line it prints about itself, e.g. `fio-3.33`. `None` if it isn't there or won't say.
+/// Returns a tool's version: the first line that it prints about itself, e.g. `fio-3.33`. `None` if the tool is missing or prints none.
 #[must_use]
 pub fn version(runner: &dyn Runner, tool: Tool) -> Option<String> {
     if matches!(tool, Tool::Bonnie | Tool::Exportfs) {
-        // They have no way to ask for it, and print their usage instead.
+        // These have no such option, and print their usage instead.
         return None;
     }
     let ask = Invocation::new(tool).arg(tool.version_argument()).timeout(Duration::from_secs(10));

@@ -1,4 +1,4 @@
-//! What a child may do to us, and what it may not.
+//! What a child process can do to diskproof, and what it can't.
 
 use diskproof_host::{CommandFailure, Invocation, LocalRunner, Runner, Tool, version};
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ fn time_is_up_for_the_whole_group() {
     let Err(CommandFailure::TimedOut { stderr, .. }) = result else { panic!("{result:?}") };
     assert!(begun.elapsed() < Duration::from_secs(60), "it was not waited for");
     let group = stderr.trim();
-    // Killed processes may stay as zombies until their parent looks; none may still run.
+    // Killed processes may stay as zombies until their parent waits; none may still run.
     let alive = || {
         let all = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
@@ -67,7 +67,7 @@ fn time_is_up_for_the_whole_group() {
         });
         all.count()
     };
-    // A grandchild that was killed may be on its way out, on a busy machine for a while.
+    // On a busy machine, a killed grandchild may take a while to end.
     while alive() > 0 && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -1,4 +1,4 @@
-//! Samples for a while and tells how often; `bench/observe/run.sh` measures what that costs.
+//! Samples for a while and reports how often; `bench/observe/run.sh` measures the cost.
 //!
 //! `observe_cost SECONDS HZ ENGINE_PID DEVICE...`
 

@@ -1,4 +1,4 @@
-//! The control groups a process is in (cgroups(7)), as directories that can be read from here.
+//! The cgroups of a process (cgroups(7)), as directories that are readable from here.
 
 use crate::error::ReadError;
 use crate::mountinfo::Mounts;
@@ -7,23 +7,23 @@ use crate::text::required;
 use record::mountinfo::Mount;
 use std::path::PathBuf;
 
-/// Which of the kernel's two kinds of hierarchy a controller is in.
+/// The version of the hierarchy that a controller is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     V1,
     V2,
 }
 
-/// Where one controller keeps a process.
+/// The cgroups of one process in one controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Groups {
     pub(crate) flavour: Flavour,
-    /// Its own group, then those above it as far as they can be seen; never empty.
+    /// The process's own cgroup, then the ones above it, as far as they are visible; never empty.
     pub(crate) directories: Vec<PathBuf>,
 }
 
-/// The groups that a controller (`blkio`, `cpu`; in v2 `io`, `cpu`) keeps a process in. `None` when the process has gone, when
-/// no hierarchy with that controller is mounted here, or when the process is outside of what is mounted.
+/// Returns the cgroups of a process in a controller (`blkio`, `cpu`; in v2 `io`, `cpu`). `None` when the process has ended, when
+/// no hierarchy with that controller is mounted here, or when the process is outside of the mounted part.
 pub(crate) fn of(roots: &Roots, pid: u32, v1: &str, v2: &str) -> Result<Option<Groups>, ReadError> {
     let Some(text) = required(&roots.proc.join(pid.to_string()).join("cgroup"))? else { return Ok(None) };
     let text = String::from_utf8_lossy(&text);
@@ -48,7 +48,7 @@ pub(crate) fn of(roots: &Roots, pid: u32, v1: &str, v2: &str) -> Result<Option<G
 }
 
 impl Groups {
-    /// Whether the hierarchy has a controller at all, as its topmost visible group tells.
+    /// Whether the hierarchy has a controller, according to its topmost visible cgroup.
     fn offers(&self, controller: &str) -> bool {
         let top = self.directories.last().map(|top| top.join("cgroup.controllers"));
         let text = top.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
@@ -58,7 +58,7 @@ impl Groups {
 
 fn directories(roots: &Roots, mount: Option<&Mount>, path: &str, flavour: Flavour) -> Option<Groups> {
     let mount = mount?;
-    // `/..` leads out of our cgroup namespace, and only a part of the hierarchy may be mounted.
+    // `/..` leads out of the cgroup namespace, and perhaps only a part of the hierarchy is mounted.
     let below = std::path::Path::new(path).strip_prefix(&mount.root).ok()?;
     let point = roots.in_sys(&mount.point);
     let own = point.join(below);
@@ -76,7 +76,7 @@ pub(crate) mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// A made-up machine: process 7 with this /proc/PID/cgroup, mounts as `point type options`, and groups.
+    /// Creates a fake machine: process 7 with this /proc/PID/cgroup, mounts as `point type options`, and cgroups.
     pub(crate) fn machine(dir: &Path, cgroup: &str, mounts: &[&str], groups: &[&str]) -> Roots {
         let put = |path: &str, text: &str| {
             let path = dir.join(path);

@@ -1,4 +1,4 @@
-//! The machine, as found when a run begins.
+//! The machine at the beginning of a run.
 
 use crate::counter::{cpu, keyed};
 use crate::mountinfo::Mounts;
@@ -7,9 +7,9 @@ use crate::text::{first_line, required, whole};
 use crate::virtualization;
 use record::environment::Environment;
 
-/// What the kernel and the distribution say of this machine. Tool versions are left empty: who runs the tools adds them.
+/// Returns what the kernel and the distribution report about this machine. The caller adds versions of tools.
 ///
-/// Nothing secret is read into it: no host name, addresses, users or environment variables.
+/// It reads nothing secret: no host name, addresses, users or environment variables.
 #[must_use]
 pub fn environment(roots: &Roots) -> Environment {
     let kernel = |name: &str| first_line(&roots.proc.join("sys/kernel").join(name));
@@ -35,7 +35,7 @@ pub fn environment(roots: &Roots) -> Environment {
     }
 }
 
-/// Kernels before 6.1 have no /proc/sys/kernel/arch.
+/// Returns the architecture from uname: kernels before 6.1 have no /proc/sys/kernel/arch.
 fn architecture() -> Option<String> {
     rustix::system::uname().machine().to_str().ok().map(str::to_owned)
 }
@@ -47,7 +47,7 @@ fn distribution(roots: &Roots) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// `model name` on x86, `Model` on many ARM boards, `cpu` on POWER.
+/// Returns the CPU model: `model name` on x86, `Model` on many ARM boards, `cpu` on POWER.
 fn cpu_model(roots: &Roots) -> Option<String> {
     let text = whole(&roots.proc.join("cpuinfo"))?;
     let value = |key: &str| {
@@ -72,8 +72,8 @@ fn memory_bytes(roots: &Roots) -> Option<u64> {
     keyed::memory(&path, &text).ok()?.total_bytes
 }
 
-/// Which control-group flavour can throttle block devices: v2 when its `io` controller is there, v1 when its `blkio`
-/// hierarchy is mounted and has the throttle's files.
+/// Returns the cgroup version that can throttle block devices: v2 if its `io` controller is there, v1 if its `blkio` hierarchy is
+/// mounted and has the files of the throttle.
 fn throttle(roots: &Roots) -> Option<&'static str> {
     let mounts = Mounts::read(roots).ok()?;
     let of_type = |fs_type: &'static str| mounts.0.iter().filter(move |mount| mount.fs_type == fs_type);

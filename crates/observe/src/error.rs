@@ -1,30 +1,30 @@
-//! What can go wrong when a kernel file is read.
+//! Errors of reading kernel files.
 
 use record::printable::{Printable, Shown as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A kernel file could not be read or understood.
+/// A kernel file could not be read or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The kernel refused.
+    /// The kernel returned an error.
     #[error("cannot read {}", path.shown())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// The file is there, but a line of it isn't what the kernel documents.
+    /// The file exists, but one line differs from the kernel's documentation.
     #[error("{}:{line}: expected {expected}, found `{text}`", path.shown())]
     Parse {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Line number, from 1.
         line: usize,
-        /// The line itself.
+        /// Text of the line.
         text: String,
-        /// What it should have been.
+        /// The expected form.
         expected: &'static str,
     },
 }
@@ -35,7 +35,7 @@ impl ReadError {
         Self::Parse { path: path.to_owned(), line, text, expected }
     }
 
-    /// Which file it was.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {

@@ -1,4 +1,4 @@
-//! A kernel file that is read again and again.
+//! A kernel file that is read repeatedly.
 
 use crate::error::ReadError;
 use crate::text::is_gone;
@@ -6,17 +6,17 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// How the kernel hands out a file's text.
+/// How the kernel returns a file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One record: a read that doesn't fill the buffer got all of it (sysfs attributes, `single_open` files).
+    /// One record: a read that doesn't fill the buffer returns all of it (sysfs attributes, `single_open` files).
     OneRecord,
-    /// Many records: a short read may be a page's end (/proc/vmstat); read on until there is nothing.
+    /// Many records: a short read may be the end of a page (/proc/vmstat), so reading continues until nothing is left.
     Records,
 }
 
-/// A file kept open and read from its start with pread: the kernel makes the text anew each time. An open file of
-/// `/proc/PID` stays with its process, so a process number that is used again can't be mistaken for the old one.
+/// A file that is kept open and read from its start with pread; the kernel generates the text each time. An open file of
+/// `/proc/PID` belongs to its process, so a reused process number can't be mistaken for the old process.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFile {
-    /// `None` when there is no such file.
+    /// Opens a file. `None` when there is no such file.
     pub(crate) fn open(path: PathBuf, shape: Shape) -> Result<Option<Self>, ReadError> {
         match File::open(&path) {
             Ok(file) => Ok(Some(Self { path, file, shape })),
@@ -38,7 +38,7 @@ impl KernelFile {
         &self.path
     }
 
-    /// The text as of now; `None` when what it speaks of has gone.
+    /// Returns the current text; `None` when the subject of the file is gone.
     pub(crate) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Result<Option<&'b [u8]>, ReadError> {
         if buffer.is_empty() {
             buffer.resize(16 << 10, 0);

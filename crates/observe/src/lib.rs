@@ -1,7 +1,7 @@
-//! Kernel counters to raw samples, and what lies under a ground: the roots of /proc and /sys are injected.
+//! Kernel counters to raw samples, and the devices under a file system. The roots of /proc and /sys are parameters.
 //!
-//! Nothing here derives a rate or judges. What the kernel doesn't offer is `None` or absent; what it offers in a shape
-//! we don't understand is a [`ReadError`] that carries path and line.
+//! Nothing here computes rates or judges. A counter that the kernel doesn't offer is `None` or absent. A file in an unknown form
+//! is a [`ReadError`] with path and line.
 
 mod cgroups;
 mod counter;

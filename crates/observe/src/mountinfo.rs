@@ -1,4 +1,4 @@
-//! /proc/self/mountinfo (proc(5)).
+//! Parses /proc/self/mountinfo (proc(5)).
 
 use crate::error::ReadError;
 use crate::roots::Roots;
@@ -7,7 +7,7 @@ use record::mountinfo::{Mount, parse};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use std::path::Path;
 
-/// All mounts in the kernel's order: what is mounted over another comes later.
+/// All mounts in the kernel's order: a mount over another one comes later.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mounts(pub(crate) Vec<Mount>);
 
@@ -23,10 +23,10 @@ impl Mounts {
         Ok(Self(mounts.collect::<Result<_, _>>()?))
     }
 
-    /// The mount that holds a path, which should have its symbolic links resolved.
+    /// Returns the mount that contains a path. The path's symbolic links should be resolved.
     ///
-    /// The kernel's own answer (statx) decides, since a mount may hide others; kernels before 5.8 don't give one, then
-    /// it is the longest mount point above the path, the latest where there are several.
+    /// The kernel's answer (statx) decides, since a mount may hide others. Kernels before 5.8 don't give one. Then it is the
+    /// longest mount point above the path, the latest if there are several.
     pub(crate) fn holding(&self, path: &Path) -> Option<&Mount> {
         let above = || self.0.iter().filter(|mount| path.starts_with(&mount.point));
         let exact = mount_id(path).and_then(|id| above().find(|mount| mount.id == id));

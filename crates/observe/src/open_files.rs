@@ -1,7 +1,7 @@
-//! Who has files of the ground open, or its devices, from /proc/PID/fd.
+//! Finds processes that have files of the file system under test, or its devices, open: /proc/PID/fd.
 //!
-//! The kernel doesn't say which process's bytes went to which device. But where nobody besides the engine has any business,
-//! an open file is proof enough that somebody works there.
+//! The kernel doesn't report which process's bytes went to which device. But where only the engine should be at work, an open
+//! file shows that another process works there too.
 
 use crate::counter::process;
 use crate::counter::tree::numbered;
@@ -13,33 +13,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// More open files than this aren't looked through: then it is unknown what the process has open.
+/// Most open files of a process that are checked; with more, it is unknown what the process has open.
 const MOST_FILES: usize = 4096;
 
-/// How many parents of an opener are noted, in case it has ended before the trial has.
+/// Number of parents of a process that are recorded, in case the process ends before the trial does.
 const MOST_PARENTS: usize = 16;
 
-/// The places that nobody but the engine should touch.
+/// The places that only the engine should use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exclusive {
-    /// The ground's own mount point, if it is a directory.
+    /// Mount point of the file system under test, if it is a directory.
     pub directory: Option<PathBuf>,
-    /// Block devices that nobody else should have open.
+    /// Block devices that no other process should have open.
     pub devices: Vec<PathBuf>,
 }
 
-/// By what an open file is recognised.
+/// The properties that identify an open file.
 #[derive(Debug, Default)]
 struct Marks {
-    /// st_dev of the ground's files; several, since btrfs gives each subvolume one of its own.
+    /// st_dev of the files under test; several, since each btrfs subvolume has its own.
     file_systems: Vec<(u32, u32)>,
-    /// The mount itself, which holds for subvolumes too (kernel 5.8).
+    /// The id of the mount, which also identifies subvolumes (kernel 5.8).
     mount: Option<u64>,
     devices: Vec<(u32, u32)>,
 }
 
 impl Marks {
-    /// `None` when one of the places can't be looked at: then nobody can be told to be elsewhere.
+    /// Returns the properties. `None` when one of the places can't be read: then no process can be ruled out.
     fn of(exclusive: &Exclusive) -> Option<Self> {
         let mut marks = Self::default();
         if let Some(directory) = &exclusive.directory {
@@ -62,7 +62,7 @@ impl Marks {
     }
 }
 
-/// What the kernel knows without asking: the file system's server may hang, and we with it.
+/// Reads what the kernel has cached about a file: asking the file system's server could hang.
 fn look_at(path: &Path) -> Result<Statx, Errno> {
     let flags = AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::MNT_ID)
@@ -72,29 +72,29 @@ fn mount_of(file: &Statx) -> Option<u64> {
     StatxFlags::from_bits_retain(file.stx_mask).contains(StatxFlags::MNT_ID).then_some(file.stx_mnt_id)
 }
 
-/// Looks at what processes have open, a few times per trial.
+/// Checks what processes have open, a few times per trial.
 #[derive(Debug)]
 pub(crate) struct Lookout {
     proc: PathBuf,
     marks: Marks,
-    /// Kernel threads have no files; left out to be quick.
+    /// Kernel threads have no files; skipped for speed.
     skipped: BTreeSet<u32>,
     found: OpenFiles,
 }
 
-/// What all looks together found.
+/// Results of all checks together.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFiles {
-    /// Who was on the ground, and its parents as of then, the nearest first.
+    /// Processes with open files under test, and their parents at that time, nearest first.
     on_ground: BTreeMap<u32, Vec<u32>>,
-    /// Whose files were seen, all of them, at every look at which it was there.
+    /// Processes with all files visible at every check while they existed.
     seen_through: BTreeSet<u32>,
-    /// Whose files couldn't be seen at least once.
+    /// Processes with files that were not visible at least once.
     hidden: BTreeSet<u32>,
 }
 
 impl Lookout {
-    /// `None` when there is nothing exclusive, or it can't be looked at.
+    /// Creates the checker. `None` when there are no exclusive places, or they can't be read.
     pub(crate) fn new(
         roots: &Roots,
         exclusive: Option<&Exclusive>,
@@ -104,7 +104,7 @@ impl Lookout {
         Some(Self { proc: roots.proc.clone(), marks, skipped: kernel_threads, found: OpenFiles::default() })
     }
 
-    /// Looks once.
+    /// Checks all processes once.
     pub(crate) fn look(&mut self) {
         for pid in numbered(&self.proc).into_iter().filter(|pid| !self.skipped.contains(pid)) {
             match self.has_open(pid) {
@@ -135,9 +135,9 @@ impl Lookout {
             }
             match look_at(&file.ok()?.path()) {
                 Ok(file) if self.marks.fit(&file) => return Some(true),
-                // Closed meanwhile, or the process has ended.
+                // The file was closed meanwhile, or the process has ended.
                 Ok(_) | Err(Errno::NOENT | Errno::SRCH) => {}
-                // The list may be readable where the files are not: root without CAP_SYS_PTRACE.
+                // The list may be readable while the files are not: root without CAP_SYS_PTRACE.
                 Err(_) => hidden = true,
             }
         }
@@ -155,8 +155,8 @@ impl Lookout {
 }
 
 impl OpenFiles {
-    /// The living on whose account somebody was on the ground: itself, or the nearest living parent of one that ended,
-    /// since that one's counters took over what its child had done. Init is nobody's account.
+    /// Returns the living processes that account for open files: the process itself, or the nearest living parent of an ended
+    /// one, since that parent's counters include the child's. Init never accounts for another process.
     pub(crate) fn answerable(&self, alive: impl Fn(u32) -> bool, ours: &BTreeSet<u32>) -> BTreeSet<u32> {
         let line = |(pid, parents): (&u32, &Vec<u32>)| {
             let mut line = std::iter::once(*pid).chain(parents.iter().copied());
@@ -166,7 +166,7 @@ impl OpenFiles {
         self.on_ground.iter().filter_map(line).collect()
     }
 
-    /// Whether all that a process has open was seen.
+    /// Whether all open files of a process were visible.
     pub(crate) fn saw_through(&self, pid: u32) -> bool {
         self.seen_through.contains(&pid) && !self.hidden.contains(&pid)
     }
@@ -181,7 +181,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    /// A process with one open file; its parent is always 7.
+    /// Creates a process with one open file; its parent is always 7.
     fn process(root: &Path, pid: u32, open: &Path) {
         let directory = root.join(format!("proc/{pid}/fd"));
         fs::create_dir_all(&directory).unwrap();
@@ -193,12 +193,12 @@ mod tests {
     #[test]
     fn files_are_told_by_their_file_system_and_unreadable_processes_stay_unknown() {
         let dir = tempfile::tempdir().unwrap();
-        // The kernel's own file system is another one than that of our files.
+        // The kernel's own file system differs from that of the test's files.
         process(dir.path(), 10, Path::new("/proc/self/stat"));
         process(dir.path(), 11, dir.path());
         process(dir.path(), 12, Path::new("/nowhere/at/all"));
         fs::create_dir_all(dir.path().join("proc/13")).unwrap();
-        // Any error but "not there" will do: here, a link to itself.
+        // Any error except "not found" works: here, a link to itself.
         process(dir.path(), 15, &dir.path().join("proc/15/fd/3"));
         let exclusive = Exclusive { directory: Some("/proc".into()), devices: vec![] };
         let roots = Roots::under(dir.path());
@@ -232,7 +232,7 @@ mod tests {
             ..OpenFiles::default()
         };
         let alive = |pid: u32| [1, 9, 20, 32, 51, 62].contains(&pid);
-        // 51 is ours and so are its children; 61, the engine, has ended too.
+        // 51 and its children belong to diskproof; 61, the engine, has ended too.
         let ours = BTreeSet::from([51, 61]);
         assert_eq!(found.answerable(alive, &ours), BTreeSet::from([20, 32]));
     }

@@ -1,10 +1,10 @@
-//! What other processes did during a trial: from /proc/PID/stat and /proc/PID/io at its beginning and its end.
+//! The work of other processes during a trial, from /proc/PID/stat and /proc/PID/io at its beginning and its end.
 //!
-//! Left out: we ourselves, our descendants (the engine among them), the engine's descendants, and those of our ancestors
-//! that are diskproof or the sudo that started it. Kernel threads are marked, and their bytes not read: they work on behalf
-//! of others, and a loop device's or a file system's workers would be taken for strangers.
+//! Excluded are: this process and its descendants (including the engine), the engine's descendants, and ancestors of this process
+//! that are diskproof or the sudo that started it. Kernel threads are marked, and their bytes are not read: they work on behalf
+//! of others, and the workers of a loop device or file system would count as foreign I/O.
 //!
-//! A process that began and ended in between is seen only through a living parent that waited for it.
+//! A process that begins and ends in between is seen only through a living parent that waited for it.
 
 use crate::counter::process::{self, Io};
 use crate::counter::tree::numbered;
@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Processes listed by I/O, by CPU, and of the kernel's threads by CPU; beyond them it is only noise.
+/// Number of processes listed by I/O, by CPU, and of kernel threads by CPU; more would be noise.
 const LISTED: usize = 20;
 
 /// All processes of the machine at one instant.
@@ -34,7 +34,7 @@ struct Entry {
     parent: u32,
     comm: String,
     kernel_thread: bool,
-    /// Its own and of the children it waited for.
+    /// Ticks of the process and of the children that it waited for.
     ticks: u64,
     io: Option<Io>,
 }
@@ -45,7 +45,7 @@ impl Census {
     }
 }
 
-/// Reads all of /proc/PID/{stat,io}. Processes that end meanwhile are simply not in it.
+/// Reads all of /proc/PID/{stat,io}. Processes that end meanwhile are absent.
 pub(crate) fn census(roots: &Roots) -> Census {
     let mut census = Census { complete: true, own_pid: std::process::id(), ..Census::default() };
     for pid in numbered(&roots.proc) {
@@ -64,7 +64,7 @@ pub(crate) fn census(roots: &Roots) -> Census {
             }
         };
         census.complete &= io.is_some() || stat.kernel_thread;
-        // a process names itself
+        // a process chooses its own name
         let comm = Printable(stat.comm).to_string();
         let ticks = stat.own.sum() + stat.waited.sum();
         let entry = Entry { parent: stat.parent, comm, kernel_thread: stat.kernel_thread, ticks, io };
@@ -73,20 +73,21 @@ pub(crate) fn census(roots: &Roots) -> Census {
     census
 }
 
-/// What others did between two censuses.
+/// The work of other processes between two censuses.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// The most bytes first, then the most CPU.
+    /// The processes, sorted by bytes, then by CPU, largest first.
     pub(crate) processes: Vec<OtherProcess>,
     /// Whether every process's I/O could be read.
     pub(crate) complete: bool,
-    /// CPU of user processes; `None` when there is no list of processes that we could trust.
+    /// CPU of user processes; `None` when the list of processes can't be trusted.
     pub(crate) cpu_ticks: Option<u64>,
-    /// CPU of the kernel's threads.
+    /// CPU of kernel threads.
     pub(crate) kernel_cpu_ticks: Option<u64>,
 }
 
-/// Who did I/O, used CPU or was on the ground between two censuses. `found`: what looks at open files gave, if any was taken.
+/// Returns the processes that did I/O, used CPU or had files under test open between two censuses. `found`: results of checking
+/// open files, if this was done.
 pub(crate) fn between(
     before: &Census,
     after: &Census,
@@ -118,7 +119,7 @@ pub(crate) fn between(
         }
         grown.push(process);
     }
-    // A list of processes that we aren't in is of another world, or none at all.
+    // If this process is missing in the list, the list is from another process namespace, or there is none.
     let counted = [before, after].iter().all(|census| census.processes.contains_key(&census.own_pid));
     Others {
         processes: listed(grown),
@@ -128,9 +129,9 @@ pub(crate) fn between(
     }
 }
 
-/// What one process did between two censuses.
+/// Returns the work of one process between two censuses.
 fn growth(pid: u32, now: &Entry, then: Option<&Entry>, ended: &[(u32, &Entry)]) -> OtherProcess {
-    // A process number used again can make these fall; then nothing is said rather than something wrong.
+    // A reused process number can make these counters fall; the difference is 0 then, not a wrong number.
     let grown = |now: u64, then: u64, inherited: u64| now.saturating_sub(then).saturating_sub(inherited);
     let (io_inherited, ticks_inherited) = inherited(pid, ended);
     let io_then = then.and_then(|then| then.io).unwrap_or_default();
@@ -146,7 +147,7 @@ fn growth(pid: u32, now: &Entry, then: Option<&Entry>, ended: &[(u32, &Entry)]) 
     }
 }
 
-/// Those worth listing, in order.
+/// Returns the processes to list, in order.
 fn listed(mut all: Vec<OtherProcess>) -> Vec<OtherProcess> {
     let bytes = |p: &OtherProcess| p.read_bytes.saturating_add(p.write_bytes);
     let ticks = |p: &OtherProcess| p.cpu_ticks.unwrap_or(0);
@@ -165,7 +166,7 @@ fn listed(mut all: Vec<OtherProcess>) -> Vec<OtherProcess> {
     all
 }
 
-/// What children that ended in between had done before the first census: their parent's counters took it over, though it was earlier.
+/// Returns the work that ended children had done before the first census: their parent's counters include it, although it was earlier.
 fn inherited(pid: u32, ended: &[(u32, &Entry)]) -> (Io, u64) {
     let (mut io, mut ticks) = (Io::default(), 0);
     let mut parents = vec![pid];
@@ -183,14 +184,14 @@ fn inherited(pid: u32, ended: &[(u32, &Entry)]) -> (Io, u64) {
     (io, ticks)
 }
 
-/// Our own processes in either census.
+/// Returns diskproof's own processes in either census.
 fn ours(before: &Census, after: &Census, engines: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut ours = engines.clone();
     ours.insert(after.own_pid);
     for census in [before, after] {
         ours.extend(kin_above(census));
     }
-    // Children may come before their parents in the order of numbers, so go on until nothing is added.
+    // Children may have lower numbers than their parents, so the loop goes on until nothing is added.
     loop {
         let known = ours.len();
         for census in [before, after] {
@@ -210,11 +211,11 @@ fn ours(before: &Census, after: &Census, engines: &BTreeSet<u32>) -> BTreeSet<u3
 }
 
 fn is_below(ours: &BTreeSet<u32>, census: &Census, entry: &Entry) -> bool {
-    // Ancestors of ours (the controller, sudo) count as ours, but not all that descends from them.
+    // Own ancestors (the controller, sudo) count as diskproof's, but not all of their descendants.
     ours.contains(&entry.parent) && !kin_above(census).contains(&entry.parent)
 }
 
-/// Our ancestors, as long as they are diskproof itself or sudo.
+/// Returns the ancestors of this process, as long as they are diskproof itself or sudo.
 fn kin_above(census: &Census) -> BTreeSet<u32> {
     let mut kin = BTreeSet::new();
     let Some(own) = census.processes.get(&census.own_pid) else { return kin };

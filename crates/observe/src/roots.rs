@@ -1,8 +1,8 @@
-//! Where the kernel's files are.
+//! Places of the kernel's files.
 
 use std::path::{Path, PathBuf};
 
-/// Roots of the trees that are read. Tests put captured trees here.
+/// Roots of the directory trees to read. Tests use fake trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
     /// Normally `/proc`.
@@ -20,18 +20,18 @@ impl Default for Roots {
 }
 
 impl Roots {
-    /// All trees under one directory: `DIR/proc`, `DIR/sys`, `DIR/etc`.
+    /// Returns roots under one directory: `DIR/proc`, `DIR/sys`, `DIR/etc`.
     #[must_use]
     pub fn under(dir: &Path) -> Self {
         Self { proc: dir.join("proc"), sys: dir.join("sys"), etc: dir.join("etc") }
     }
 
-    /// The /sys directory of a block device or partition, by kernel name.
+    /// Returns the /sys directory of a block device or partition, by kernel name.
     pub(crate) fn block(&self, name: &str) -> PathBuf {
         self.sys.join("class/block").join(name)
     }
 
-    /// Where a path that the kernel names below `/sys` is in the injected tree.
+    /// Returns the place in this tree of a path that the kernel names below `/sys`.
     pub(crate) fn in_sys(&self, path: &Path) -> PathBuf {
         path.strip_prefix("/sys").map_or_else(|_| path.to_owned(), |rest| self.sys.join(rest))
     }

@@ -1,4 +1,4 @@
-//! Samples on a schedule, in a thread of their own.
+//! Takes samples on a schedule, in its own thread.
 
 use crate::counter::collector::{Collector, Subjects};
 use crate::error::ReadError;
@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 /// What to sample, and how often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Where the kernel's files are.
+    /// Places of the kernel's files.
     pub roots: Roots,
-    /// Samples per second; kept between one per hour and 1000.
+    /// Samples per second; limited to between one per hour and 1000.
     pub hz: f64,
-    /// What to watch beside the machine as a whole.
+    /// What is observed besides the machine as a whole.
     pub subjects: Subjects,
-    /// The engine's first process, if it already runs; else [`Sampler::engine_pid`].
+    /// First process of the engine, if it already runs; otherwise use [`Sampler::engine_pid`].
     pub engine_pid: Option<u32>,
-    /// Processes that serve the ground on the engine's behalf: they are no strangers on it.
+    /// Processes that serve the file system under test for the engine. They don't count as other processes.
     pub servers: Vec<u32>,
 }
 
@@ -40,18 +40,18 @@ impl Default for Config {
     }
 }
 
-/// The sampler's thread could not be started.
+/// The thread of the sampler could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start a thread to sample kernel counters")]
 pub struct Unobservable {
     source: io::Error,
 }
 
-/// When the first look at open files between the first and the last one is taken, after the start; each next one after four
-/// times as long: two in a trial of twenty seconds, four in one of ten minutes.
+/// Time of the first check of open files after the start. Each next one comes after four times as long: there are two in a trial
+/// of twenty seconds, and four in one of ten minutes, besides the first and the last check.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
 
-/// A running sampler. Dropping it ends its thread.
+/// A running sampler. It ends its thread when dropped.
 #[derive(Debug)]
 pub struct Sampler {
     shared: Arc<Shared>,
@@ -70,7 +70,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Orders {
     engine_pid: Option<u32>,
-    /// Every process that was an engine.
+    /// Every process that was an engine's first one.
     engines: BTreeSet<u32>,
     stop: bool,
 }
@@ -83,16 +83,16 @@ struct Collected {
 
 impl Shared {
     fn orders(&self) -> MutexGuard<'_, Orders> {
-        // A panic elsewhere can't leave these three fields half-made.
+        // A panic elsewhere can't leave these three fields incomplete.
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sampler {
-    /// Takes the first sample, then goes on in its own thread.
+    /// Takes the first sample, then continues in its own thread.
     ///
     /// # Errors
-    /// When the thread can't be started.
+    /// If the thread can't be started.
     pub fn start(config: &Config) -> Result<Self, Unobservable> {
         let shared = Arc::new(Shared::default());
         let before = others::census(&config.roots);
@@ -124,7 +124,7 @@ impl Sampler {
         })
     }
 
-    /// Tells the sampler which process is the engine's first one, as soon as it runs.
+    /// Sets the engine's first process, as soon as it runs.
     pub fn engine_pid(&self, pid: u32) {
         let mut orders = self.shared.orders();
         orders.engine_pid = Some(pid);
@@ -139,7 +139,7 @@ impl Sampler {
         self.stop_with_problems().0
     }
 
-    /// As [`Sampler::stop`], with the files that could not be read or understood: those counters are absent.
+    /// As [`Sampler::stop`], plus the files that could not be read or parsed: their counters are absent.
     #[must_use]
     pub fn stop_with_problems(mut self) -> (Evidence, Vec<ReadError>) {
         let nothing = || Collected { samples: Vec::new(), problems: Vec::new(), found: None };
@@ -193,7 +193,7 @@ fn follow(
     let mut due = begun + period;
     let mut look_after = FIRST_LOOK;
     loop {
-        // A look takes some milliseconds: right after a sample it delays none, unless samples come as fast.
+        // A check takes some milliseconds. Right after a sample it delays none, unless samples are as frequent.
         if let Some(lookout) = &mut lookout
             && begun.elapsed() >= look_after
         {
@@ -210,8 +210,7 @@ fn follow(
             collector.settle(&mut samples);
             return Collected { samples, problems: collector.into_problems(), found };
         }
-        // The schedule is absolute: being late once doesn't move later samples. Beats that were missed are left out
-        // rather than taken in a bunch.
+        // The schedule is absolute: one late sample doesn't move later ones. Missed samples are skipped, not taken in a burst.
         let now = Instant::now();
         while due <= now {
             due += period;
@@ -219,7 +218,7 @@ fn follow(
     }
 }
 
-/// Sleeps until a sample is due; true when it is to be the last.
+/// Sleeps until a sample is due; returns true if it is the last one.
 fn wait(shared: &Shared, due: Instant, collector: &mut Collector) -> bool {
     let mut orders = shared.orders();
     loop {

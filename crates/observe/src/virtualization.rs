@@ -1,9 +1,9 @@
-//! Which hypervisor or container we run in, named as `systemd-detect-virt` does.
+//! Finds the hypervisor or container that this process runs in, with the names of `systemd-detect-virt`.
 
 use crate::roots::Roots;
 use crate::text::{first_line, whole};
 
-/// Vendor or product strings of DMI and what they mean; the order is systemd's.
+/// Vendor or product strings of DMI and their meaning; the order is systemd's.
 const DMI: [(&str, &str); 14] = [
     ("KVM", "kvm"),
     ("OpenStack", "kvm"),
@@ -21,13 +21,13 @@ const DMI: [(&str, &str); 14] = [
     ("Hyper-V", "microsoft"),
 ];
 
-/// `None` when nothing speaks for one: bare metal, or a machine that hides it.
+/// Returns the name. `None` when nothing shows one: bare metal, or a machine that hides it.
 pub(crate) fn detect(roots: &Roots) -> Option<String> {
     container(roots).or_else(|| hypervisor(roots)).map(str::to_owned)
 }
 
 fn container(roots: &Roots) -> Option<&'static str> {
-    // Only the one variable that container managers set for this purpose is looked at; needs root.
+    // Only the variable that container managers set for this purpose is read; this needs root.
     let environment = std::fs::read(roots.proc.join("1/environ")).unwrap_or_default();
     let named = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"container="));
     match named {
@@ -56,7 +56,7 @@ fn hypervisor(roots: &Roots) -> Option<&'static str> {
             return Some(name);
         }
     }
-    // Small hypervisors have no DMI, but the kernel's choice of clocks tells which one it talks to.
+    // Small hypervisors have no DMI, but the list of available clocks shows the hypervisor.
     let clocks = roots.sys.join("devices/system/clocksource/clocksource0/available_clocksource");
     let clocks = first_line(&clocks).unwrap_or_default();
     for (mark, name) in [("kvm-clock", "kvm"), ("hyperv_clocksource", "microsoft"), ("xen", "xen")] {

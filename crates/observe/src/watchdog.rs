@@ -1,5 +1,5 @@
-//! Whether this process runs at all: a thread that only wakes and looks at the clock. What it slept too long, all of the process slept,
-//! the sampler too, unless it waited for a CPU, which the kernel counts.
+//! Detects when this process does not run: a thread only wakes and reads the clock. If it sleeps too long, the whole process did
+//! not run, including the sampler, unless the thread waited for a CPU, which the kernel counts.
 
 use crate::counter::collector::monotonic_ns;
 use crate::roots::Roots;
@@ -12,14 +12,14 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often it wakes.
+/// Interval at which the thread wakes.
 const TICK: Duration = Duration::from_millis(100);
-/// From which time on a sleep is kept: five ticks.
+/// Shortest sleep that is kept as a gap: five ticks.
 const GAP_NS: u64 = 500_000_000;
-/// More gaps than this tell nothing new.
+/// Largest number of gaps that are kept.
 const GAPS_KEPT: usize = 1000;
 
-/// A running watchdog. Dropping it ends its thread.
+/// A running watchdog. It ends its thread when dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     ended: Arc<(Mutex<bool>, Condvar)>,
@@ -37,7 +37,7 @@ impl Watchdog {
         Ok(Self { ended, thread: Some(thread) })
     }
 
-    /// When the process did not run.
+    /// Returns the times when the process did not run.
     pub(crate) fn stop(mut self) -> Vec<Gap> {
         self.end().unwrap_or_default()
     }
@@ -56,7 +56,7 @@ impl Drop for Watchdog {
 }
 
 fn watch((ended, changed): &(Mutex<bool>, Condvar), schedstat: PathBuf) -> Vec<Gap> {
-    // opened by the very thread that it tells of
+    // opened by the same thread that it describes
     let schedstat = File::open(schedstat).ok();
     let waited = || schedstat.as_ref().and_then(cpu_wait_ns);
     let mut gaps = Vec::new();
@@ -76,7 +76,8 @@ fn watch((ended, changed): &(Mutex<bool>, Condvar), schedstat: PathBuf) -> Vec<G
     }
 }
 
-/// Time that a thread was ready and waited for a CPU: the second number of its schedstat (Documentation/scheduler/sched-stats.rst).
+/// Returns the time that a thread was ready and waited for a CPU: the second number of its schedstat
+/// (Documentation/scheduler/sched-stats.rst).
 fn cpu_wait_ns(schedstat: &File) -> Option<u64> {
     let mut buffer = [0; 64];
     let length = schedstat.read_at(&mut buffer, 0).ok()?;

@@ -1,4 +1,4 @@
-//! The machine's description: exact from a made-up tree, plausible from the real one.
+//! The description of the machine: exact values from a fake tree, plausible ones from the real one.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use diskproof_observe::{Roots, environment};

@@ -1,4 +1,4 @@
-//! Loop devices of this machine: their counters and what lies under them. Needs root.
+//! Counters of this machine's loop devices, and the devices under them. Needs root.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use diskproof_observe::{Config, Roots, Sampler, Subjects, topology};
@@ -32,7 +32,7 @@ fn loop_reads_and_writes_are_counted_to_the_byte() {
     };
     let sampler = Sampler::start(&config).unwrap();
     let file = OpenOptions::new().read(true).write(true).custom_flags(O_DIRECT).open(device.path()).unwrap();
-    // Direct I/O wants memory on a block's border.
+    // Direct I/O needs memory that is aligned to a block.
     let mut memory = vec![7_u8; (64 << 10) + 4096];
     let begin = memory.as_ptr().align_offset(4096);
     let buffer = &mut memory[begin..begin + (64 << 10)];
@@ -69,7 +69,7 @@ fn loop_device_is_followed_to_its_files_own_device() {
     };
     assert_eq!(backing_file.as_deref(), Some(device.backing()));
     assert!(direct_io.is_some());
-    // The same by another way: what stands under the file's directory.
+    // The same in another way: what is under the file's directory.
     let below = topology(&Roots::default(), &[], device.backing().parent());
     assert_eq!(backing_fs, &below.fs_type);
     assert_eq!(members, &below.direct().map(|node| node.name.clone()).collect::<Vec<_>>());
@@ -87,7 +87,7 @@ fn loop_devices_in_a_btrfs_are_all_found_by_its_mount() {
     let point = testkit::fresh_dir("observe-btrfs");
     run("mkfs.btrfs", &["-q", "-f", "-d", "raid0", "-m", "raid1"], devices.each_ref().map(LoopDevice::path));
     run("mount", &["-t", "btrfs"], [devices[1].path(), &point]);
-    // A file of a subvolume has a device number that no mount shows.
+    // A file in a subvolume has a device number that no mount shows.
     run("btrfs", &["-q", "subvolume", "create"], [point.join("sub").as_path()]);
     File::create(point.join("sub/data")).unwrap();
     let found = topology(&Roots::default(), &[], Some(&point.join("sub/data")));

@@ -1,4 +1,4 @@
-//! Limits on a process and journals of file systems, on this machine's own kernel. Needs root.
+//! Limits on a process and journals of file systems, with this machine's kernel. Needs root.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod support;
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use support::wait_until;
 use testkit::{LoopDevice, PREFIX, exclusive, is_root};
 
-/// A v1 hierarchy's directory; `None` where it isn't mounted at the usual place.
+/// Returns a v1 hierarchy's directory; `None` if it isn't mounted at the usual place.
 fn hierarchy(controller: &str, file: &str) -> Option<PathBuf> {
     let root = Path::new("/sys/fs/cgroup").join(controller);
     let there = is_root() && root.join(file).exists();
@@ -22,7 +22,7 @@ fn hierarchy(controller: &str, file: &str) -> Option<PathBuf> {
     there.then_some(root)
 }
 
-/// Groups made for a test, the outer first; removed with it.
+/// cgroups for a test, the outer one first; removed when dropped.
 struct Groups(Vec<PathBuf>);
 
 impl Groups {
@@ -40,12 +40,12 @@ impl Groups {
 
     fn remove(&self) {
         for group in self.0.iter().rev() {
-            // A process that was killed leaves its group a moment later.
+            // A killed process leaves its cgroup a moment later.
             wait_until(|| !group.exists() || fs::remove_dir(group).is_ok(), "a cgroup stays");
         }
     }
 
-    /// A process in the inner group.
+    /// Starts a process in the inner cgroup.
     fn start(&self, script: &str) -> Child {
         let child = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
         self.set(1, "cgroup.procs", &child.id().to_string());

@@ -1,4 +1,4 @@
-//! File systems over each other on this machine: what lies under them is found, or said to be unseen. Needs root.
+//! Stacked file systems on this machine: the devices under them are found, or reported as not visible. Needs root.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use diskproof_observe::{Roots, topology};
@@ -15,7 +15,7 @@ fn skipped() -> bool {
     !is_root()
 }
 
-/// A directory and what is mounted in it, taken down in reverse.
+/// A directory with mounts in it, which are unmounted in reverse order.
 struct Bench {
     dir: PathBuf,
     mounted: Vec<PathBuf>,
@@ -40,13 +40,13 @@ impl Bench {
         point
     }
 
-    /// An overlay with its upper layer in a directory.
+    /// Mounts an overlay with its upper layer in a directory.
     fn overlay(&mut self, upper: &Path, name: &str) -> PathBuf {
         let (low, work) = (self.dir(&format!("{name}-low")), upper.with_extension("work"));
         for dir in [upper, &work] {
             fs::create_dir_all(dir).unwrap();
         }
-        // mount(8) takes a comma only with a backslash before it
+        // mount(8) accepts a comma only with a backslash before it
         let escaped = |path: &Path| text(path).replace(',', r"\,");
         let options =
             format!("lowerdir={},upperdir={},workdir={}", text(&low), escaped(upper), escaped(&work));
@@ -77,7 +77,7 @@ fn under(path: &Path) -> Topology {
     topology(&Roots::default(), &[], Some(path))
 }
 
-/// Made as a lent directory's sub-directory is.
+/// Creates a directory like the sub-directory of an existing directory.
 fn lent(point: &Path) -> PathBuf {
     let dir = point.join("diskproof-test-lent");
     fs::create_dir(&dir).unwrap();
@@ -141,7 +141,7 @@ fn loop_what_is_mounted_over_an_upper_layer_is_not_taken_for_it() {
     let mut bench = Bench::new("stacked-hidden");
     let tmpfs = bench.mount(&["-t", "tmpfs", "tmpfs"], "tmpfs");
     let one = bench.overlay(&tmpfs.join("up"), "one");
-    // the path leads to the disk that the bench is on now, with directories of the same names
+    // the path now leads to the disk with the test's files, where directories have the same names
     let other = bench.dir("other");
     fs::create_dir_all(other.join("up")).unwrap();
     bench.mount(&["--bind", &text(&other)], "tmpfs");
@@ -162,7 +162,7 @@ fn loop_a_backing_file_is_where_the_overlay_has_it() {
     fs::write(low.join("low.img"), vec![0; 1 << 20]).unwrap();
     let under_it = bench.overlay(&tmpfs.join("under-up"), "under");
     fs::write(under_it.join("between.img"), vec![0; 1 << 20]).unwrap();
-    // the kernel takes an overlay as a lower layer of another one only
+    // the kernel accepts an overlay only as a lower layer of another one
     bench.mount(&["--bind", &text(&under_it)], "one-low");
     let one = bench.overlay(&tmpfs.join("up"), "one");
     fs::write(one.join("up.img"), vec![0; 1 << 20]).unwrap();
@@ -176,7 +176,7 @@ fn loop_a_backing_file_is_where_the_overlay_has_it() {
     };
     assert_eq!(fs_of("up.img"), ("tmpfs".to_owned(), true));
     assert_eq!(fs_of("between.img"), ("tmpfs".to_owned(), true));
-    // through two overlays to the disk that the bench is on
+    // through two overlays to the disk with the test's files
     let below = under(&low);
     let below_fs = below.deciding_fs().unwrap().to_owned();
     assert_eq!(fs_of("low.img"), (below_fs, below.memory().is_some()));
@@ -190,7 +190,7 @@ fn loop_fuse_is_named_and_its_words_are_no_device() {
     let _machine = exclusive();
     let mut bench = Bench::new("stacked-fuse");
     let device = LoopDevice::new(64 << 20, "stacked-fuse");
-    // the directory that it serves is called like a disk
+    // the served directory has the name of a disk
     let served = bench.dir(&device.name());
     let point = bench.dir("fuse");
     run("bindfs", &[&text(&served), &text(&point)]);

@@ -1,4 +1,4 @@
-//! Other processes on a ground of our own: real ones, on loop devices. Needs root.
+//! Other processes on a device or file system under test: real processes, on loop devices. Needs root.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod support;
@@ -33,7 +33,7 @@ fn seen(evidence: &Evidence, pid: u32) -> Option<&OtherProcess> {
     evidence.others.iter().find(|other| other.pid == pid)
 }
 
-/// Ends strangers, which wait for a line that never comes.
+/// Ends processes that wait for an input line.
 fn end(strangers: Vec<(u32, ChildStdin)>) {
     for (pid, stdin) in strangers {
         drop(stdin);
@@ -52,7 +52,7 @@ fn loop_who_writes_on_the_ground_is_told_from_who_writes_elsewhere() {
         (testkit::fresh_dir("observe-trespass"), testkit::fresh_dir("observe-elsewhere"));
     run("mkfs.ext4", &["-q", "-F"], &[device.path()]);
     run("mount", &[], &[device.path(), &mount]);
-    // Each begins when told to, then keeps its file open.
+    // Each process begins on a signal, then keeps its file open.
     let writer = |name: &str, directory: &Path| {
         let done = elsewhere.join(name);
         let (data, done) = (directory.join(format!("{name}.data")), done.to_string_lossy());
@@ -113,7 +113,7 @@ fn loop_files_of_subvolumes_count_and_so_do_children_that_ended() {
     run("btrfs", &["-q", "subvolume", "create"], &[&mount.join("sub")]);
     let [opened, ended] = ["opened", "ended"].map(|name| elsewhere.join(name));
     let data = mount.join("sub/data");
-    // The child has the file open at the first look and is gone at the last one.
+    // The child has the file open at the first check, and has ended at the last one.
     let (parent, mut stdin) = stranger(&format!(
         "(exec 4>{}; touch {}; read a); touch {}; read b",
         data.to_string_lossy(),

@@ -1,4 +1,4 @@
-//! The sampler against made-up trees (exact values) and against the machine the test runs on.
+//! The sampler with fake trees (exact values) and on the machine that runs the test.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod support;
@@ -46,7 +46,7 @@ fn one_sample_before_and_one_after_with_exact_values() {
     put(root, "sys/kernel/mm/damon/admin/kdamonds/1/state", "off\n");
     put(root, "proc/pressure/io", "some avg10=0 total=11\nfull avg10=0 total=12\n");
     let sampler = Sampler::start(&config(root, &["loop0", "loop1", "gone"])).unwrap();
-    // What happens before stop is in the last sample.
+    // The last sample shows what happens before the stop.
     put(root, "sys/class/block/loop0/stat", "101 2 3 4 5 6 7 8 9 10 11\n");
     put(root, "proc/vmstat", "pgpgin 8\n");
     put(root, "sys/kernel/mm/damon/admin/kdamonds/1/state", "on\n");
@@ -101,7 +101,7 @@ fn one_file_of_garbage_is_named_and_spoils_nothing_else() {
         "/sys/class/block/loop1/stat:1: expected at least 11 numbers (Documentation/block/stat.rst), found `1 2 three`",
         "/proc/meminfo:1: expected `Key: number kB`, found `MemTotal: lots`",
     ];
-    // Both, at both samples.
+    // Both problems, at both samples.
     assert_eq!(said.len(), 4, "{said:?}");
     for (said, expected) in said.iter().zip(expected.iter().cycle()) {
         assert!(said.ends_with(expected), "{said}");
@@ -120,7 +120,7 @@ fn samples_of_this_machine_come_in_order_and_no_more_than_asked() {
     assert!(problems.is_empty(), "{problems:?}");
     let samples = &evidence.samples;
     let nanoseconds = samples.last().unwrap().monotonic_ns - samples[0].monotonic_ns;
-    // However late the machine was, beats that were missed are not made up for.
+    // Even on a slow machine, missed samples are not made up for.
     let at_most = nanoseconds / 20_000_000 + 2;
     assert!(samples.len() >= 3 && samples.len() as u64 <= at_most, "{} in {nanoseconds} ns", samples.len());
     for pair in samples.windows(2) {
@@ -153,7 +153,7 @@ fn the_engine_may_be_named_later_and_its_end_is_not_lost() {
 
 #[test]
 fn strangers_that_write_are_seen_and_our_own_writing_is_not() {
-    // Needs a real disk under the file: what goes to tmpfs reaches no block layer. The build directory has one.
+    // Needs a real disk under the file: writes to tmpfs never reach the block layer. The build directory has one.
     let dir =
         tempfile::Builder::new().prefix("diskproof-test-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let write = |name: &str| {
@@ -174,7 +174,7 @@ fn strangers_that_write_are_seen_and_our_own_writing_is_not() {
     assert_eq!(seen.comm, "sh");
     assert_eq!((seen.kernel, seen.on_ground), (Some(false), None), "nobody asked who is on the ground");
     assert!((4 << 20..6 << 20).contains(&seen.write_bytes), "{seen:?}");
-    // Without root, and in some sandboxes with it, the first process can't be looked into: then that is said.
+    // Without root, and in some sandboxes with it, the first process is not readable. Then the evidence says so.
     if fs::read("/proc/1/io").is_err() {
         assert!(!evidence.others_complete);
     }
@@ -196,7 +196,7 @@ fn a_stranger_that_computes_is_seen_without_any_io() {
     let seen = evidence.others.iter().find(|other| other.pid == pid).expect("the stranger is seen");
     let ticks = seen.cpu_ticks.unwrap();
     assert!(ticks > 0 && evidence.others_cpu_ticks.unwrap() >= ticks, "{seen:?}");
-    // All that others and the kernel used is part of what the machine counts as busy, give or take a census.
+    // The CPU of other processes and of the kernel is part of the machine's busy time, with a tolerance of one census.
     let busy = |i: usize| evidence.samples[i].cpu.map(|c| c.user + c.system + c.irq.unwrap_or(0)).unwrap();
     let all = busy(evidence.samples.len() - 1) - busy(0);
     let counted = evidence.others_cpu_ticks.unwrap() + evidence.kernel_cpu_ticks.unwrap();

@@ -1,4 +1,4 @@
-//! Whether two engines say the same of the same ground: what `calibrate` judges and prints.
+//! The comparison of two engines on the same device or file system: what `calibrate` judges and prints.
 
 use crate::id::RunId;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ pub const AGREEMENT_FORMAT: &str = "diskproof.agreement/1.0";
 /// The native engine against fio, from the trials of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agreement {
-    /// [`AGREEMENT_FORMAT`].
+    /// Name and version of this document: [`AGREEMENT_FORMAT`].
     pub format: String,
     /// The run whose trials were compared.
     pub run: RunId,
@@ -19,46 +19,46 @@ pub struct Agreement {
     pub native: Option<String>,
     /// fio's version; `None` when it never measured.
     pub fio: Option<String>,
-    /// From when fio's latencies count here.
+    /// The moment from which fio's latencies count here.
     pub fio_latency: Definition,
-    /// Confidence of the intervals, and of all "differ" together.
+    /// Confidence of the intervals, and of all "differ" statements together (Holm).
     pub confidence: f64,
-    /// What still counts as the same.
+    /// Differences that still count as agreement.
     pub margins: Margins,
-    /// All comparisons.
+    /// All comparisons, one per metric and workload.
     pub lines: Vec<MetricAgreement>,
-    /// What the engines did beside their figures, per workload.
+    /// What each engine did besides its figures, per workload: device I/Os, depth, CPU, page cache.
     pub evidence: Vec<Evidence>,
-    /// What explains the differences.
+    /// Possible causes of the differences.
     pub explanations: Vec<Explanation>,
     /// What could not be compared, in words.
     pub missing: Vec<String>,
 }
 
 impl Agreement {
-    /// How many comparisons came out so.
+    /// Returns how many comparisons have this status.
     #[must_use]
     pub fn count(&self, standing: AgreementStatus) -> usize {
         self.lines.iter().filter(|line| line.standing == standing).count()
     }
 }
 
-/// From when a latency counts.
+/// The moment from which a latency counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Definition {
-    /// From before the call that submits: fio's `lat`, and what native measures. fio's are over the ramp too.
+    /// From before the submitting call: fio's `lat`, and what native measures. fio's percentiles include the ramp.
     Total,
-    /// From when the call that submits has returned: fio's `clat`.
+    /// From the return of the submitting call: fio's `clat`.
     AfterSubmission,
 }
 
-/// Relative differences that still count as the same, e.g. 0.01.
+/// Relative differences that still count as agreement, e.g. 0.01.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Margins {
-    /// Of IOPS and bandwidth.
+    /// For IOPS and bandwidth.
     pub rate: f64,
-    /// Of latencies.
+    /// For latencies.
     pub latency: f64,
 }
 
@@ -71,7 +71,7 @@ pub struct MetricAgreement {
     pub metric: String,
     /// `1/s`, `B/s` or `us`.
     pub unit: String,
-    /// Rounds in which both engines measured it.
+    /// Number of rounds in which both engines measured it.
     pub rounds: u32,
     /// Native's mean over those rounds.
     pub native: f64,
@@ -79,87 +79,87 @@ pub struct MetricAgreement {
     pub fio: f64,
     /// native / fio, paired by round.
     pub ratio: f64,
-    /// Lower end of the ratio's interval, the histograms' resolution included; null when there is no interval.
+    /// Lower end of the ratio's interval, widened by the resolution of the histograms; null when there is no interval.
     pub low: Option<f64>,
-    /// Upper end; null when there is no interval.
+    /// Upper end of the ratio's interval, widened likewise; null when there is no interval.
     pub high: Option<f64>,
-    /// Relative difference that the histograms' bins can't tell from none; 0 for what isn't taken from bins.
+    /// Relative difference that the width of the histogram bins can hide; 0 for metrics that do not come from bins.
     pub resolution: f64,
-    /// Relative difference that still counts as the same.
+    /// Relative difference that still counts as agreement.
     pub margin: f64,
-    /// Probability of so large a difference if there were none, corrected for all comparisons (Holm).
+    /// Probability of a difference at least this large if the engines were equal, corrected for all comparisons (Holm).
     pub p_differ: f64,
-    /// The same if the true difference were as large as the margin.
+    /// Probability of a difference at least this large if the true difference were exactly the margin, corrected likewise.
     pub p_beyond: f64,
     /// The verdict.
     pub standing: AgreementStatus,
-    /// Whether they differ at all, by however little.
+    /// Whether any difference is shown, however small.
     pub differ: bool,
-    /// Where it is undecided: about how many rounds in all would decide it; null when no number would.
+    /// For an undecided comparison: about how many rounds in total would decide it; null when no number would.
     pub rounds_needed: Option<u32>,
 }
 
-/// How a comparison came out (docs/calibrate.md).
+/// The outcome of a comparison (docs/calibrate.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgreementStatus {
-    /// The interval lies inside the margin, and no difference was shown.
+    /// The interval lies inside the margin, and no difference is shown.
     Agree,
-    /// The interval lies inside the margin, and a difference was shown: real, but small.
+    /// The interval lies inside the margin, and a difference is shown: real, but small.
     Within,
-    /// Neither inside nor shown to be beyond the margin.
+    /// The interval is not inside the margin, and a difference beyond the margin is not shown.
     Undecided,
-    /// Shown to differ by more than the margin.
+    /// A difference beyond the margin is shown.
     Beyond,
 }
 
-/// What both engines did in one workload; means over the compared rounds.
+/// What both engines did in one workload: means over the compared rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// Name of the workload, without its engine.
     pub workload: String,
-    /// Native's.
+    /// What the native engine did.
     pub native: Conduct,
-    /// fio's.
+    /// What fio did.
     pub fio: Conduct,
 }
 
-/// What an engine did beside its figures. What no counter tells is null.
+/// What an engine did besides its figures. A value that no counter gives is null.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conduct {
-    /// I/Os on the ground's devices per I/O of the engine.
+    /// I/Os on the devices under test per I/O of the engine.
     pub device_ios_per_io: Option<f64>,
-    /// Mean bytes of an I/O on the ground's devices.
+    /// Mean size of an I/O on the devices under test, in bytes.
     pub device_io_bytes: Option<f64>,
-    /// Mean number of I/Os in flight on the ground's devices.
+    /// Mean number of I/Os in flight on the devices under test.
     pub device_depth: Option<f64>,
-    /// Mean number of I/Os in flight as the engine saw it: its rate times its mean latency.
+    /// Mean number of I/Os in flight as the engine saw it: its rate times its mean latency (Little's law).
     pub engine_depth: Option<f64>,
-    /// CPU time of the engine per I/O, user and system.
+    /// CPU time of the engine per I/O, user and system, in nanoseconds.
     pub cpu_ns_per_io: Option<f64>,
-    /// CPU time of its busiest thread per second.
+    /// CPU time of the engine's busiest thread per second of measured time: 1 is a full core.
     pub busiest_thread: Option<f64>,
-    /// Share of the bytes from or to the page cache.
+    /// Share of the bytes that the page cache served.
     pub page_cache: Option<f64>,
-    /// From being prepared to being handed to the kernel, mean: fio's `slat`, which its `clat` leaves out.
+    /// Mean time from preparing an I/O to handing it to the kernel, in microseconds: fio's `slat`, which its `clat` leaves out.
     pub submission_us: Option<f64>,
-    /// By name of a latency percentile: how much longer, relatively, the I/O at a slightly higher rank took than the one at a
-    /// slightly lower rank (p45 and p55 around p50, p98.9 and p99.1 around p99), all rounds merged.
+    /// For each latency percentile: the relative difference between the latencies at a slightly higher and a slightly lower rank
+    /// (p45 and p55 around p50, p98.9 and p99.1 around p99), all rounds merged.
     pub spread: BTreeMap<String, f64>,
-    /// How it issued I/O, in its own words.
+    /// How the engine issued I/O, as the engine itself reports it.
     pub issued_by: Option<String>,
 }
 
-/// A sentence about why a workload's figures differ.
+/// A sentence that explains why a workload's figures differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// Name of the workload, without its engine.
     pub workload: String,
-    /// The metrics it speaks of.
+    /// The metrics that it explains.
     pub metrics: Vec<String>,
-    /// What could explain the difference; null when no counter does.
+    /// The possible cause of the difference; null when no counter shows one.
     pub cause: Option<Cause>,
-    /// In words, with the figures.
+    /// The explanation in words, with its figures.
     pub text: String,
 }
 
@@ -167,18 +167,18 @@ pub struct Explanation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// They didn't issue I/O by the same means.
+    /// The engines issue I/O by different means, e.g. io_uring and threads.
     Means,
-    /// They count latency from different moments.
+    /// The engines count latency from different moments.
     Definition,
-    /// One kept fewer I/Os in flight.
+    /// One engine kept fewer I/Os in flight.
     Depth,
-    /// Their I/Os reached the device in other numbers or sizes.
+    /// The engines' I/Os reached the device in different numbers or sizes.
     Requests,
-    /// The page cache served one more than the other.
+    /// The page cache served one engine more than the other.
     PageCache,
-    /// One ran out of CPU.
+    /// One engine ran out of CPU.
     Cpu,
-    /// The percentile lies where the distribution has a gap: a shift of few I/Os moves it far.
+    /// The percentile lies at a gap of the distribution: a shift of a few I/Os moves it far.
     Gap,
 }

@@ -1,8 +1,9 @@
-//! What an experiment may say to mkfs and mount: a list per program of options and of the form that their values have.
+//! The options of mkfs, mount and exports that an experiment may use: for each program a table of options and the form of their values.
 //!
-//! mkfs writes undo files, copies directories and takes journals on other devices, and mount changes what is mounted already. So nothing
-//! is handed over but what a table names: whatever isn't in it is refused, also what a later version of the program adds. `spec` refuses it
-//! at its line of the file, and `stack` once more before the program starts, since a plan may come from a store that somebody else wrote.
+//! mkfs can write undo files, copy directories and put journals on other devices, and mount can change existing mounts. So only
+//! options in these tables are passed on. Everything else is refused, including options that a later version of the program adds.
+//! `spec` refuses an option at its line of the file. `stack` checks again before the program starts, because a plan may come from
+//! a store that somebody else wrote.
 
 mod btrfs;
 mod ext;
@@ -15,7 +16,7 @@ mod xfs;
 
 use std::fmt;
 
-/// A program that gets options from an experiment.
+/// An mkfs program that takes options from an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mkfs {
     /// mkfs.ext3 and mkfs.ext4.
@@ -26,7 +27,7 @@ pub enum Mkfs {
     Btrfs,
 }
 
-/// A file system that is mounted with options of an experiment.
+/// A file system that takes mount options from an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mounted {
     /// ext3 and ext4.
@@ -35,37 +36,37 @@ pub enum Mounted {
     Xfs,
     /// btrfs.
     Btrfs,
-    /// NFS, by its client.
+    /// NFS, mounted by the client.
     Nfs,
 }
 
-/// What a value looks like.
+/// The form of an option's value.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    /// There is none.
+    /// No value.
     Switch,
     /// Digits.
     Number,
-    /// Digits, perhaps with a decimal point.
+    /// Digits, optionally with a decimal point.
     Decimal,
-    /// Digits and perhaps one letter for a unit.
+    /// Digits, optionally followed by one letter as the unit.
     Size,
-    /// A name: letters, digits and `_ . -`, the first one no sign.
+    /// A name: letters, digits and `_ . -`; it starts with a letter or digit.
     Label,
-    /// One of these.
+    /// One word of this list.
     OneOf(&'static [&'static str]),
-    /// Some of these with commas between them; a `^` before one switches it off.
+    /// Words of this list, separated by commas; a `^` before a word switches it off.
     Features(&'static [&'static str]),
-    /// `NAME` and `NAME=VALUE` with commas between them.
+    /// `NAME` and `NAME=VALUE`, separated by commas.
     Named(&'static [Named]),
 }
 
-/// `NAME=VALUE`, or `NAME` where there may be no value.
+/// `NAME=VALUE`, or `NAME` alone where the value is optional.
 #[derive(Debug)]
 struct Named {
     name: &'static str,
     form: Form,
-    /// Whether it may stand without its value.
+    /// Whether the value may be missing.
     alone: bool,
 }
 
@@ -73,12 +74,12 @@ const fn named(name: &'static str, form: Form) -> Named {
     Named { name, form, alone: matches!(form, Form::Switch) }
 }
 
-/// One whose value may be missing.
+/// A sub-option with an optional value.
 const fn perhaps(name: &'static str, form: Form) -> Named {
     Named { name, form, alone: true }
 }
 
-/// An option of a program, under all its names: `-b`, `--byte-count`.
+/// An option of a program, with all its spellings: `-b`, `--byte-count`.
 #[derive(Debug)]
 struct Opt {
     names: &'static [&'static str],
@@ -89,24 +90,24 @@ const fn opt(names: &'static [&'static str], form: Form) -> Opt {
     Opt { names, form }
 }
 
-/// What one program may be told.
+/// The options of one program.
 struct Table {
     program: &'static str,
     allowed: &'static [Opt],
-    /// Why others are refused, by name; of sub-options as `-d name`. Only for the message.
+    /// Reasons for the message why other options are refused, by name; sub-options as `-d name`.
     refused: &'static [(&'static str, &'static str)],
 }
 
-/// Why an option isn't handed over.
+/// The reason why an option is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Which element of the list it is, from 0.
+    /// Index of the refused element in the list, from 0.
     pub at: usize,
     /// What is wrong, with the program and the option.
     pub message: String,
-    /// What is allowed there.
+    /// What is allowed there instead.
     pub allowed: String,
-    /// Why, and the way out.
+    /// Why it is refused, and what to do instead.
     pub help: String,
 }
 
@@ -116,7 +117,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Options of exports(5) that change how a server works, and nobody's rights.
+/// Options of exports(5) that change how a server works, but not anybody's rights.
 pub const EXPORTS: &[&str] = &[
     "sync",
     "async",
@@ -138,10 +139,10 @@ pub const EXPORTS: &[&str] = &[
 const WAY_OUT: &str =
     "only what stays on the stack's own devices is handed over; a `command` layer can do more, with its undo";
 
-/// Whether all of an experiment's options of mkfs may be handed over.
+/// Checks all mkfs options of an experiment.
 ///
 /// # Errors
-/// Names the first that may not.
+/// The first option that is not allowed.
 pub fn mkfs(program: Mkfs, options: &[String]) -> Result<(), Refusal> {
     let table = match program {
         Mkfs::Ext => &ext::TABLE,
@@ -171,10 +172,10 @@ pub fn mkfs(program: Mkfs, options: &[String]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether all of an experiment's mount options may be handed over, one per element.
+/// Checks all mount options of an experiment, one per element.
 ///
 /// # Errors
-/// Names the first that may not.
+/// The first option that is not allowed.
 pub fn mount(what: Mounted, options: &[String]) -> Result<(), Refusal> {
     let table = mount::table(what);
     let known = |option: &str| table.allowed.iter().any(|all| Form::Named(all).check(option).is_ok());
@@ -184,10 +185,10 @@ pub fn mount(what: Mounted, options: &[String]) -> Result<(), Refusal> {
     }
 }
 
-/// Whether all of an experiment's options of an NFS export may be handed over.
+/// Checks all NFS export options of an experiment.
 ///
 /// # Errors
-/// Names the first that may not.
+/// The first option that is not allowed.
 pub fn export(options: &[String]) -> Result<(), Refusal> {
     match options.iter().position(|option| !EXPORTS.contains(&option.as_str())) {
         None => Ok(()),
@@ -201,8 +202,8 @@ pub fn export(options: &[String]) -> Result<(), Refusal> {
 }
 
 impl Table {
-    /// The option that an element names, and the value in the same element. Names are whole ones: no beginnings of a long name, no letters
-    /// put together.
+    /// Finds the option that an element names, and the value in the same element. Names must be complete: no abbreviated long names,
+    /// no combined letters.
     fn find<'t>(&self, given: &'t str) -> Option<(&Opt, Option<&'t str>)> {
         let by_name = |option: &'static Opt| {
             option.names.iter().find_map(|name| {
@@ -268,7 +269,7 @@ impl Table {
 }
 
 impl Form {
-    /// Whether a value has this form; if not, the part that hasn't.
+    /// Checks that a value has this form; the error is the wrong part.
     fn check(&self, value: &str) -> Result<(), String> {
         let holds = |right: bool| if right { Ok(()) } else { Err(value.to_owned()) };
         match self {
@@ -295,7 +296,7 @@ impl Form {
     }
 }
 
-/// Checks each part between commas, and names the first wrong one.
+/// Checks each part between commas, and returns the first wrong one as the error.
 fn each(value: &str, right: impl Fn(&str) -> bool) -> Result<(), String> {
     value.split(',').find(|part| !right(part)).map_or(Ok(()), |part| Err(part.to_owned()))
 }
@@ -351,7 +352,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// As it stands in a message.
+/// The text as a message shows it.
 fn shown(text: &str) -> String {
     let cut: String = text.chars().take(60).collect();
     crate::printable::printable(&cut).into_owned() + if cut.len() < text.len() { "…" } else { "" }

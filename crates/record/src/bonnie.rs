@@ -1,38 +1,39 @@
-//! Bonnie++: what it is asked, and what it told.
+//! Bonnie++: its options and its results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What Bonnie++ is asked, by its own options.
+/// The options of a Bonnie++ run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BonnieAsk {
-    /// `-s`: bytes of data of the tests of one large file; 0 leaves them out.
+    /// `-s`: size of the data of the large-file tests, in bytes; 0 leaves these tests out.
     pub size_bytes: u64,
-    /// `-s` after the colon: bytes of a block.
+    /// `-s` after the colon: size of a block, in bytes.
     pub chunk_bytes: u64,
-    /// `-r`: the memory that Bonnie++ is to take the machine's for, the user's own word; `None`: the machine's.
+    /// `-r`: memory size in bytes that the data size is compared with; `None`: that of the machine, and `-r 0` turns
+    /// the check of Bonnie++ itself off.
     pub ram_bytes: Option<u64>,
-    /// `-n`: files of the tests of many files, a multiple of 1024; 0 leaves them out.
+    /// `-n`: number of files of the many-files tests, a multiple of 1024; 0 leaves these tests out.
     pub files: u64,
-    /// `-n`: the largest of them.
+    /// `-n`: size of the largest of these files, in bytes.
     pub max_bytes: u64,
-    /// `-n`: the smallest of them.
+    /// `-n`: size of the smallest of these files, in bytes.
     pub min_bytes: u64,
-    /// `-n`: directories they are in.
+    /// `-n`: number of directories that hold these files.
     pub directories: u32,
-    /// Whether single characters are written and read too: not `-f`.
+    /// Whether the per-character tests run too: `-f` is not given.
     pub per_character: bool,
-    /// `-b`: every write is flushed.
+    /// `-b`: fsync after every write.
     pub no_buffering: bool,
-    /// `-D`: direct I/O, of block output only.
+    /// `-D`: direct I/O, for block output only.
     pub direct: bool,
-    /// `-c`: processes at once.
+    /// `-c`: number of concurrent processes.
     pub concurrency: u32,
 }
 
 impl BonnieAsk {
-    /// Bytes that its files take at most.
+    /// Returns the most bytes that its files take.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
         let files = self.files.saturating_mul(self.max_bytes);
@@ -40,18 +41,18 @@ impl BonnieAsk {
     }
 }
 
-/// What Bonnie++ told.
+/// The results of a Bonnie++ run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bonnie {
-    /// Its version.
+    /// Version of Bonnie++.
     pub version: String,
-    /// By the names of docs/metrics.md: all that it measured, or was too fast for it.
+    /// Figures by the metric names of docs/metrics.md, including those of tests that ended too quickly to be measured.
     pub figures: BTreeMap<String, Figure>,
-    /// The machine's memory, as the trial found it.
+    /// Memory of the machine at the time of the trial, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// A figure, or why there is none.
+/// A figure, or the reason why it is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {

@@ -1,4 +1,4 @@
-//! Cells side by side, of one run or of two, and whether one run is worse than another: what `compare` and `gate` say.
+//! Comparisons of cells, within one run or between two runs, and whether one run is worse than another: what `compare` and `gate` report.
 //!
 //! In JSON this is the format [`COMPARISON_FORMAT`], documented in docs/formats.md.
 
@@ -9,38 +9,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Name and version of this document. Fields are only added within a major.
+/// Name and version of this document. Within a major version, fields are only added.
 ///
 /// * 1.0: first.
 pub const COMPARISON_FORMAT: &str = "diskproof.comparison/1.0";
 
-/// Cells compared.
+/// A comparison of cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "diskproof.comparison/1.0")]
 pub struct Comparison {
-    /// Always [`COMPARISON_FORMAT`] when this build wrote it.
+    /// Name and version of this document: [`COMPARISON_FORMAT`] if this build wrote it.
     pub format: String,
-    /// The run that is compared: its cells stand above the line.
+    /// The run that is compared. Its cells are the numerators of the ratios.
     pub run: ComparedRun,
-    /// The run it is compared with: its cells stand below the line; `None`: cells of one run are compared.
+    /// The run that it is compared with. Its cells are the denominators; `None`: the cells of one run are compared with each other.
     pub baseline: Option<ComparedRun>,
-    /// Whether the ratios are paired within rounds; between two runs they can't be.
+    /// Whether the ratios are paired within rounds. Between two runs they are not.
     pub paired: bool,
-    /// Confidence of every interval, and of all that are told apart together (Holm).
+    /// Confidence of every interval, and of all statements that cells differ together (Holm).
     pub confidence: f64,
     /// All comparisons.
     pub lines: Vec<ComparisonLine>,
-    /// What differs between the runs beside what was measured, the most grave first; empty within one run.
+    /// Differences between the runs besides the figures, most severe first; empty within one run.
     pub differences: Vec<Difference>,
     /// Cells that could not be compared, and why.
     pub left_out: Vec<LeftOut>,
-    /// Whether the run is worse than its baseline; `None` when that wasn't asked.
+    /// Whether the run is worse than its baseline; `None` when no gate was requested.
     pub gate: Option<Gate>,
-    /// Who judged.
+    /// Version of diskproof and of its judge.
     pub judged_by: String,
 }
 
-/// A run that takes part.
+/// A run in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
     /// The run.
@@ -49,12 +49,12 @@ pub struct ComparedRun {
     pub experiment: String,
 }
 
-/// A cell by name.
+/// The names of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CellName {
-    /// Its identity.
+    /// Identity of the cell.
     pub id: CellId,
-    /// Machine it ran on.
+    /// Machine that the cell ran on.
     pub target: String,
     /// Name of the stack.
     pub stack: String,
@@ -64,77 +64,77 @@ pub struct CellName {
     pub levels: BTreeMap<String, String>,
 }
 
-/// One metric of two cells: `a` over `b`.
+/// One metric of two cells: the ratio `a` / `b`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonLine {
-    /// The cell above the line: of the run that is compared.
+    /// The cell in the numerator: of the run that is compared.
     pub a: CellName,
-    /// The cell below the line: of the baseline, or another one of the same run.
+    /// The cell in the denominator: of the baseline, or another cell of the same run.
     pub b: CellName,
-    /// Metric compared.
+    /// Name of the metric (docs/metrics.md).
     pub metric: String,
-    /// Its unit.
+    /// Unit of the metric.
     pub unit: String,
-    /// Whether less of it is better: latencies, costs.
+    /// Whether a lower value is better: latencies, costs.
     pub lower_is_better: bool,
-    /// Estimate of `a`.
+    /// Estimate for `a`.
     pub a_estimate: f64,
-    /// Estimate of `b`.
+    /// Estimate for `b`.
     pub b_estimate: f64,
-    /// a / b; `None` when they have no common round.
+    /// a / b; `None` when the cells have no common round.
     pub ratio: Option<RatioView>,
-    /// What can be said, all comparisons together.
+    /// Whether the cells differ, with all comparisons taken into account.
     pub relation: Relation,
-    /// A difference above this is excluded, e.g. 0.03; `None` when nothing is.
+    /// A difference above this is excluded, e.g. 0.03; `None` when none is excluded.
     pub excluded_difference: Option<f64>,
-    /// What the gate makes of it; `None` when nobody asked.
+    /// The gate's result for this line; `None` when no gate was requested.
     pub gate: Option<Passage>,
-    /// About how many more rounds, in each run, would decide; `None` when it is decided, or no number would.
+    /// About how many more rounds, in each run, would decide; `None` when it is decided, or when no number would decide it.
     pub more_rounds: Option<u32>,
     /// The same in words.
     pub text: String,
 }
 
-/// Something that isn't the same in both runs.
+/// A difference between the two runs besides the figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// What differs, e.g. `kernel`, `workload.iodepth`.
     pub what: String,
-    /// Whether it is of the machine, or of what was to be measured.
+    /// Where the difference lies: the machine, the plan, or the course of the runs.
     pub of: DifferenceOf,
-    /// How much it matters: `void`, the figures can't be compared; `caveat`, a difference between them may come from this; `note`, worth
-    /// knowing.
+    /// How much it matters: `void`: the figures can't be compared; `caveat`: this may explain a difference between the figures;
+    /// `note`: worth knowing.
     pub severity: Severity,
-    /// The cell of the run that is compared; `None`: it is the whole run's.
+    /// The cell, of the run that is compared; `None`: the difference concerns the whole run.
     pub cell: Option<CellId>,
-    /// As the baseline has it; `None`: not known there.
+    /// The baseline's value; `None`: not known.
     pub before: Option<String>,
-    /// As the run has it; `None`: not known there.
+    /// The run's value; `None`: not known.
     pub after: Option<String>,
-    /// What that means.
+    /// What the difference means.
     pub text: String,
 }
 
-/// What a difference is of.
+/// Where a difference between two runs lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceOf {
     /// The machine and its software.
     Machine,
-    /// What was built and asked, and how it was measured.
+    /// What was built, which workloads ran, and how they were measured.
     Plan,
-    /// That the runs were made at different times, and how each went.
+    /// The time of the runs, and how each of them went.
     Course,
 }
 
 /// A cell that could not be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// The run it is of.
+    /// The run that the cell belongs to.
     pub run: RunId,
     /// The cell.
     pub cell: CellName,
-    /// Why.
+    /// The reason.
     pub why: Absence,
     /// The same in words.
     pub text: String,
@@ -144,35 +144,35 @@ pub struct LeftOut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Absence {
-    /// Nothing of it was measured.
+    /// The cell has no measured trial.
     NotMeasured,
-    /// Its figures are no storage figures.
+    /// The cell's figures are not storage figures.
     Void,
     /// There is no other cell to compare it with.
     Alone,
-    /// The other run's cell was asked something else.
+    /// The other run's cell has a different workload or stack.
     NotComparable,
 }
 
 /// Whether a run is worse than its baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// What still counts as no regression, e.g. 0.05: rates down to 0.95 times the baseline's, latencies up to 1.05 times.
+    /// What still counts as no regression, e.g. 0.05: rates down to 0.95 times, latencies up to 1.05 times those of the baseline.
     pub margin: f64,
-    /// All lines together.
+    /// The result of all lines together.
     pub passage: Passage,
     /// The same in words.
     pub text: String,
 }
 
-/// What a gate says.
+/// The result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
     /// A regression beyond the margin is excluded.
     Pass,
-    /// The data exclude neither.
+    /// Neither a regression beyond the margin nor its absence is shown.
     Undecided,
-    /// Worse by more than the margin, all comparisons accounted for.
+    /// Worse by more than the margin, with all comparisons taken into account.
     Regression,
 }

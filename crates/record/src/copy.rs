@@ -1,27 +1,27 @@
-//! Copies of a tree of files: what is asked, and what one copy told.
+//! Copies of a tree of files: the options of a copy and its results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the `corpus` engine is asked: to copy a tree of files to completion.
+/// The options of the `corpus` engine, which copies a tree of files to completion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CopyAsk {
-    /// What is copied.
+    /// The files that are copied.
     pub corpus: Corpus,
-    /// Who copies.
+    /// The program that copies.
     pub copier: Copier,
-    /// Copiers at work at the same time.
+    /// Number of copies that run at the same time.
     pub writers: u32,
-    /// Whether each of them makes a whole copy.
+    /// Whether each writer makes a whole copy, or all share one.
     pub copies: Copies,
-    /// In which order of names each writer goes, in turn where there are more writers than orders.
+    /// The order of names in which each writer copies. If there are more writers than orders, the list starts again.
     pub order: Vec<CopyOrder>,
-    /// When the data is durable.
+    /// When the copied data is made durable.
     pub sync: CopySync,
-    /// What is kept of a file beside its content.
+    /// The attributes of a file that are kept besides its content.
     pub preserve: Preserve,
-    /// Whether the copy is read back, cold, and compared with its source.
+    /// Whether the copy is read back with cold caches and compared with its source.
     pub verify: bool,
 }
 
@@ -29,25 +29,25 @@ pub struct CopyAsk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Corpus {
-    /// Made from a seed, always the same.
+    /// Generated from a seed, and identical each time.
     Generated {
-        /// What it resembles.
+        /// The kind of data that it resembles.
         kind: CorpusKind,
         /// Number of files.
         files: u64,
         /// Seed of names, sizes and content.
         seed: u64,
-        /// All its files together, when the plan was made.
+        /// Total size of its files in bytes, computed with the plan.
         size_bytes: u64,
     },
-    /// A directory of the target machine.
+    /// A directory on the machine under test.
     Directory {
-        /// Which.
+        /// Path of the directory.
         path: PathBuf,
     },
 }
 
-/// What a generated corpus resembles.
+/// The kind of data that a generated corpus resembles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CorpusKind {
@@ -60,7 +60,7 @@ pub enum CorpusKind {
 }
 
 impl CorpusKind {
-    /// As in the experiment file.
+    /// Returns the name that the experiment file uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl CorpusKind {
         }
     }
 
-    /// About how large a file is in the mean; that of a small corpus may differ by a few percent.
+    /// Returns the approximate mean size of a file in bytes; the mean of a small corpus may differ by a few percent.
     #[must_use]
     pub fn mean_bytes(self) -> u64 {
         match self {
@@ -80,7 +80,7 @@ impl CorpusKind {
         }
     }
 
-    /// Files of a corpus of full scale.
+    /// Returns the number of files of a full-scale corpus.
     #[must_use]
     pub fn full_scale(self) -> u64 {
         match self {
@@ -91,11 +91,11 @@ impl CorpusKind {
     }
 }
 
-/// Who copies.
+/// The program that copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Copier {
-    /// diskproof's own.
+    /// diskproof's own copier.
     Native,
     /// `cpio -p`.
     Cpio,
@@ -103,12 +103,12 @@ pub enum Copier {
     Cp,
     /// `rsync -a`.
     Rsync,
-    /// Two `tar`, one writing into a pipe, the other reading from it.
+    /// Two `tar` processes: one writes into a pipe, the other reads from it.
     Tar,
 }
 
 impl Copier {
-    /// As in the experiment file.
+    /// Returns the name that the experiment file uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -121,34 +121,34 @@ impl Copier {
     }
 }
 
-/// What several writers make.
+/// How several writers share the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Copies {
-    /// Each a whole copy, in a directory of its own.
+    /// Each writer makes a whole copy, in a directory of its own.
     Each,
-    /// One copy, divided among them.
+    /// All writers share one copy.
     One,
 }
 
-/// In which order of their names files are copied.
+/// The order of names in which files are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CopyOrder {
-    /// From the first to the last, byte by byte.
+    /// From the first name to the last, compared byte by byte.
     Ascending,
-    /// From the last to the first.
+    /// From the last name to the first.
     Descending,
-    /// From both ends in turn: first, last, second, last but one.
+    /// From both ends alternately: first, last, second, last but one.
     Interleaved,
-    /// At random, by the trial's seed.
+    /// In a random order from the trial's seed.
     Random,
-    /// As the source's directories list them: all that `cp` can do.
+    /// In the order in which the source's directories list them: the only order that `cp` supports.
     Listed,
 }
 
 impl CopyOrder {
-    /// As in the experiment file.
+    /// Returns the name that the experiment file uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -161,19 +161,19 @@ impl CopyOrder {
     }
 }
 
-/// When copied data is durable.
+/// When copied data is made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CopySync {
-    /// syncfs when all is copied, inside the measured time.
+    /// syncfs after the whole copy, inside the measured time.
     End,
-    /// fsync of every file before it is closed, and syncfs when all is copied.
+    /// fsync of every file before it is closed, and syncfs after the whole copy.
     File,
-    /// Never: what is measured is the page cache.
+    /// Never: the trial measures the page cache.
     None,
 }
 
-/// What is kept of a file beside its content.
+/// The attributes of a file that are kept besides its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Preserve {
     /// Permissions.
@@ -193,7 +193,7 @@ impl Default for Preserve {
 }
 
 impl CopyAsk {
-    /// Whole copies that are made.
+    /// Returns the number of whole copies.
     #[must_use]
     pub fn whole_copies(&self) -> u64 {
         match self.copies {
@@ -202,7 +202,7 @@ impl CopyAsk {
         }
     }
 
-    /// Bytes of all copies, as far as they are known when the plan is made: 0 for a directory.
+    /// Returns the bytes of all copies, as far as the plan knows them: 0 for a directory.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
         match self.corpus {
@@ -211,7 +211,7 @@ impl CopyAsk {
         }
     }
 
-    /// The order of a writer.
+    /// Returns the order of a writer.
     #[must_use]
     pub fn order_of(&self, writer: u32) -> CopyOrder {
         let place = usize::try_from(writer).unwrap_or(0) % self.order.len().max(1);
@@ -219,49 +219,49 @@ impl CopyAsk {
     }
 }
 
-/// What a copy told.
+/// The results of a copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Copied {
-    /// Where the source was while it was copied, in words, e.g. `in memory`.
+    /// Where the source was during the copy, in words, e.g. `in memory`.
     pub source: String,
-    /// Files of all copies.
+    /// Number of files of all copies.
     pub files: u64,
-    /// Directories of all copies.
+    /// Number of directories of all copies.
     pub directories: u64,
-    /// Symbolic links of all copies.
+    /// Number of symbolic links of all copies.
     pub links: u64,
-    /// Content of all files.
+    /// Size of the content of all files, in bytes.
     pub logical_bytes: u64,
-    /// By how much the space in use of the file system grew, metadata included; `None` where it doesn't tell.
+    /// Growth of the file system's used space, metadata included; `None` where the file system doesn't report it.
     pub allocated_bytes: Option<u64>,
-    /// Data in compressed and other extents before and after compression; `None` where nobody can tell.
+    /// Extents on a file system that compresses; `None` where they can't be read.
     pub extents: Option<Extents>,
-    /// The writers, in order.
+    /// What each writer did, in order.
     pub writers: Vec<CopiedBy>,
-    /// Of the measured time, how long the final sync took.
+    /// Duration of the final sync, which is part of the measured time.
     pub sync_seconds: f64,
-    /// Whether what was read back came from the device: caches were dropped before. `None`: nothing was read back.
+    /// Whether the data that was read back came from the device, because caches were dropped before; `None`: nothing was read back.
     #[serde(default)]
     pub verified_cold: Option<bool>,
 }
 
-/// Data of files on a file system that may compress.
+/// File data on a file system that may compress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extents {
-    /// Uncompressed, in whole blocks as the file system keeps it.
+    /// Size before compression, in whole blocks.
     pub uncompressed_bytes: u64,
-    /// On the device, before copies of a RAID profile.
+    /// Size on the device, counted once even where a RAID profile keeps several copies.
     pub disk_bytes: u64,
 }
 
-/// What one writer did.
+/// The work of one writer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopiedBy {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Their content.
+    /// Size of their content in bytes.
     pub bytes: u64,
-    /// Until its last file was closed.
+    /// Time until its last file was closed.
     pub seconds: f64,
 }
 

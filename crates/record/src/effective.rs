@@ -1,23 +1,23 @@
-//! The options in force for each job of a workload, whether the experiment says them or a job file does.
+//! The options in force for each job of a workload, from the experiment or from a job file.
 
 use crate::workload::{Ask, Options, Rw, SyncMode, Workload};
 use std::collections::BTreeMap;
 
-/// One job and what is in force for it.
+/// One job and the options in force for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveJob<'a> {
-    /// All its options; `None`: a job of a file that only fio can read in full.
+    /// All its options; `None`: the job is from a file that only fio can read in full.
     pub options: Option<&'a Options>,
     /// Whether it bypasses the page cache.
     pub direct: bool,
     /// Whether it writes.
     pub writes: bool,
-    /// Whether each write is on the device when it completes, or all are when the job ends.
+    /// Whether each write is durable when it completes, or all writes are durable when the job ends.
     pub durable: bool,
 }
 
 impl Workload {
-    /// The options in force for each job. Empty for copies and Bonnie++, which have none.
+    /// Returns the options in force for each job. Empty for copies and Bonnie++, which have none.
     #[must_use]
     pub fn effective_jobs(&self) -> Vec<EffectiveJob<'_>> {
         match &self.ask {
@@ -28,13 +28,14 @@ impl Workload {
         }
     }
 
-    /// The options of all jobs; empty where those of one of them are not known in full.
+    /// Returns the options of all jobs; empty if the options of one job are not known in full.
     #[must_use]
     pub fn all_options(&self) -> Vec<&Options> {
         self.effective_jobs().into_iter().map(|job| job.options).collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// The options of the only job (and of its clones, `numjobs`); `None` where there are several or they are not known in full.
+    /// Returns the options of the only job (and of its clones, `numjobs`); `None` if there are several jobs, or the options are
+    /// not known in full.
     #[must_use]
     pub fn only_options(&self) -> Option<&Options> {
         match self.all_options().as_slice() {
@@ -59,8 +60,9 @@ impl<'a> EffectiveJob<'a> {
 }
 
 impl Options {
-    /// Whether fio flushes after each pass over the data, where others flush once, when the time is up. fio 3.33 ends a pass of sequential writes,
-    /// and with it the job's write stage, where it has been through several files or where a last block does not fit into the file.
+    /// Whether fio flushes after each pass over the data, where other engines flush once at the end of the time. fio 3.33 ends a
+    /// pass of sequential writes, and with it the job's write stage, if the pass covers several files or if the last block does
+    /// not fit into the file.
     #[must_use]
     pub fn fio_flushes_each_pass(&self) -> bool {
         let ends = self.nrfiles > 1 || !self.size_bytes.is_multiple_of(self.bs_bytes.max(1));
@@ -68,18 +70,19 @@ impl Options {
     }
 }
 
-/// fio's options, beside `end_fsync`, that flush what a job wrote when it ends.
+/// Options of fio, besides `end_fsync`, that flush a job's writes at its end.
 const FLUSHING_ENDS: [&str; 2] = ["fsync_on_close", "end_syncfs"];
 
-/// What options are in force for a job, by fio's name.
+/// The options in force for a job, by fio's name.
 type InForce<'t> = BTreeMap<&'t str, &'t str>;
 
-/// The jobs of a file that only fio reads in full: what is said later counts, and a global section counts for the jobs below it (fio's HOWTO).
+/// Returns the jobs of a file that only fio reads in full: a later option overrides an earlier one, and a global section applies
+/// to the jobs below it (fio's HOWTO).
 fn of_text(text: &str) -> Vec<EffectiveJob<'static>> {
     job_sections(text).iter().map(of_section).collect()
 }
 
-/// Each job section of a job file, with all that it inherits.
+/// Returns each job section of a job file, with all options that it inherits.
 #[must_use]
 pub fn job_sections(text: &str) -> Vec<BTreeMap<&str, &str>> {
     let mut global = InForce::new();
@@ -141,7 +144,7 @@ mod tests {
         workload(Ask::JobFile { path: "j.fio".to_owned(), text: text.to_owned(), size_bytes: 1, jobs })
     }
 
-    /// Of each job: direct, writes, durable.
+    /// Returns, for each job: direct, writes, durable.
     fn facts(workload: &Workload) -> Vec<(bool, bool, bool)> {
         workload.effective_jobs().iter().map(|job| (job.direct, job.writes, job.durable)).collect()
     }

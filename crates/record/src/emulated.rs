@@ -1,29 +1,29 @@
-//! What figures of a lab guest's emulated disks may claim.
+//! The range within which figures from a lab guest's emulated disks are valid.
 //!
-//! The disks are files behind limits in QEMU, and the limits are exact: what a stack makes of disks of 80 or 1000 IOPS can be measured. What lies
-//! beyond this range is QEMU's speed, not a disk's.
+//! The disks are files behind limits in QEMU, and QEMU keeps these limits: a stack of disks of 80 or 1000 IOPS can be measured.
+//! Beyond this range the figures show the speed of QEMU, not of a disk.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// The ends of what may be believed.
+/// The ends of the valid range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
-    /// Requests per second of one disk.
+    /// The most requests per second of one disk.
     pub disk_iops: u64,
-    /// Requests per second of all disks of a guest.
+    /// The most requests per second of all disks of a guest together.
     pub guest_iops: u64,
     /// The shortest latency in microseconds.
     pub latency_us: u64,
 }
 
-/// Measured with software emulation on two busy processors: limits of 80 to 4000 were kept within 4 %, the block path gave out at 8,500 to 16,000,
-/// and a request took 0.4 ms at least.
+/// Measured with software emulation on two busy processors: QEMU kept limits of 80 to 4000 within 4 %, the block path saturated
+/// at 8,500 to 16,000, and a request took at least 0.4 ms.
 pub const LAB: Range = Range { disk_iops: 2000, guest_iops: 5000, latency_us: 1000 };
 
-/// How far beyond its limit of requests per second a disk may be seen, as a share of it: limits are kept that well.
+/// How far above its limit of requests per second a disk may be measured, as a share of the limit: QEMU keeps limits this well.
 pub const KEPT_WITHIN: f64 = 0.04;
 
 impl fmt::Display for Range {
@@ -37,34 +37,34 @@ impl fmt::Display for Range {
     }
 }
 
-/// A lab guest that cells were measured on, and what may be believed of it.
+/// A lab guest that cells were measured on, and the range in which its figures are valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Guest {
-    /// The target.
+    /// Name of the machine.
     pub target: String,
-    /// What figures of its emulated disks may claim.
+    /// The range in which figures of its emulated disks are valid.
     pub believed: Range,
-    /// Whether its processor is emulated by software, so that nothing may be believed of what the processor bounds; `None`: not known.
+    /// Whether its processor is emulated in software. If so, no figure that the processor limits is valid; `None`: not known.
     pub software: Option<bool>,
 }
 
-/// What lies beyond the range.
+/// A disk or guest that is beyond the valid range.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutOfRange {
     /// One disk.
     Disk {
         /// Its name.
         disk: String,
-        /// Its requests per second; `None`: it has no limit, so it does what QEMU can.
+        /// Its limit of requests per second; `None`: it has no limit, so it is as fast as QEMU.
         iops: Option<u64>,
-        /// What may be believed.
+        /// The highest valid rate.
         most: u64,
     },
-    /// All of a guest's together.
+    /// All disks of a guest together.
     Guest {
-        /// Requests per second.
+        /// Requests per second of all disks.
         iops: u64,
-        /// What may be believed.
+        /// The highest valid rate.
         most: u64,
     },
 }
@@ -90,7 +90,7 @@ impl fmt::Display for OutOfRange {
 }
 
 impl Range {
-    /// What disks with these limits of requests per second could do beyond the range.
+    /// Returns what disks with these limits of requests per second could do beyond the range.
     #[must_use]
     pub fn beyond(&self, disks: &[(&str, Option<u64>)]) -> Vec<OutOfRange> {
         let each = disks.iter().filter(|(_, iops)| iops.is_none_or(|iops| iops > self.disk_iops));

@@ -1,11 +1,11 @@
-//! The machine a run ran on. No secrets: no environment variables, no addresses, no user names.
+//! The machine that a run ran on. No secrets: no environment variables, no addresses, no user names.
 
 use crate::provision::Provisioned;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The machine, as found when the run began. Everything that isn't known is `None`.
+/// The machine at the beginning of the run. Every value that isn't known is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// Version of diskproof.
@@ -14,7 +14,7 @@ pub struct Environment {
     pub kernel: Option<String>,
     /// `uname -m`.
     pub architecture: Option<String>,
-    /// PRETTY_NAME of os-release.
+    /// Name of the distribution: PRETTY_NAME of os-release.
     pub distribution: Option<String>,
     /// CPU model name.
     pub cpu_model: Option<String>,
@@ -24,45 +24,45 @@ pub struct Environment {
     pub governor: Option<String>,
     /// Current clock source.
     pub clocksource: Option<String>,
-    /// Hypervisor or container, as `systemd-detect-virt` names it, from DMI and /proc.
+    /// Hypervisor or container, from DMI and /proc, with the names of `systemd-detect-virt`.
     pub virtualization: Option<String>,
-    /// Total memory.
+    /// Total memory, in bytes.
     pub memory_bytes: Option<u64>,
     /// Boot id: changes with every boot.
     pub boot_id: Option<String>,
-    /// Whether the node runs as root.
+    /// Whether the agent process runs as root.
     pub root: bool,
-    /// `v1`, `v2` or `None`: which cgroup flavour can throttle block devices.
+    /// The cgroup version that can throttle block devices: `v1`, `v2` or `None`.
     pub throttle: Option<String>,
-    /// Versions of external programs, by name, as they print them.
+    /// Versions of external programs by name, as the programs print them.
     pub tools: BTreeMap<String, String>,
-    /// What the native engine reaches here at most; `None` when `doctor` never measured it, or on another kernel, CPU or
-    /// version.
+    /// The native engine's highest rate on this machine; `None` if `doctor` never measured it, or measured it with another
+    /// kernel, CPU or version.
     #[serde(default)]
     pub native_ceiling: Option<Ceiling>,
-    /// What was done here before anything was measured, all sittings of the run together; in order.
+    /// Provisioning steps on this machine before the measurement, of all sessions of the run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provision: Vec<Provisioned>,
-    /// The machines of a run's further targets, by the target's name; this one is that of its first.
+    /// The machines of the run's further targets, by target name. The first target's machine is this one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elsewhere: BTreeMap<String, Environment>,
 }
 
 impl Environment {
-    /// The machine of a target.
+    /// Returns the machine of a target.
     #[must_use]
     pub fn of(&self, target: &str) -> &Self {
         self.elsewhere.get(target).unwrap_or(self)
     }
 
-    /// Of a lab guest: whether QEMU executes its instructions, told by the processor that it then makes up; by KVM it has the host's. Elsewhere a
-    /// guest that KVM executes may have such a processor, too.
+    /// Whether QEMU emulates the processor in software, for a lab guest: then QEMU makes up a CPU model; under KVM the guest has
+    /// the host's model. On other machines a KVM guest may have such a model, too.
     #[must_use]
     pub fn is_software_emulated(&self) -> Option<bool> {
         Some(self.cpu_model.as_ref()?.starts_with("QEMU Virtual CPU"))
     }
 
-    /// Puts what earlier sittings did before what this one did; a step that was skipped is there already.
+    /// Prepends the steps of earlier sessions; a step that was skipped in this session is among them already.
     pub fn after(&mut self, earlier: &Self) {
         let known = |done: &Provisioned| {
             let same =
@@ -80,36 +80,36 @@ impl Environment {
     }
 }
 
-/// The most I/Os per second that the native engine makes on a machine: measured on holes, where no device is asked.
+/// The highest rate of I/Os that the native engine reaches on a machine, measured on holes, so that no device is involved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
-    /// When, UTC, milliseconds since the epoch.
+    /// Time of the measurement, UTC, milliseconds since the epoch.
     pub measured_unix_ms: u64,
-    /// `randread`, as everything here in fio's meaning.
+    /// Access pattern: `randread`. All options here have fio's meaning.
     pub rw: String,
-    /// Block size.
+    /// Block size in bytes.
     pub bs_bytes: u64,
     /// I/Os in flight.
     pub iodepth: u32,
-    /// O_DIRECT.
+    /// Whether O_DIRECT was used.
     pub direct: bool,
-    /// How I/O was issued, e.g. `io_uring, ...`.
+    /// How the engine issued I/O, e.g. `io_uring, ...`.
     pub issued_by: String,
-    /// File system of the file.
+    /// File system that held the file.
     pub fs_type: Option<String>,
-    /// I/Os per second of one job: mean over repetitions.
+    /// I/Os per second of one job: the mean over repetitions.
     pub iops: f64,
-    /// Lower end of its interval; `None` when one repetition gives none.
+    /// Lower end of the mean's interval; `None` if there was only one repetition.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the mean's interval; `None` likewise.
     pub high: Option<f64>,
     /// Confidence of the interval.
     pub confidence: f64,
     /// I/Os per second of each repetition.
     pub repetitions: Vec<f64>,
-    /// Share of the time that the job's thread ran: well below 1, others took the CPU and the machine can do more.
+    /// Share of the time that the job's thread ran. Well below 1: other processes took the CPU, and the machine can do more.
     pub busiest_thread_share: Option<f64>,
-    /// CPU time per I/O, user and system.
+    /// CPU time per I/O, user and system, in nanoseconds.
     pub cpu_ns_per_io: Option<f64>,
     /// Instructions in user mode per I/O; `None` where the machine has no such counter.
     pub user_instructions_per_io: Option<f64>,

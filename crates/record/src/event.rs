@@ -1,4 +1,4 @@
-//! Events: what a run tells while it runs. The progress display, the log and the store are its consumers.
+//! Events that a run emits while it runs. The progress display, the log and the store consume them.
 
 use crate::environment::Environment;
 use crate::id::{CellId, RunId};
@@ -7,73 +7,73 @@ use crate::volume::VolumeFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that happened. `--json` prints these, one per line.
+/// One event of a run. `--json` prints events, one per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The run has begun.
     RunStarted {
-        /// Its id.
+        /// Identity of the run.
         run: RunId,
-        /// Trials planned in all.
+        /// Number of planned trials.
         trials: u64,
-        /// Forecast of the whole.
+        /// Forecast duration of the whole run.
         forecast_seconds: f64,
     },
-    /// The node answered.
+    /// The agent process answered.
     NodeReady {
-        /// What it is.
+        /// The machine it runs on.
         environment: Box<Environment>,
     },
-    /// The targets were provisioned, or one could not be.
+    /// The machines were provisioned, or one of them could not be.
     Provisioned {
-        /// What they are now, with what became of each step.
+        /// The machines after provisioning, with the result of each step.
         environment: Box<Environment>,
     },
-    /// A step that may take longer than two seconds has begun or moved on.
+    /// A step that may take longer than two seconds has begun or has made progress.
     Step {
-        /// Cell, if it belongs to one.
+        /// The cell, if the step belongs to one.
         cell: Option<CellId>,
-        /// What is being done, e.g. `writing vol[2]`, `measure`.
+        /// The current work, e.g. `writing vol[2]`, `measure`.
         step: String,
-        /// Done so far, 0..=1, where known.
+        /// Progress so far, 0..=1, where known.
         done: Option<f64>,
     },
-    /// The volumes are there and verified.
+    /// The volumes exist and are verified.
     VolumesReady {
-        /// What they are.
+        /// The volumes.
         volumes: Vec<VolumeFacts>,
     },
     /// A trial has begun.
     TrialStarted {
-        /// Which cell.
+        /// The cell.
         cell: CellId,
-        /// Which round, from 0.
+        /// The round, from 0.
         round: u32,
-        /// Its place in the whole order, from 0.
+        /// The trial's place in the whole order, from 0.
         index: u64,
     },
     /// A trial has ended.
     TrialFinished {
-        /// The record.
+        /// The record of the trial.
         record: Box<TrialRecord>,
     },
-    /// A round of a run that stops when it is enough has ended.
+    /// A round has ended, in a run that stops when its goal is reached.
     RoundFinished {
-        /// Rounds made.
+        /// Number of finished rounds.
         rounds: u32,
-        /// The most there may be.
+        /// The largest number of rounds.
         most_rounds: u32,
-        /// Figures or ratios that are asked for.
+        /// Number of figures or ratios that the goal applies to.
         asked: u64,
-        /// Of these, not yet as asked.
+        /// Number of these that have not reached the goal yet.
         open: u64,
-        /// The one that is farthest from it; `None` when none is open.
+        /// The one farthest from the goal; `None` when none is open.
         widest: Option<Widest>,
-        /// About how many more rounds it will take; `None` when none is open, or nobody can tell yet.
+        /// About how many more rounds the run needs; `None` when none is open, or when no estimate is possible yet.
         more_rounds: Option<u32>,
     },
-    /// From now on the trials of a workload are longer than those of the pilot rounds, which no longer count.
+    /// From now on the trials of a workload are longer than its pilot trials, and the pilot rounds no longer count.
     LengthChosen {
         /// Name of the workload.
         workload: String,
@@ -81,63 +81,63 @@ pub enum Event {
         target: String,
         /// Measured seconds of a trial so far.
         pilot_seconds: f64,
-        /// Measured seconds from now on.
+        /// Measured seconds of a trial from now on.
         trial_seconds: f64,
-        /// About how many rounds of these it will take.
+        /// About how many rounds of the longer trials the run needs.
         rounds: u32,
-        /// About how many rounds of the short ones it would have taken.
+        /// About how many rounds of pilot trials it would have needed.
         rounds_of_pilots: u32,
     },
     /// Something the user should know now.
     Warning {
-        /// In words.
+        /// The text of the warning.
         text: String,
     },
     /// The run has ended.
     RunFinished {
-        /// Why.
+        /// The reason.
         stopped: Stopped,
     },
 }
 
-/// An interval that is wider than asked.
+/// An interval that is wider than requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Widest {
     /// The cell.
     pub cell: CellId,
-    /// The cell that it is compared with; `None` when its own figure is asked for.
+    /// The cell that it is compared with; `None` when the goal applies to the cell's own figure.
     pub against: Option<CellId>,
-    /// Relative half-width, or the difference that isn't excluded; `None` when there is no interval yet.
+    /// Relative half-width, or the smallest difference that is excluded; `None` when there is no interval yet.
     pub width: Option<f64>,
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Stopped {
     /// All rounds were done.
     RoundsDone {
-        /// How many.
+        /// Number of rounds.
         rounds: u32,
     },
-    /// What was asked of the intervals was reached.
+    /// The goal for the intervals was reached.
     Enough {
-        /// Rounds made.
+        /// Number of finished rounds.
         rounds: u32,
     },
-    /// The time budget was spent.
+    /// The time budget was used up.
     TimeSpent,
-    /// The budget of bytes written was spent: another round would have gone beyond it.
+    /// The budget of written bytes was used up: another round would have exceeded it.
     WrittenSpent,
-    /// The budget of money was spent.
+    /// The budget of money was used up.
     CostSpent,
-    /// The user asked.
+    /// The user interrupted it.
     Interrupted,
-    /// It could not go on.
+    /// An error ended it.
     Failed {
-        /// Why, with its chain.
+        /// The error, with its causes.
         error: String,
     },
-    /// It never said: the process died, and nobody resumed the run yet.
+    /// The process died without ending the run, and nobody has resumed it yet.
     Unfinished,
 }

@@ -1,28 +1,29 @@
-//! What a file's bytes are: data, reservations, holes, compressed.
+//! What the bytes of a file are: written data, reserved space, holes or compressed data.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A file's extents, summed. The five logical classes add up to `size_bytes` except for rounding to the file system's block.
+/// The extents of a file, summed. The six logical classes add up to `size_bytes` except for rounding to the block size of the
+/// file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileExtents {
-    /// Which file.
+    /// The file.
     pub path: PathBuf,
-    /// Apparent size.
+    /// Apparent size of the file.
     pub size_bytes: u64,
-    /// Bytes backed by written, uncompressed extents.
+    /// Bytes in written, uncompressed extents.
     pub written_bytes: u64,
-    /// Bytes in extents that are reserved but unwritten: reads of them give zeros without asking the device.
+    /// Bytes in extents that are reserved but unwritten: they read as zeros without asking the device.
     pub unwritten_bytes: u64,
-    /// Bytes in no extent at all.
+    /// Bytes in holes: no extent holds them.
     pub hole_bytes: u64,
     /// Logical bytes in compressed extents.
     pub encoded_bytes: u64,
-    /// Bytes stored inside metadata.
+    /// Bytes stored inside metadata (inline).
     pub inline_bytes: u64,
-    /// Bytes not yet given a place (delayed allocation).
+    /// Bytes without a place on the device yet (delayed allocation).
     pub delalloc_bytes: u64,
-    /// Bytes the file's data takes on the device, where the file system tells (btrfs); else `None`.
+    /// Bytes that the file's data takes on the device; `None` where the file system doesn't report it (only btrfs does).
     pub disk_bytes: Option<u64>,
     /// Number of extents.
     pub extents: u64,
@@ -31,12 +32,12 @@ pub struct FileExtents {
 /// How much of a file the page cache holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
-    /// Which file.
+    /// The file.
     pub path: PathBuf,
-    /// Apparent size.
+    /// Apparent size of the file.
     pub size_bytes: u64,
     /// Bytes in the page cache.
     pub cached_bytes: u64,
-    /// Bytes in the page cache that are not on the device yet; `None` where the kernel can't tell per file.
+    /// Bytes in the page cache that are not on the device yet; `None` where the kernel can't report it per file.
     pub dirty_bytes: Option<u64>,
 }

@@ -1,74 +1,74 @@
-//! Findings: claims with their evidence. The judging is in `verdict`; these are only the nouns.
+//! Findings: claims with their evidence. `verdict` does the judging; this module only has the types.
 
 use crate::id::CellId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A claim about a cell, with the counters that speak for or against it and what to do.
+/// A claim about a cell, with the counters for or against it and a remedy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What is claimed.
+    /// The claim.
     pub claim: Claim,
     /// How much it matters.
     pub severity: Severity,
-    /// Which cell.
+    /// The cell.
     pub cell: CellId,
-    /// In how many of the cell's trials it was seen.
+    /// Number of the cell's trials in which it was seen.
     pub trials: u32,
-    /// Counters, with units in their names; of the trial where it was strongest.
+    /// Counters of the trial where it was strongest, with units in their names.
     pub evidence: BTreeMap<String, f64>,
-    /// One sentence: what was found, with its figures.
+    /// One sentence: what was found, with figures.
     pub text: String,
-    /// One sentence: what to do. Knows what the experiment already does.
+    /// One sentence: what to do. It takes into account what the experiment already does.
     pub remedy: String,
 }
 
-/// What a finding claims.
+/// The claim of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Blocks held other than what was written to them.
+    /// Blocks did not hold the data that was written to them.
     WrongContent,
-    /// Reads were answered from holes or unwritten extents; no device was asked.
+    /// Holes or unwritten extents answered reads, without asking any device.
     ServedFromHoles,
-    /// I/O was answered from the page cache.
+    /// The page cache answered I/O.
     ServedFromPageCache,
-    /// Fewer bytes on the device than asked, because the file system compresses them.
+    /// The device moved fewer bytes than requested, because the file system compresses them.
     Compressed,
-    /// Written bytes were not on the device when the trial ended.
+    /// Written bytes were not on the device at the end of the trial.
     NotDurable,
-    /// The ground is memory.
+    /// The device or file system under test is in memory.
     MemoryBacked,
-    /// The loop device caches the backing file a second time.
+    /// The loop device keeps its backing file in the page cache, in addition to any cache above it.
     DoubleCaching,
-    /// The data set fits in memory, and I/O is buffered.
+    /// The data set fits in memory, and the I/O is buffered.
     SmallerThanMemory,
     /// Several jobs share one file.
     SharedFile,
-    /// The load generator, or the machine's CPUs, were the limit rather than the storage.
+    /// The load generator or the machine's CPUs were the limit, not the storage.
     EngineCpuBound,
-    /// Others used the same devices during the trial.
+    /// Other processes used the same devices during the trial.
     Interference,
-    /// The counters needed to tell where bytes came from are missing.
+    /// The counters that show where the bytes came from are missing.
     SourceUnknown,
-    /// The interval is wider than the experiment asked for.
+    /// The interval is wider than the experiment requests.
     IntervalTooWide,
     /// Trials failed.
     TrialsFailed,
-    /// I/O errors were counted while the trial went on.
+    /// I/O errors occurred, and the trial continued.
     IoErrors,
     /// An expectation was missed.
     ExpectationMissed,
-    /// I/O was answered by a cache that is neither the page cache nor the device's own: ARC, a caching layer.
+    /// A cache answered I/O that is neither the page cache nor the device's own: ARC, a caching layer.
     ServedFromOtherCache,
-    /// I/O was answered by the cache of whoever serves the device: the page cache under a loop device, a guest's host.
+    /// A cache below the device answered I/O: the page cache under a loop device, or the host of a guest.
     ServedFromHostCache,
-    /// A CPU quota of a cgroup held the engine back.
+    /// A cgroup's CPU quota throttled the engine.
     CpuQuota,
     /// Most I/O waited for the journal or for flushes.
     JournalBound,
-    /// I/Os went one after another above the device, whatever depth was asked: a lock.
+    /// A lock above the device serialized the I/Os, regardless of the requested depth.
     Serialized,
     /// The network was the limit.
     NetworkBound,
@@ -76,15 +76,15 @@ pub enum Claim {
     ThrottleChanged,
     /// A limit that the experiment doesn't set held the load back.
     UndeclaredLimit,
-    /// The rate had not settled when measuring began.
+    /// The rate had not settled when the measurement began.
     RampUp,
-    /// The rate changed within the trial.
+    /// The rate changed during the trial.
     NotSteady,
-    /// The rate fell from one level to a lower one for good, as when burst credit is used up.
+    /// The rate fell permanently from one level to a lower one, as when burst credit is used up.
     BurstExhausted,
-    /// The figure climbs or falls from round to round: these trials are not replicates.
+    /// The figure rises or falls from round to round, so these trials are not replicates.
     Trend,
-    /// A trial resembles the one before it: the interval is too narrow.
+    /// A trial resembles the one before it, so the interval is too narrow.
     Autocorrelated,
     /// The trials fall into two groups.
     Bimodal,
@@ -92,33 +92,33 @@ pub enum Claim {
     Outliers,
     /// All cells drifted together: the machine changed during the run.
     MachineDrift,
-    /// Less than the stack should give from its volumes.
+    /// The stack delivers less than it should from its volumes.
     BelowModel,
-    /// Tests ended too quickly to be measured.
+    /// Some tests ended too quickly to be measured.
     TooFast,
-    /// More than the stack can give from its volumes: something else than the volumes served.
+    /// The stack delivers more than its volumes can: something other than the volumes served the I/O.
     AboveModel,
-    /// A cache on a faster device, e.g. of LVM, took part.
+    /// A cache on a faster device, e.g. of LVM, served I/O.
     ServedFromCacheDevice,
-    /// A cache on a faster device is there and had next to nothing of what was asked.
+    /// A cache on a faster device is present, but held almost none of the requested data.
     CacheMissed,
-    /// When the load ended, a cache held what its origin lacked; how long bringing it there took.
+    /// At the end of the load a cache held data that its origin lacked. The finding says how long writing it back took.
     CacheOwed,
-    /// From round to round more requests were in the cache: these trials are not replicates.
+    /// From round to round the cache held more of the requests, so these trials are not replicates.
     CacheWarming,
-    /// A stack that stays up over the rounds was built anew between them: what it had cached is gone.
+    /// A stack that stays up over the rounds was rebuilt between them and lost its cached data.
     StackRebuilt,
-    /// A step of the provisioning goes on changing things when it is run again: what state the machine was in depends on how often it was.
+    /// A provisioning step changes things again when it runs again, so the state of the machine depends on the number of runs.
     NotIdempotent,
-    /// Beyond what figures of a lab guest may claim: it is QEMU's speed.
+    /// The figure is beyond the valid range of a lab guest: it shows the speed of QEMU.
     BeyondEmulation,
-    /// For a while no I/O completed: the storage held them, or the engine or the agent process did not run.
+    /// For a while no I/O completed: the storage held the I/Os, or the engine or the agent process did not run.
     Stalled,
-    /// Something was done otherwise than the experiment or its job file asked.
+    /// diskproof or an engine did something different from what the experiment or its job file says.
     NotAsAsked,
-    /// Others used much of the CPU during the trial.
+    /// Other processes used much of the CPU during the trial.
     OthersUsedCpu,
-    /// Each written byte became several on its way to the devices: journal, copy on write, metadata, parity.
+    /// Each written byte became several bytes on the devices: journal, copy on write, metadata, parity.
     WriteAmplified,
 }
 
@@ -128,24 +128,24 @@ pub enum Claim {
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// The number means something else than it seems.
+    /// The number means something different from what it seems to mean.
     Caveat,
-    /// The number is not a storage figure at all.
+    /// The number is not a storage figure.
     Void,
 }
 
-/// Where the bytes that the application asked for came from or went to: shares that sum to 1.
+/// Where the requested bytes came from or went to: shares that sum to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Served {
-    /// The devices the ground uses directly.
+    /// The devices that lie directly under the load.
     pub device: f64,
     /// The page cache.
     pub page_cache: f64,
     /// Holes and unwritten extents.
     pub hole: f64,
-    /// Something else that is known, e.g. made by decompression.
+    /// Another known source, e.g. decompression.
     pub other: f64,
-    /// Nobody can tell.
+    /// No counter shows the source.
     pub unknown: f64,
     /// A cache that is neither the page cache nor the device's own: ZFS's ARC, a caching layer.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Names of runs, cells and trials.
+//! Identities of runs, cells and trials.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,11 +29,11 @@ text_id! {
     CellId
 }
 
-/// One measurement of one cell in one round.
+/// The identity of a trial: one measurement of one cell in one round.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
-    /// Which cell.
+    /// The cell.
     pub cell: CellId,
-    /// Which round, from 0.
+    /// The round, from 0.
     pub round: u32,
 }

@@ -1,7 +1,7 @@
-//! A judged run: what `show`, `--json` and `--csv` say. `verdict` makes it, `report` renders it, anybody may parse it.
+//! A judged run: what `show`, `--json` and `--csv` report. `verdict` makes it, `report` renders it, and anybody may parse it.
 //!
-//! In JSON this is the format [`RUN_FORMAT`], documented in docs/formats.md. Infinities can't be written in JSON, so an
-//! estimate without an interval (one trial) has neither `low` nor `high`: both are null.
+//! In JSON this is the format [`RUN_FORMAT`], documented in docs/formats.md. JSON has no infinities, so an estimate without an
+//! interval (from one trial) has null for both `low` and `high`.
 
 use crate::emulated::Guest;
 use crate::environment::Environment;
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name and version of the output format. Fields are only added within a major; a reader ignores what it doesn't know.
+/// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
 /// * 1.3: `contrasts`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
@@ -28,15 +28,15 @@ pub const RUN_FORMAT: &str = "diskproof.run/1.3";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "diskproof.run/1.3")]
 pub struct RunView {
-    /// Always [`RUN_FORMAT`] when this build wrote it.
+    /// Name and version of this document: [`RUN_FORMAT`] if this build wrote it.
     pub format: String,
-    /// The run.
+    /// Identity of the run.
     pub run: RunId,
     /// The experiment's name.
     pub experiment: String,
-    /// The question it asks, if it says.
+    /// The question that the experiment asks, if it has one.
     pub question: Option<String>,
-    /// Parameters and the values they were given.
+    /// Parameters with their values.
     pub parameters: BTreeMap<String, String>,
     /// Seed of every random choice.
     pub seed: u64,
@@ -44,40 +44,40 @@ pub struct RunView {
     pub measure: Measure,
     /// All cells, in the order of the experiment file, measured or not.
     pub cells: Vec<CellView>,
-    /// What was found, worst first.
+    /// Findings, worst first.
     pub findings: Vec<Finding>,
-    /// The user's expectations, cell by cell.
+    /// Results of the user's expectations, per cell.
     pub expectations: Vec<ExpectationView>,
-    /// Which stack delivers most, workload by workload.
+    /// The stack that delivers most, per workload.
     pub answers: Vec<Answer>,
-    /// The ratios that the experiment asks for.
+    /// The ratios that the experiment requests.
     #[serde(default)]
     pub contrasts: Vec<ContrastView>,
     /// Why the run ended.
     pub stopped: Stopped,
-    /// How far what was asked of the intervals was reached; `None` when nothing was asked (`measure.until`).
+    /// Whether the goal for the intervals (`measure.until`) was reached; `None` when the experiment has no goal.
     #[serde(default)]
     pub reached: Option<Reached>,
-    /// What volumes cost.
+    /// Prices of the volumes.
     #[serde(default)]
     pub prices: Prices,
-    /// The machine.
+    /// The machine that the run ran on.
     pub environment: Environment,
-    /// Lab guests that cells are measured on, and what figures of them may claim.
+    /// Lab guests that cells were measured on, and the range in which their figures are valid.
     #[serde(default)]
     pub emulated: Vec<Guest>,
-    /// The volumes as they were found.
+    /// The volumes, as found on their machines.
     pub volumes: Vec<VolumeFacts>,
-    /// Who judged, e.g. `diskproof 0.1.0, judge 1`.
+    /// Version of diskproof and of its judge, e.g. `diskproof 0.1.0, judge 1`.
     pub judged_by: String,
 }
 
 /// One cell, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellView {
-    /// Its identity: the same cell of the same experiment has the same id in every run.
+    /// Identity of the cell: the same cell of the same experiment has the same id in every run.
     pub id: CellId,
-    /// Machine it ran on.
+    /// Machine that the cell ran on.
     pub target: String,
     /// Name of the stack.
     pub stack: String,
@@ -85,41 +85,41 @@ pub struct CellView {
     pub workload: String,
     /// Levels of all factors, as written in the experiment.
     pub levels: BTreeMap<String, String>,
-    /// What the workload asked; `None` for a user's own job file.
+    /// The main options of the workload; `None` for a user's own job file.
     pub asked: Option<Asked>,
-    /// Engines that performed it, with their versions, e.g. `native-0.1.0`.
+    /// Engines that ran the workload, with their versions, e.g. `native-0.1.0`.
     #[serde(default)]
     pub engines: BTreeSet<String>,
-    /// Trials done, failed, planned.
+    /// Number of finished, failed and planned trials.
     pub trials: TrialCount,
-    /// True when a finding of severity `void` says that the metrics are not storage figures. Don't quote them.
+    /// Whether a finding of severity `void` says that the metrics are not storage figures. If so, don't quote them.
     pub void: bool,
-    /// Round, from 0, of each measured trial, in the order of a metric's `values`.
+    /// The round, from 0, of each measured trial, in the order of a metric's `values`.
     #[serde(default)]
     pub rounds: Vec<u32>,
-    /// Metrics by name (docs/metrics.md), and those that the experiment derives. Empty when no trial was measured.
+    /// Metrics by name (docs/metrics.md), including those that the experiment derives. Empty when no trial was measured.
     pub metrics: BTreeMap<String, Metric>,
-    /// Metrics that trials were too fast for (Bonnie++ prints `+++++`), with the number of these trials. Such a metric has no estimate, also
-    /// where other trials have a value: these would be the slow ones alone.
+    /// Metrics whose tests ended too quickly in some trials (Bonnie++ prints `+++++`), with the number of these trials. Such a
+    /// metric has no estimate, even where other trials have a value: only the slow trials would count.
     #[serde(default)]
     pub too_fast: BTreeMap<String, u32>,
-    /// Where the bytes came from or went to, both directions, mean over trials; `None` when no trial was measured, or
-    /// when all were trims, which move no bytes.
+    /// Where the bytes came from or went to, reads and writes together, mean over trials; `None` when no trial was measured, or
+    /// when all I/O was trims, which move no bytes.
     pub served: Option<Served>,
-    /// The same, reads only; `None` when none were asked.
+    /// The same for reads only; `None` when the workload has no reads.
     pub served_read: Option<Served>,
-    /// The same, writes only; `None` when none were asked.
+    /// The same for writes only; `None` when the workload has no writes.
     pub served_write: Option<Served>,
-    /// What checking the content of blocks found, all trials together; `None` when no trial checked any.
+    /// Results of checking the content of blocks, all trials together; `None` when no trial checked any.
     #[serde(default)]
     pub verified: Option<Checked>,
-    /// What limited it; `None` when no trial was measured.
+    /// What limited the cell; `None` when no trial was measured.
     #[serde(default)]
     pub limited_by: Option<Limit>,
-    /// What the stack should give; `None` when nothing is known of its volumes, or there is no model for it.
+    /// What the stack should deliver; `None` when nothing is known of its volumes, or when there is no model for it.
     #[serde(default)]
     pub model: Option<ModelView>,
-    /// Devices under the ground, shallow first, and what reached them.
+    /// Devices below the load, topmost first, and the I/O that reached them.
     #[serde(default)]
     pub leaves: Vec<NodeView>,
 }
@@ -127,29 +127,29 @@ pub struct CellView {
 /// What limited a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
-    /// What.
+    /// The kind of limit.
     pub by: LimitKind,
-    /// Whether the counters show it, or only nothing speaks against it.
+    /// Whether counters show the limit. If false, it is only that nothing speaks against it.
     pub shown: bool,
-    /// Counters that speak for it, with units in their names.
+    /// Counters that support it, with units in their names.
     pub evidence: BTreeMap<String, f64>,
-    /// Counters that speak against it.
+    /// Counters that contradict it, with units in their names.
     pub against: BTreeMap<String, f64>,
-    /// One sentence.
+    /// The same in one sentence.
     pub text: String,
 }
 
-/// What may limit a trial.
+/// The kinds of limits of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
-    /// The devices gave all they have.
+    /// The devices worked as fast as they can.
     Device,
-    /// A limit set by the kernel or by whoever sells the volume.
+    /// A limit that the kernel or the provider of the volume sets.
     Throttle,
-    /// Too few I/Os in flight for the latency there is (Little's law).
+    /// Too few I/Os in flight for the latency (Little's law).
     QueueDepth,
-    /// The workload asked for no more: its rate, its thinktime.
+    /// The workload requested no more: its rate, its thinktime.
     AskedRate,
     /// The load generator's own thread.
     Generator,
@@ -163,16 +163,16 @@ pub enum LimitKind {
     Lock,
     /// The journal, or flushes.
     Journal,
-    /// Memory: no device was asked.
+    /// Memory: no device took part.
     Memory,
-    /// The I/O of others on a device that is shared with them.
+    /// The I/O of other processes on a device that is shared with them.
     Others,
-    /// Nobody can tell.
+    /// No counter shows the limit.
     Unknown,
 }
 
 impl LimitKind {
-    /// In a word or two.
+    /// Returns the name in one or two words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -193,20 +193,20 @@ impl LimitKind {
     }
 }
 
-/// What a stack should give, from its volumes.
+/// What a stack should deliver, computed from its volumes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelView {
-    /// Metric name.
+    /// Name of the metric.
     pub of: String,
-    /// What it should be, in the metric's unit; the same as `at_most` where only that is known.
+    /// The expected value, in the metric's unit; equal to `at_most` where only that is known.
     pub expected: f64,
-    /// The least it should be; 0 where nothing is known.
+    /// The lowest expected value; 0 where it is not known.
     #[serde(default)]
     pub at_least: f64,
-    /// The most it can be.
+    /// The highest possible value.
     #[serde(default)]
     pub at_most: f64,
-    /// Where the volumes' rates come from.
+    /// The source of the volumes' rates.
     pub from: ModelSource,
     /// Device I/Os per request of the workload; `None` when the model doesn't count them.
     pub device_ios_per_request: Option<f64>,
@@ -214,17 +214,17 @@ pub struct ModelView {
     pub ratio: Option<RatioView>,
     /// The steps of the calculation, in words.
     pub steps: Vec<String>,
-    /// Why measured and expected differ, when evidence names a reason.
+    /// The reason why measured and expected values differ, if evidence shows one.
     pub reason: Option<String>,
 }
 
-/// Where a model's rates come from.
+/// The source of a model's rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
-    /// The limits that the volumes are provided with.
+    /// The limits of the volumes.
     Provisioned,
-    /// A cell of this run that measured a single volume.
+    /// A cell of this run that measures a single volume.
     Measured,
 }
 
@@ -239,69 +239,69 @@ pub struct RatioView {
     pub high: Option<f64>,
     /// Confidence of the interval.
     pub confidence: f64,
-    /// Pairs, or trials, it rests on.
+    /// Number of pairs or trials that it rests on.
     pub n: u32,
 }
 
-/// One device under a ground, over all measured trials.
+/// One device below the load, over all measured trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeView {
-    /// Kernel name in the first trial.
+    /// Kernel name of the device in the first trial.
     pub name: String,
-    /// What it is, in words, e.g. `loop device over a file on ext4`.
+    /// What the device is, in words, e.g. `loop device over a file on ext4`.
     pub kind: String,
-    /// Distance from the ground: 0 for the devices it uses directly.
+    /// Number of devices between it and the load: 0 for the devices that lie directly under the load.
     pub depth: u32,
-    /// Bytes read per byte that the workload read; `None` when nothing was read, or the counter is missing.
+    /// Bytes read from the device per byte that the workload read; `None` when nothing was read, or when the counter is missing.
     pub read_per_asked: Option<f64>,
-    /// Bytes written per byte that the workload wrote.
+    /// Bytes written to the device per byte that the workload wrote; `None` likewise.
     pub write_per_asked: Option<f64>,
-    /// I/Os per second, reads and writes.
+    /// I/Os per second of the device, reads and writes.
     pub iops: Option<f64>,
-    /// Share of the time with at least one I/O in flight.
+    /// Share of the time in which at least one I/O was in flight.
     pub busy_share: Option<f64>,
 }
 
-/// How far what was asked of the intervals was reached.
+/// Whether the goal for the intervals was reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reached {
-    /// Whether all of it was.
+    /// Whether all cells and comparisons reached it.
     pub all: bool,
-    /// About how many more rounds it would take; `None` when it was reached, or when the trials don't tell.
+    /// About how many more rounds it would take; `None` when the goal was reached, or when the trials give no estimate.
     pub more_rounds: Option<u32>,
-    /// About how many seconds these would take.
+    /// About how many seconds these rounds would take.
     pub more_seconds: Option<f64>,
-    /// Cells, or both cells of a comparison, that are still open.
+    /// Cells, or both cells of a comparison, that have not reached it.
     pub open: Vec<CellId>,
     /// The same in words.
     pub text: String,
 }
 
-/// What checking the content of blocks found.
+/// Results of checking the content of blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Checked {
-    /// Trials that checked, failed ones included.
+    /// Number of trials that checked content, including failed ones.
     pub trials: u32,
-    /// Bytes whose content was checked, during the trials and after them.
+    /// Bytes of checked content, during the trials and after them.
     pub bytes: u64,
-    /// Blocks whose content was wrong.
+    /// Number of blocks with wrong content.
     pub wrong_blocks: u64,
 }
 
-/// What a workload asked, in short.
+/// The main options of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// Access pattern.
     pub rw: Rw,
-    /// Block size.
+    /// Block size in bytes.
     pub bs_bytes: u64,
     /// I/Os in flight per job.
     pub iodepth: u32,
-    /// Jobs.
+    /// Number of jobs.
     pub numjobs: u32,
-    /// Size of each job's file or region.
+    /// Size of each job's file or region, in bytes.
     pub size_bytes: u64,
-    /// O_DIRECT.
+    /// Whether O_DIRECT is used.
     pub direct: bool,
     /// How the data was laid out before the trial.
     pub layout: Layout,
@@ -309,43 +309,43 @@ pub struct Asked {
     pub cache: CacheStart,
 }
 
-/// Trials of one cell.
+/// Number of trials of one cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialCount {
-    /// Measured.
+    /// Measured trials.
     pub done: u32,
-    /// Failed.
+    /// Failed trials.
     pub failed: u32,
-    /// Planned; in a run that stops when it is enough, those that were made.
+    /// Planned trials; in a run that stops when its goal is reached, the trials that ran.
     pub planned: u32,
 }
 
-/// One metric of one cell: never without its interval and the number of trials.
+/// One metric of one cell. It always has its interval and its number of trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
-    /// Mean over trials; the trimmed one where `measure.trim` asks for it; of a derived quotient, the ratio of the means.
+    /// Mean over trials: the trimmed mean where `measure.trim` is set; for a derived quotient, the ratio of the means.
     pub estimate: f64,
-    /// Lower end of the interval, never below 0; null when one trial gives none.
+    /// Lower end of the interval, never below 0; null when there is only one trial.
     pub low: Option<f64>,
-    /// Upper end of the interval; null when one trial gives none.
+    /// Upper end of the interval; null when there is only one trial.
     pub high: Option<f64>,
     /// Confidence of the interval, e.g. 0.95.
     pub confidence: f64,
     /// Number of trials.
     pub n: u32,
-    /// `1/s`, `B/s`, `us`, `ns`, `cores`, `1`, or what a derived metric makes of them.
+    /// `1/s`, `B/s`, `us`, `ns`, `cores`, `1`, or the unit of a derived metric.
     pub unit: String,
     /// The value of each measured trial, in order of rounds.
     pub values: Vec<f64>,
-    /// Median over trials; `None` when there are too few for an interval.
+    /// Median over trials; `None` when there are too few trials for an interval.
     #[serde(default)]
     pub median: Option<Interval>,
-    /// Mean without the tenth of the trials at each end; `None` when there are too few.
+    /// Mean without the highest and the lowest tenth of the trials; `None` when there are too few trials.
     #[serde(default)]
     pub trimmed: Option<Interval>,
 }
 
-/// A figure with its interval, of the confidence and number of trials of its metric.
+/// A figure with its interval. Confidence and number of trials are those of its metric.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The figure.
@@ -357,32 +357,32 @@ pub struct Interval {
 }
 
 impl Metric {
-    /// How far the interval reaches from the estimate, in the metric's unit; `None` when there is no interval. The upper
-    /// side: the lower one may be cut off at 0.
+    /// Returns the distance from the estimate to the upper end of the interval, in the metric's unit; `None` when there is no
+    /// interval. The lower side may be cut off at 0.
     #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         Some(self.high? - self.estimate)
     }
 }
 
-/// One expectation of one cell.
+/// The result of one expectation for one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectationView {
-    /// Which cell.
+    /// The cell.
     pub cell: CellId,
-    /// Metric name.
+    /// Name of the metric.
     pub of: String,
     /// The expression as written.
     pub expression: String,
-    /// Its value for this cell, in the metric's unit.
+    /// The expected value for this cell, in the metric's unit.
     pub expected: f64,
     /// Allowed relative deviation, e.g. 0.05.
     pub within: f64,
-    /// What was measured; `None` when it was not.
+    /// The measured value; `None` when there is none.
     pub estimate: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of the measured value's interval.
     pub low: Option<f64>,
-    /// Upper end of its interval.
+    /// Upper end of the measured value's interval.
     pub high: Option<f64>,
     /// The verdict.
     pub status: Status,
@@ -398,74 +398,74 @@ pub enum Status {
     Met,
     /// The whole interval lies outside the band.
     Missed,
-    /// The interval crosses an edge of the band, or there is no interval, or the figure is no storage figure.
+    /// The interval crosses an edge of the band, or there is no interval, or the figure is not a storage figure.
     Undecided,
 }
 
-/// Two cells compared: `a` over `b`.
+/// A comparison of two cells: the ratio `a` / `b`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonView {
-    /// The cell above the line.
+    /// The cell in the numerator.
     pub a: CellId,
-    /// The cell below the line.
+    /// The cell in the denominator.
     pub b: CellId,
-    /// Metric compared.
+    /// Name of the compared metric.
     pub metric: String,
-    /// The ratio; `None` when they have no common round.
+    /// The ratio; `None` when the cells have no common round.
     pub ratio: Option<RatioView>,
-    /// What can be said.
+    /// Whether the cells differ.
     pub relation: Relation,
-    /// A difference above this is excluded, e.g. 0.03; `None` when nothing is.
+    /// A difference above this is excluded, e.g. 0.03; `None` when none is excluded.
     pub excluded_difference: Option<f64>,
     /// The same in words.
     pub text: String,
 }
 
-/// What can be said of two cells.
+/// The relation of two cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// They differ; the family of comparisons it belongs to is accounted for.
+    /// They differ, with all comparisons of the same family taken into account.
     Apart,
-    /// They can't be told apart.
+    /// No difference is shown.
     NotApart,
     /// There is nothing to compare.
     Nothing,
 }
 
-/// Which stack is best for one workload, by one metric.
+/// The best stack for one workload, by one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// Name of the workload.
     pub workload: String,
-    /// Metric compared; `iops/price_per_month`: by what it gives for its price.
+    /// Name of the compared metric; `iops/price_per_month` compares the I/Os per second for the price.
     pub metric: String,
-    /// The cell with the best estimate of those that no other is shown to beat.
+    /// The cell with the best estimate, among the cells that no other cell is shown to beat.
     pub best: CellId,
-    /// Cells that can't be told from the best.
+    /// Cells that are not shown to differ from the best.
     pub tied: Vec<CellId>,
-    /// The best against each other cell, paired within rounds.
+    /// Comparisons of the best with each other cell, paired within rounds.
     #[serde(default)]
     pub comparisons: Vec<ComparisonView>,
     /// The answer in words.
     pub text: String,
 }
 
-/// The ratio of one group of cells over another: of their geometric means, paired within rounds.
+/// The ratio between two groups of cells: the geometric mean of one over that of the other, paired within rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContrastView {
-    /// Its name in the experiment file.
+    /// Name of the contrast in the experiment file.
     pub name: String,
-    /// Metric compared.
+    /// Name of the compared metric.
     pub metric: String,
-    /// What is divided, without cells that have no storage figure.
+    /// Cells of the numerator, without cells that have no storage figure.
     pub a: Vec<CellId>,
-    /// By what, likewise.
+    /// Cells of the denominator, likewise.
     pub b: Vec<CellId>,
-    /// The ratio; `None` where no round has all of both sides.
+    /// The ratio; `None` where no round has all cells of both groups.
     pub ratio: Option<RatioView>,
-    /// Whether both are told apart, all contrasts of the run accounted for.
+    /// Whether the groups differ, with all contrasts of the run taken into account.
     pub relation: Relation,
-    /// In words.
+    /// The same in words.
     pub text: String,
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 /// Completion latencies as counts per bin. Merging is exact, associative and commutative.
 ///
-/// Bins are keyed by their representative latency in nanoseconds, as the engine reported them. fio's bins have a relative
-/// width of at most 2^-6, so a percentile is off by at most 2^-7 = 0.78 % (fio's stat.h).
+/// Each bin's key is its representative latency in nanoseconds, as the engine reported it. fio's bins have a relative width of at
+/// most 2^-6, so a percentile is off by at most 2^-7 = 0.78 % (fio's stat.h).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyHistogram {
-    /// Representative latency in ns -> number of I/Os; written as a list of pairs, in order.
+    /// Representative latency in ns -> number of I/Os. JSON has a list of pairs, in order.
     #[serde(with = "pairs")]
     pub bins_ns: BTreeMap<u64, u64>,
 }
@@ -22,13 +22,13 @@ impl LatencyHistogram {
         }
     }
 
-    /// Number of I/Os.
+    /// Returns the number of I/Os.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.bins_ns.values().sum()
     }
 
-    /// The latency in ns that a share `q` (0..=1) of all I/Os did not exceed, or `None` when there are none.
+    /// Returns the latency in ns that a share `q` (0..=1) of all I/Os did not exceed, or `None` when there are no I/Os.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -50,7 +50,7 @@ impl LatencyHistogram {
     }
 }
 
-/// A map with numbers as keys, as pairs: JSON's keys are text, and serde's tagged enums don't turn them back.
+/// Writes a map with numeric keys as pairs: JSON's keys are text, and serde's tagged enums can't read numbers from them.
 mod pairs {
     use serde::{Deserialize as _, Deserializer, Serializer};
     use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The nouns diskproof writes down: what was asked, what was counted, what was found.
+//! The types of diskproof's records: what was requested, what was counted, what was found.
 //!
 //! Plain serde types, no I/O. Units are in the field names. A counter that is absent is `None`, never 0.
 

@@ -6,93 +6,93 @@ use serde::{Deserialize, Serialize};
 /// A logical volume over the devices below.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lvm {
-    /// How its data lies on them.
+    /// How its data is laid out on the devices.
     pub layout: LvmLayout,
-    /// Its size; `None`: all there is, in whole extents.
+    /// Size in bytes; `None`: all the space, in whole extents.
     pub size_bytes: Option<u64>,
-    /// Tag of the devices below, by which the volume is placed on them; `None`: it is placed by their names.
+    /// Tag of the devices below that selects them for the volume; `None`: their names select them.
     pub tag: Option<String>,
-    /// What it is cached by.
+    /// Cache of the volume; `None`: it has none.
     pub cache: Option<LvmCache>,
 }
 
-/// How a logical volume lies on its devices.
+/// How a logical volume is laid out on its devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LvmLayout {
     /// One device after the other.
     Linear,
-    /// In chunks over several.
+    /// In stripes over several devices.
     Striped {
-        /// Over how many; where there are more, one such group follows the other.
+        /// Number of devices per stripe; with more devices, the next group of this many follows.
         stripes: u32,
-        /// Bytes on one before the next is used.
+        /// Bytes on one device before the next is used (stripe size).
         stripe_bytes: u64,
     },
-    /// The same on all.
+    /// Copies on several devices.
     Raid1 {
-        /// How many.
+        /// Number of copies.
         copies: u32,
-        /// What becomes of the initial copying.
+        /// Whether the initial synchronization runs.
         resync: Resync,
     },
-    /// Stripes over pairs that hold the same.
+    /// Stripes over pairs of mirrored devices.
     Raid10 {
-        /// Pairs.
+        /// Number of pairs.
         stripes: u32,
-        /// Bytes on one before the next is used.
+        /// Bytes on one pair before the next is used (stripe size).
         stripe_bytes: u64,
-        /// What becomes of the initial copying.
+        /// Whether the initial synchronization runs.
         resync: Resync,
     },
 }
 
-/// What becomes of the copying that makes new mirrors equal.
+/// What happens to the initial synchronization of new mirrors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Resync {
-    /// It is waited for before anything is measured.
+    /// It runs, and the measurement begins after it.
     Wait,
-    /// It is left out: the mirrors are taken for equal. What was never written may differ between them.
+    /// It is skipped, and the mirrors count as equal. Blocks that were never written may differ between them.
     Skip,
 }
 
-/// What a logical volume is cached by.
+/// The cache of a logical volume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LvmCache {
-    /// Names of the volumes it lies on, all of them beside the stack's main ones.
+    /// Names of the volumes that the cache uses, all of them additional to the main volumes of the stack.
     pub volumes: Vec<String>,
-    /// Tag of these volumes, by which the cache is placed on them; `None`: by their names.
+    /// Tag of these volumes that selects them for the cache; `None`: their names select them.
     pub tag: Option<String>,
-    /// Which kind.
+    /// Kind of cache.
     pub form: CacheForm,
-    /// When it is put before the volume.
+    /// When the cache is attached to the volume.
     #[serde(default, skip_serializing_if = "Attach::is_built")]
     pub attach: Attach,
-    /// How it goes.
+    /// How the cache is detached.
     #[serde(default, skip_serializing_if = "Detach::is_undo")]
     pub detach: Detach,
 }
 
-/// When a cache is put before its volume.
+/// When a cache is attached to its volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Attach {
-    /// When the stack is built: data are laid out through it.
+    /// When the stack is built: the data is laid out through the cache.
     #[default]
     Built,
-    /// When the data are laid out: they are on the origin alone then, and the cache is empty.
+    /// After the data is laid out: the data is only on the origin then, and the cache is empty.
     LaidOut,
 }
 
-/// How a cache goes.
+/// How a cache is detached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Detach {
-    /// With its stack, whatever it holds.
+    /// Together with its stack, without writing its data to the origin first.
     #[default]
     Undo,
-    /// After the measured time, when all that only it holds is written to the origin.
+    /// After the measured time, once it has written all its dirty data to the origin.
     Flush,
 }
 
@@ -102,47 +102,47 @@ pub enum Detach {
 pub enum CacheForm {
     /// dm-cache: reads and writes.
     Cache {
-        /// Whether its metadata lies apart from its data.
+        /// Whether metadata and data have separate volumes.
         kind: CacheKind,
         /// When writes reach the origin.
         mode: CacheMode,
-        /// Bytes that are promoted at a time; `None`: LVM decides.
+        /// Size of a cache block in bytes; `None`: LVM decides.
         chunk_bytes: Option<u64>,
-        /// Which blocks it keeps; `None`: LVM decides.
+        /// Policy that decides which blocks stay in the cache; `None`: LVM decides.
         policy: Option<String>,
     },
     /// dm-writecache: writes only.
     Writecache,
 }
 
-/// Where the metadata of a cache lies.
+/// Where a cache keeps its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheKind {
-    /// In a volume of its own.
+    /// In a separate volume.
     Cachepool,
     /// In the same volume as the data.
     Cachevol,
 }
 
-/// When writes reach the origin.
+/// When writes reach the origin of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheMode {
-    /// At once.
+    /// Before they complete.
     Writethrough,
-    /// Some time later.
+    /// Later, in the background.
     Writeback,
 }
 
 impl Attach {
-    /// Whether it is there from the beginning.
+    /// Whether it is attached when the stack is built.
     #[must_use]
     pub fn is_built(&self) -> bool {
         *self == Self::Built
     }
 
-    /// As the experiment file spells it.
+    /// Returns the spelling of the experiment file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -153,13 +153,13 @@ impl Attach {
 }
 
 impl Detach {
-    /// Whether it goes with its stack.
+    /// Whether it is detached together with its stack.
     #[must_use]
     pub fn is_undo(&self) -> bool {
         *self == Self::Undo
     }
 
-    /// As the experiment file spells it.
+    /// Returns the spelling of the experiment file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ impl Detach {
 }
 
 impl CacheKind {
-    /// As the experiment file spells it.
+    /// Returns the spelling of the experiment file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -181,7 +181,7 @@ impl CacheKind {
 }
 
 impl CacheMode {
-    /// As lvconvert spells it.
+    /// Returns the spelling of lvconvert.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -192,7 +192,7 @@ impl CacheMode {
 }
 
 impl LvmLayout {
-    /// Devices that it needs, or a multiple of which it takes.
+    /// Returns the number of devices that it needs; it also takes multiples of this number.
     #[must_use]
     pub fn devices(self) -> u32 {
         match self {
@@ -203,7 +203,7 @@ impl LvmLayout {
         }
     }
 
-    /// What becomes of the initial copying; `None`: there are no mirrors.
+    /// Returns what happens to the initial synchronization; `None`: there are no mirrors.
     #[must_use]
     pub fn resync(self) -> Option<Resync> {
         match self {
@@ -212,7 +212,7 @@ impl LvmLayout {
         }
     }
 
-    /// How often every byte is written.
+    /// Returns how often every byte is written.
     #[must_use]
     pub fn copies(self) -> u32 {
         match self {
@@ -222,7 +222,7 @@ impl LvmLayout {
         }
     }
 
-    /// Bytes on one device before the next is used; `None`: not striped.
+    /// Returns the bytes on one device before the next is used; `None`: the layout is not striped.
     #[must_use]
     pub fn stripe_bytes(self) -> Option<u64> {
         match self {

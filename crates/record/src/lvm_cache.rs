@@ -1,35 +1,35 @@
-//! What a cache of LVM tells of itself: the status of its device-mapper target.
+//! State of an LVM cache, from the status of its device-mapper target.
 
 use serde::{Deserialize, Serialize};
 
-/// A cache around one trial. Its counters go on from trial to trial as long as the stack stands; the difference is the trial's, its
-/// ramp included.
+/// An LVM cache around one trial. Its counters run on from trial to trial as long as the stack exists. The difference of the two
+/// states belongs to the trial, including its ramp.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheRecord {
-    /// Name of the cached volume, as device-mapper knows it.
+    /// Device-mapper name of the cached volume.
     pub volume: String,
-    /// Just before the load began; `None`: nobody could look.
+    /// State just before the load began; `None`: it could not be read.
     pub before: Option<CacheState>,
-    /// Just after it.
+    /// State just after the load.
     pub after: Option<CacheState>,
-    /// How it was taken away after the load, if that was asked for.
+    /// How it was flushed and detached after the load, if the experiment says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushed: Option<Flushed>,
 }
 
-/// A cache that was taken away with its volume's data kept: what only it held was written to the origin first.
+/// A cache that was detached after the load: it wrote its dirty data to the origin first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Flushed {
-    /// What the origin lacked just before; `None`: nobody could tell.
+    /// Dirty bytes just before the flush, which the origin lacked; `None`: not known.
     pub owed_bytes: Option<u64>,
-    /// Until the origin had it all and the cache was gone.
+    /// Time until the origin had all data and the cache was gone.
     pub seconds: f64,
-    /// Bytes of data read before and after, and found to be the same; `None`: not asked for.
+    /// Bytes that were read before and after, and were found equal; `None`: no comparison was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_bytes: Option<u64>,
 }
 
-/// What a cache told at one instant.
+/// The state of a cache at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {
@@ -39,64 +39,64 @@ pub enum CacheState {
     Writecache(DmWritecache),
 }
 
-/// dm-cache (Documentation/admin-guide/device-mapper/cache.rst). Requests are counted after they were split at the cache's blocks.
+/// State of dm-cache (Documentation/admin-guide/device-mapper/cache.rst). It counts requests after splitting them at cache blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DmCache {
-    /// Bytes that are promoted at a time.
+    /// Size of a cache block in bytes.
     pub block_bytes: u64,
-    /// Blocks there are.
+    /// Number of blocks in the cache.
     pub blocks: u64,
-    /// Blocks that hold something (a gauge).
+    /// Number of blocks in use (a gauge).
     pub used_blocks: u64,
     /// Reads of blocks that were in the cache.
     pub read_hits: u64,
-    /// Reads of blocks that weren't.
+    /// Reads of blocks that were not in the cache.
     pub read_misses: u64,
     /// Writes to blocks that were in the cache.
     pub write_hits: u64,
-    /// Writes to blocks that weren't.
+    /// Writes to blocks that were not in the cache.
     pub write_misses: u64,
-    /// Blocks that left the cache.
+    /// Number of blocks that left the cache.
     pub demotions: u64,
-    /// Blocks that came into it.
+    /// Number of blocks that entered the cache.
     pub promotions: u64,
-    /// Blocks that the origin doesn't have yet (a gauge).
+    /// Number of blocks whose data the origin doesn't have yet (a gauge).
     pub dirty_blocks: u64,
-    /// `writethrough`, `writeback` or `passthrough`; `None`: not told.
+    /// `writethrough`, `writeback` or `passthrough`; `None`: not reported.
     pub mode: Option<String>,
-    /// Which blocks it keeps, e.g. `smq`.
+    /// Policy that decides which blocks stay in the cache, e.g. `smq`.
     pub policy: Option<String>,
 }
 
-/// dm-writecache (Documentation/admin-guide/device-mapper/writecache.rst). Its counters are there from Linux 5.15 on, and are of blocks.
+/// State of dm-writecache (Documentation/admin-guide/device-mapper/writecache.rst). Linux has its counters since 5.15; they count blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DmWritecache {
-    /// Error that it met; 0: none.
+    /// Error code of the cache; 0: no error.
     pub error: i64,
-    /// Blocks there are.
+    /// Number of blocks in the cache.
     pub blocks: u64,
-    /// Blocks that hold nothing (a gauge).
+    /// Number of free blocks (a gauge).
     pub free_blocks: u64,
-    /// Blocks on their way to the origin (a gauge).
+    /// Number of blocks that are being written to the origin (a gauge).
     pub writeback_blocks: u64,
-    /// Blocks read.
+    /// Number of blocks that were read.
     pub reads: Option<u64>,
-    /// Of these, found in it.
+    /// Of the reads, those of blocks in the cache.
     pub read_hits: Option<u64>,
-    /// Blocks written.
+    /// Number of blocks that were written.
     pub writes: Option<u64>,
-    /// Of these, over one that was not committed yet.
+    /// Of the writes, those to a block in the cache that was not committed yet.
     pub write_hits_uncommitted: Option<u64>,
-    /// Of these, over one that was.
+    /// Of the writes, those to a block in the cache that was committed.
     pub write_hits_committed: Option<u64>,
-    /// Of these, past it to the origin.
+    /// Of the writes, those that bypassed the cache to the origin.
     pub writes_around: Option<u64>,
-    /// Of these, into a block of their own.
+    /// Of the writes, those that took a new block.
     pub writes_allocated: Option<u64>,
-    /// Writes that waited for a free block.
+    /// Number of writes that waited for a free block.
     pub waits_for_free: Option<u64>,
-    /// Flushes.
+    /// Number of flushes.
     pub flushes: Option<u64>,
-    /// Discards.
+    /// Number of discards.
     pub discards: Option<u64>,
 }

@@ -7,53 +7,53 @@ use serde::{Deserialize, Serialize};
 /// An md array over the devices below.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Md {
-    /// How data lies on its members.
+    /// RAID level.
     pub level: MdLevel,
-    /// Bytes on one member before the next is used; `None`: the level has no chunks.
+    /// Bytes on one member before the next is used (chunk size); `None`: the level has no chunks.
     pub chunk_bytes: Option<u64>,
-    /// Where the copies of raid10 lie.
+    /// Layout of the copies of raid10; `None`: another level.
     pub layout: Option<MdLayout>,
-    /// Whether writes in progress are noted on the members, so that a crash costs no full resync.
+    /// Whether the members keep a write-intent bitmap, so that a crash needs no full resync.
     pub bitmap: bool,
-    /// What becomes of the initial resync; `None`: the level has none.
+    /// What happens to the initial resync; `None`: the level has none.
     pub resync: Option<Resync>,
 }
 
-/// Levels without parity.
+/// The levels without parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MdLevel {
     /// Striped.
     Raid0,
-    /// The same on all members.
+    /// Mirrored on all members.
     Raid1,
     /// Striped copies.
     Raid10,
 }
 
-/// Where the copies of raid10 lie (md(4)).
+/// Layout of the copies of raid10 (md(4)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct MdLayout {
-    /// Which way.
+    /// Placement of the copies.
     pub kind: MdCopies,
-    /// How many copies.
+    /// Number of copies.
     pub copies: u8,
 }
 
-/// Where the copies of a chunk lie.
+/// Where raid10 places the copies of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MdCopies {
-    /// Side by side, at about the same offset.
+    /// On neighbouring members, at about the same offset.
     Near,
-    /// Far apart, the first copies all at the begin of the members.
+    /// Far apart: all first copies at the beginning of the members.
     Far,
-    /// At the next offset of the next member.
+    /// On the next member, at the next offset.
     Offset,
 }
 
 impl MdLevel {
-    /// As mdadm spells it.
+    /// Returns the spelling of mdadm.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl MdLevel {
         }
     }
 
-    /// The fewest members.
+    /// Returns the smallest number of members.
     #[must_use]
     pub fn min_devices(self) -> usize {
         match self {
@@ -74,7 +74,7 @@ impl MdLevel {
 }
 
 impl MdLayout {
-    /// As mdadm spells it, e.g. `n2`.
+    /// Returns the spelling of mdadm, e.g. `n2`.
     #[must_use]
     pub fn name(self) -> String {
         let letter = match self.kind {
@@ -87,7 +87,7 @@ impl MdLayout {
 }
 
 impl Md {
-    /// How often every byte is written, on so many members.
+    /// Returns how often every byte is written with this number of members.
     #[must_use]
     pub fn copies(&self, members: u32) -> u32 {
         match self.level {

@@ -1,4 +1,4 @@
-//! Metrics of one trial: what its engine's output says in one number each. docs/metrics.md describes them.
+//! Metrics of one trial: each sums up the engine's output in one number. docs/metrics.md describes them.
 
 use crate::bonnie::{Bonnie, Figure};
 use crate::copy::{Copied, Extents};
@@ -20,7 +20,7 @@ const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.
 pub const LARGE_BLOCK: u64 = 128 << 10;
 
 impl EngineOutput {
-    /// All metrics by name, each in the unit of docs/metrics.md; those that this trial can't tell are absent.
+    /// Returns all metrics by name, each in the unit of docs/metrics.md; metrics that this trial doesn't have are absent.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         if let Some(bonnie) = &self.bonnie {
@@ -55,7 +55,7 @@ impl EngineOutput {
         self.with_cpu(values)
     }
 
-    /// With what generating the load cost.
+    /// Adds the CPU cost of generating the load.
     fn with_cpu(&self, mut values: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
         if let (Some(user), Some(system)) = (self.cpu_user_share, self.cpu_system_share) {
             values.insert("engine_cpu".to_owned(), user + system);
@@ -65,7 +65,7 @@ impl EngineOutput {
         values
     }
 
-    /// Metrics that this trial was too fast for: they have no value, and are not absent.
+    /// Returns the metrics whose tests ended too quickly: they have no value, but are not absent.
     pub fn too_fast(&self) -> impl Iterator<Item = &str> {
         let figures = self.bonnie.iter().flat_map(|bonnie| &bonnie.figures);
         figures.filter(|(_, figure)| **figure == Figure::TooFast).map(|(name, _)| name.as_str())
@@ -73,7 +73,7 @@ impl EngineOutput {
 }
 
 impl TrialRecord {
-    /// All metrics by name: those of its engine, and of what was done after it. Empty if no engine ran.
+    /// Returns all metrics by name: those of the engine, and those of the flush of caches. Empty if no engine ran.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         let Some(engine) = &self.engine else { return BTreeMap::new() };
@@ -84,7 +84,8 @@ impl TrialRecord {
 }
 
 impl Workload {
-    /// The metric that the workload is judged by: `bw` for blocks of 128 KiB and more, else `iops`.
+    /// Returns the metric that the workload is judged by: `bw` for blocks of 128 KiB and more, else `iops`; copies and Bonnie++
+    /// have their own.
     #[must_use]
     pub fn headline(&self) -> &'static str {
         match &self.ask {
@@ -98,7 +99,7 @@ impl Workload {
 }
 
 impl Formula {
-    /// The derived figure of a trial; `None` when it lacks one of the metrics, or the figure isn't finite.
+    /// Returns the derived figure of a trial; `None` when the trial lacks one of the metrics, or when the figure isn't finite.
     #[must_use]
     pub fn value(&self, metrics: &BTreeMap<String, f64>) -> Option<f64> {
         let of = |name: &Option<String>| name.as_ref().map_or(Some(1.0), |n| metrics.get(n).copied());
@@ -107,15 +108,15 @@ impl Formula {
 }
 
 impl Plan {
-    /// Name of the figure that the stop rule looks at in this cell.
+    /// Returns the name of the figure that the stop rule uses in this cell.
     #[must_use]
     pub fn figure_name<'a>(&'a self, cell: &'a Cell) -> &'a str {
         let asked = self.measure.until.as_ref().and_then(|until| until.of.as_deref());
         asked.unwrap_or_else(|| cell.workload.headline())
     }
 
-    /// The figure of one trial that the stop rule looks at: `until.of`, one of the metrics or a derived one, or the workload's headline.
-    /// `None` when this trial doesn't have it.
+    /// Returns the figure of one trial that the stop rule uses: `until.of` (a metric or a derived one), or else the workload's
+    /// headline metric. `None` when this trial doesn't have it.
     #[must_use]
     pub fn figure(&self, cell: &Cell, trial: &TrialRecord) -> Option<f64> {
         let metrics = trial.metrics();
@@ -127,7 +128,7 @@ impl Plan {
     }
 }
 
-/// What Bonnie++ measured; what it was too fast for has no value.
+/// Returns the metrics of Bonnie++; tests that ended too quickly have no value.
 fn of_bonnie(bonnie: &Bonnie) -> BTreeMap<String, f64> {
     let value = |figure: &Figure| match figure {
         Figure::Value(value) => Some(*value),
@@ -136,7 +137,7 @@ fn of_bonnie(bonnie: &Bonnie) -> BTreeMap<String, f64> {
     bonnie.figures.iter().filter_map(|(name, figure)| Some((name.clone(), value(figure)?))).collect()
 }
 
-/// What one copy came to.
+/// Returns the metrics of a copy.
 #[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
 fn of_copy(copied: &Copied, engine: &EngineOutput) -> BTreeMap<String, f64> {
     let seconds = engine.window.seconds();
@@ -156,7 +157,7 @@ fn of_copy(copied: &Copied, engine: &EngineOutput) -> BTreeMap<String, f64> {
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// What caches owed their origins, and how long paying it took; all together.
+/// Returns the dirty bytes that caches had to write to their origins, and how long this took, over all caches.
 #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
 fn of_flushes<'f>(all: impl Iterator<Item = &'f Flushed>) -> Vec<(String, f64)> {
     let all: Vec<&Flushed> = all.collect();
@@ -169,7 +170,7 @@ fn of_flushes<'f>(all: impl Iterator<Item = &'f Flushed>) -> Vec<(String, f64)> 
     told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// What generating the load cost, as far as the engine tells.
+/// Returns the cost of generating the load, as far as the engine reports it.
 fn of_generator(cost: &GeneratorCost, seconds: f64) -> impl Iterator<Item = (String, f64)> {
     let busiest = cost.busiest_thread_seconds.filter(|_| seconds > 0.0).map(|busy| busy / seconds);
     [

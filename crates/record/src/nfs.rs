@@ -1,26 +1,26 @@
-//! NFS: what is exported, and mounted on the same machine or another node; and what the client's kernel counted.
+//! NFS: the export, its mount on the same machine or on another one, and the counters of the client's kernel.
 
 use serde::{Deserialize, Serialize};
 
-/// What lies below, exported by its machine's NFS server, and mounted from it: over the loopback, or by another node.
+/// An NFS export of the file system below, and its mount: over the loopback, or by another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nfs {
-    /// `None`: what client and server agree upon.
+    /// Version of the protocol; `None`: client and server negotiate it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<NfsVersion>,
-    /// Options of the export, as exports(5) has them, beside those every export of ours has.
+    /// Options of the export in the syntax of exports(5), in addition to those of every diskproof export.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub export: Vec<String>,
-    /// Most bytes of one READ; `None`: what client and server agree upon.
+    /// Largest READ in bytes; `None`: client and server negotiate it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsize_bytes: Option<u64>,
-    /// Most bytes of one WRITE; likewise.
+    /// Largest WRITE in bytes; `None`: client and server negotiate it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wsize_bytes: Option<u64>,
-    /// Other mount options, as nfs(5) has them.
+    /// Other mount options, in the syntax of nfs(5).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount_options: Vec<String>,
-    /// The target whose node mounts it and loads it; `None`: the machine that exports it.
+    /// The machine that mounts it and generates the load; `None`: the machine that exports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
 }
@@ -39,7 +39,7 @@ pub enum NfsVersion {
     /// NFSv3
     #[serde(rename = "3")]
     V3,
-    /// The highest minor of NFSv4 that both know.
+    /// The highest minor version of NFSv4 that both sides support.
     #[serde(rename = "4")]
     V4,
     /// NFSv4.0
@@ -54,10 +54,10 @@ pub enum NfsVersion {
 }
 
 impl NfsVersion {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 5] = [Self::V3, Self::V4, Self::V4p0, Self::V4p1, Self::V4p2];
 
-    /// As the mount option `vers` has it.
+    /// Returns the value of the mount option `vers`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -70,19 +70,19 @@ impl NfsVersion {
     }
 }
 
-/// The bytes of one NFS mount, from /proc/self/mountstats.
+/// Byte counters of one NFS mount, from /proc/self/mountstats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NfsCounters {
-    /// Read by applications through the page cache.
+    /// Bytes that applications read through the page cache.
     pub buffered_read_bytes: u64,
-    /// Written by applications through the page cache.
+    /// Bytes that applications wrote through the page cache.
     pub buffered_write_bytes: u64,
-    /// Read by applications with O_DIRECT.
+    /// Bytes that applications read with O_DIRECT.
     pub direct_read_bytes: u64,
-    /// Written by applications with O_DIRECT.
+    /// Bytes that applications wrote with O_DIRECT.
     pub direct_write_bytes: u64,
-    /// Read from the server.
+    /// Bytes that the client read from the server.
     pub server_read_bytes: u64,
-    /// Written to the server.
+    /// Bytes that the client wrote to the server.
     pub server_write_bytes: u64,
 }

@@ -1,15 +1,16 @@
-//! Pilot rounds: from how their trials went, the length of the others is chosen.
+//! Pilot rounds: the length of the later trials is chosen from their trials.
 
 use crate::plan::Measure;
 
-/// Rounds that are made at the shortest length before another may be chosen.
+/// Number of rounds at the shortest length before another length may be chosen.
 pub const ROUNDS: u32 = 3;
 
-/// How much longer than a pilot a trial must be to be another kind of trial.
+/// Ratio of a trial's length to the pilot's above which it counts as a longer trial.
 const LONGER: f64 = 1.1;
 
-/// Number of first rounds of a cell that are left out of its figures, from the rounds and measured seconds of its trials: the pilot rounds, if
-/// longer trials followed them, else none. Trials of several lengths have several variances, and the shortest ones would spoil the others.
+/// Returns how many first rounds of a cell its figures leave out, from the rounds and measured seconds of its trials: the pilot
+/// rounds, if longer trials followed them, else none. Trials of different lengths have different variances, and the short ones
+/// would add noise to the others.
 #[must_use]
 pub fn left_out(measure: &Measure, trials: impl Iterator<Item = (u32, f64)>) -> u32 {
     if measure.max_trial_seconds.is_none() {

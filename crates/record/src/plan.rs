@@ -1,4 +1,4 @@
-//! The plan: what a run will do, resolved to the last value.
+//! The plan: what a run will do, with all values resolved.
 
 use crate::id::CellId;
 use crate::provision::ProvisionStep;
@@ -10,16 +10,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run will do. Pure data: `spec` makes it, `run` follows it, `store` keeps it, `verdict` judges against it.
+/// What a run will do. `spec` makes it, `run` follows it, `store` keeps it, `verdict` judges against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Version of this format.
     pub format: FormatVersion,
     /// The experiment's name.
     pub experiment: String,
-    /// The question it asks, if it says.
+    /// The question that the experiment asks, if it has one.
     pub question: Option<String>,
-    /// Parameters and the values they were given, in text.
+    /// Parameters with their values, as text.
     pub parameters: BTreeMap<String, String>,
     /// All cells, in the order of the file.
     pub cells: Vec<Cell>,
@@ -27,34 +27,34 @@ pub struct Plan {
     pub measure: Measure,
     /// What the user expects.
     pub expectations: Vec<Expectation>,
-    /// Groups of cells whose ratio is asked for.
+    /// Groups of cells whose ratio the experiment requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
     /// The experiment file's text, as read.
     pub source: String,
     /// Seed of every random choice of the run: order of cells, offsets.
     pub seed: u64,
-    /// What volumes cost.
+    /// Prices of the volumes.
     #[serde(default)]
     pub prices: Prices,
     /// Metrics that the experiment derives from others.
     #[serde(default)]
     pub derived: Vec<Derived>,
-    /// The machines that cells run on; empty: only the controller's own.
+    /// The machines that cells run on; empty: only the controller's machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
-    /// What is done on the targets before anything is built, in this order.
+    /// Provisioning steps on the machines before anything is built, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provision: Vec<ProvisionStep>,
 }
 
 impl Plan {
-    /// What is done on a target before anything is built.
+    /// Returns the provisioning steps of a machine.
     pub fn provision_of<'p>(&'p self, target: &'p str) -> impl Iterator<Item = &'p ProvisionStep> {
         self.provision.iter().filter(move |step| step.target.as_deref().is_none_or(|only| only == target))
     }
 
-    /// For each cell, the group of cells that it is compared with: those of one workload on one target.
+    /// Returns for each cell its group of compared cells: those of one workload on one machine.
     #[must_use]
     pub fn groups(&self) -> Vec<usize> {
         let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -66,7 +66,8 @@ impl Plan {
         groups
     }
 
-    /// For each cell, which cells its answer is given with: those of one workload, on all targets. Their comparisons share one error.
+    /// Returns for each cell its family: the cells of one workload, on all machines. The comparisons of a family share one error
+    /// probability.
     #[must_use]
     pub fn families(&self) -> Vec<usize> {
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
@@ -79,12 +80,12 @@ impl Plan {
     }
 }
 
-/// What volumes cost.
+/// Prices of the volumes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prices {
-    /// Name of the money, e.g. `EUR`; `None`: not said.
+    /// Currency, e.g. `EUR`; `None`: the experiment doesn't say.
     pub currency: Option<String>,
-    /// Money per hour, by the volume's name with its index. Volumes without a price are absent.
+    /// Price per hour, by the volume's name with its index. Volumes without a price are absent.
     pub per_hour: BTreeMap<String, f64>,
 }
 
@@ -95,121 +96,122 @@ pub struct Derived {
     pub name: String,
     /// The expression as written, e.g. `iops / price_per_month`.
     pub expression: String,
-    /// By cell; cells for which it has no meaning (no price) are absent.
+    /// Formula by cell. Cells for which it has no meaning (no price) are absent.
     pub cells: BTreeMap<CellId, Formula>,
 }
 
 /// `factor * over / under`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Formula {
-    /// Constants, multiplied out.
+    /// Product of all constants.
     pub factor: f64,
-    /// The metric above the line; `None`: 1.
+    /// The metric in the numerator; `None`: 1.
     pub over: Option<String>,
-    /// The metric below the line; `None`: 1.
+    /// The metric in the denominator; `None`: 1.
     pub under: Option<String>,
 }
 
-/// One combination: target x stack x workload x levels.
+/// One combination: machine x stack x workload x levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Its identity.
+    /// Identity of the cell.
     pub id: CellId,
     /// Name of the machine it runs on: one of [`Plan::targets`], or `local`.
     pub target: String,
-    /// What is built.
+    /// The stack that is built.
     pub stack: Stack,
-    /// What is asked of it.
+    /// The workload that runs on it.
     pub workload: Workload,
-    /// Levels of all factors, by factor name, in text as written.
+    /// Levels of all factors by factor name, in text as written.
     pub levels: BTreeMap<String, String>,
 }
 
 impl Cell {
-    /// The target that generates the load: the one it is built on, unless another one mounts it from there.
+    /// Returns the machine that generates the load: the one that the stack is built on, unless another one mounts the stack over NFS.
     #[must_use]
     pub fn loaded_from(&self) -> &str {
         self.stack.client().unwrap_or(&self.target)
     }
 }
 
-/// How to measure.
+/// How the cells are measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
-    /// Measured seconds per trial, ramp not included.
+    /// Measured seconds per trial, without the ramp.
     pub trial_seconds: f64,
-    /// Seconds of load before measuring begins.
+    /// Seconds of load before the measurement begins (ramp).
     pub ramp_seconds: f64,
-    /// The most measured seconds of a trial, if their length may be chosen from the variance seen; `None`: it is fixed.
+    /// The most measured seconds per trial, if their length may be chosen from the observed variance; `None`: the length is fixed.
     #[serde(default)]
     pub max_trial_seconds: Option<f64>,
-    /// Number of rounds, or the most there may be.
+    /// Number of rounds, or the largest number if `until` is set.
     pub rounds: u32,
     /// Confidence of every interval, e.g. 0.95.
     pub confidence: f64,
-    /// Relative half-width wanted, e.g. 0.05: what is wider gets a finding.
+    /// Requested relative half-width, e.g. 0.05; a wider interval gets a finding.
     pub interval: Option<f64>,
-    /// When it is enough; `None`: after all rounds. `rounds` is the most that are made.
+    /// The goal that ends the run; `None`: it ends after all rounds. `rounds` is the largest number of rounds.
     #[serde(default)]
     pub until: Option<Until>,
-    /// Samples of kernel counters per second.
+    /// Number of samples of kernel counters per second.
     pub sample_hz: f64,
-    /// Wall-clock budget for the whole run.
+    /// Time budget for the whole run, in seconds of wall-clock time.
     pub max_seconds: Option<f64>,
-    /// Budget of bytes that the trials write to their grounds (wear), laying out included.
+    /// Budget of bytes that the trials write to their devices or file systems (wear), including the layout of the data.
     #[serde(default)]
     pub max_written_bytes: Option<u64>,
-    /// Budget of money: the price of all volumes for as long as the run takes.
+    /// Budget of money: the price of all volumes for the duration of the run.
     #[serde(default)]
     pub max_cost: Option<f64>,
-    /// Share of trials that is cut off at each end before means are taken, e.g. 0.1; `None`: all are kept.
+    /// Share of trials that is cut off at each end before means are computed, e.g. 0.1; `None`: all trials are used.
     #[serde(default)]
     pub trim: Option<f64>,
 }
 
-/// When it is enough.
+/// The goal that ends a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Until {
-    /// What is asked for.
+    /// The goal.
     pub goal: Goal,
-    /// Of which metric; `None`: what the workload is judged by, `bw` for blocks of 128 KiB and more, else `iops`.
+    /// Metric that the goal applies to; `None`: the workload's headline metric (`bw` for blocks of 128 KiB and more, else `iops`;
+    /// copies and Bonnie++ have their own).
     pub of: Option<String>,
 }
 
-/// What is asked for, with the confidence of [`Measure::confidence`].
+/// A goal for the intervals. Their confidence is [`Measure::confidence`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
     /// Every cell's interval has at most this relative half-width.
     Interval(f64),
-    /// Every ratio between two cells of one workload has an interval from ratio / (1 + x) to ratio * (1 + x) or narrower.
+    /// Every ratio between two cells of one workload has an interval within ratio / (1 + x) to ratio * (1 + x).
     Ratios(f64),
-    /// Every two cells of one workload are told apart, or shown to be within a factor of 1 + x of each other.
+    /// Every two cells of one workload are shown to differ, or to be within a factor of 1 + x of each other.
     Told(f64),
 }
 
-/// Budgets of a run that were raised after it had begun; what is `None` stays as planned.
+/// Budgets of a run that were raised after its start; a `None` budget stays as planned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Raised {
-    /// The most rounds.
+    /// The largest number of rounds.
     pub rounds: Option<u32>,
-    /// Wall-clock seconds for the whole run.
+    /// Seconds of wall-clock time for the whole run.
     pub max_seconds: Option<f64>,
     /// Bytes that the trials may write.
     pub max_written_bytes: Option<u64>,
-    /// Money.
+    /// Money for the volumes.
     pub max_cost: Option<f64>,
 }
 
 impl Raised {
-    /// The budgets of a plan.
+    /// Returns the budgets of a plan.
     #[must_use]
     pub fn of(measure: &Measure) -> Self {
         let Measure { rounds, max_seconds, max_written_bytes, max_cost, .. } = *measure;
         Self { rounds: Some(rounds), max_seconds, max_written_bytes, max_cost }
     }
 
-    /// Puts the raised budgets in the place of the planned ones.
+    /// Replaces the planned budgets with the raised ones.
     pub fn apply(&self, measure: &mut Measure) {
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
         measure.max_seconds = self.max_seconds.or(measure.max_seconds);
@@ -218,28 +220,28 @@ impl Raised {
     }
 }
 
-/// A ratio that is asked for: of one group of cells over another.
+/// A requested ratio between two groups of cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contrast {
-    /// Its name.
+    /// Name of the contrast.
     pub name: String,
-    /// Metric name.
+    /// Name of the metric.
     pub of: String,
-    /// What is divided; none of them is in `b`.
+    /// Cells of the numerator; none of them is in `b`.
     pub a: Vec<CellId>,
-    /// By what.
+    /// Cells of the denominator.
     pub b: Vec<CellId>,
 }
 
-/// What the user expects of a metric.
+/// The user's expectation for a metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// Metric name, e.g. `iops`, `read_iops` (docs/metrics.md).
+    /// Name of the metric, e.g. `iops`, `read_iops` (docs/metrics.md).
     pub of: String,
     /// The expression as written, e.g. `80 * n`.
     pub expression: String,
     /// Allowed relative deviation, e.g. 0.05.
     pub within: f64,
-    /// The expected value per cell; cells the expectation does not speak of are absent.
+    /// The expected value per cell; cells without an expectation are absent.
     pub values: BTreeMap<CellId, f64>,
 }

@@ -1,13 +1,13 @@
-//! Text of strangers made fit to be shown: names of processes, mount points, paths, serial numbers, output of programs, lines of other
-//! machines, what a store of somebody else holds.
+//! Makes foreign text safe to show: names of processes, mount points, paths, serial numbers, output of programs, lines from other
+//! machines, content of a store that somebody else wrote.
 //!
-//! A terminal obeys control characters, and a newline begins a line that looks like ours. So whatever moves a cursor, ends a line, is
-//! invisible or changes the direction of writing is shown as an escape: `\n`, `\x1b`, `\u{202e}`; bytes that are no UTF-8 as `\xff`.
-//! All other characters of all scripts stay.
+//! A terminal obeys control characters, and text after a newline looks like a line of diskproof. So every character that moves
+//! the cursor, ends a line, is invisible or changes the direction of writing becomes an escape: ` `, `\x1b`, `\u{202e}`; bytes
+//! that are not UTF-8 become `\xff`. All other characters of all scripts stay.
 //!
-//! A backslash stays as it is. So the mapping is idempotent: a text that was made printable where it entered a record may be made so
-//! again where it is shown. It is not injective (`\x1b` typed with four characters looks like the escape): what is shown is read by people
-//! and never read back or compared.
+//! A backslash stays as it is. So the mapping is idempotent: text that was made printable in a record may be made printable again
+//! where it is shown. The mapping is not injective (`\x1b` typed with four characters looks like the escape): people read the
+//! result, and nothing parses or compares it.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Whether a character may not reach a terminal: it moves the cursor, ends a line, can't be seen, or reorders what can.
+/// Whether a character must not reach a terminal: it moves the cursor, ends a line, is invisible, or reorders text.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
@@ -26,7 +26,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A text in one line that is safe to show.
+/// Returns a text as one line that is safe to show.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     match text.contains(is_hidden) {
@@ -35,7 +35,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Text of several lines, e.g. what a program said: every line is safe to show, and the lines stay. Whoever shows it indents them.
+/// Returns a text of several lines, e.g. a program's output, so that every line is safe to show. The lines stay; the caller indents them.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     match text.contains(|c| c != '\n' && is_hidden(c)) {
@@ -44,7 +44,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Something of a stranger's; its `Display` is safe to show.
+/// Foreign bytes; their `Display` is safe to show.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Printable<'a>(pub &'a [u8]);
 
@@ -100,9 +100,9 @@ fn put(f: &mut impl fmt::Write, c: char) -> fmt::Result {
     }
 }
 
-/// What has a form that is safe to show. `path.shown()` stands wherever a message names a path, in place of `path.display()`.
+/// Types with a form that is safe to show. In messages, `path.shown()` replaces `path.display()`.
 pub trait Shown {
-    /// That form.
+    /// Returns the form that is safe to show.
     fn shown(&self) -> Printable<'_>;
 }
 
@@ -142,8 +142,8 @@ impl Shown for PathBuf {
     }
 }
 
-/// A text of several lines below a line of ours: each is safe to show, and what follows the first is indented, so that none of them
-/// passes for a line of ours.
+/// Returns a text of several lines for use below a line of diskproof: each line is safe to show, and all lines after the first
+/// are indented, so that none of them looks like a line of diskproof.
 #[must_use]
 pub fn indented(text: &str) -> Cow<'_, str> {
     let text = printable_lines(text);
@@ -160,7 +160,7 @@ pub fn indented(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// In one line that is safe to show: lines that are indented go on behind the one before.
+/// Returns a text as one line that is safe to show: indented lines are appended to the line before.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let mut lines = text.split('\n');
@@ -172,7 +172,7 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Makes every text in a JSON value printable and one line, names of fields too.
+/// Makes every text in a JSON value printable and one line, including field names.
 pub fn make_printable(value: &mut serde_json::Value) {
     use serde_json::Value;
     match value {
@@ -190,10 +190,10 @@ pub fn make_printable(value: &mut serde_json::Value) {
     }
 }
 
-/// A noun with every text in it printable. What has another form then than its type allows stays as it was; there is no such noun.
+/// Returns a record with every text in it made printable.
 ///
 /// # Errors
-/// The noun can't be written as JSON, or not be read back.
+/// The record can't be written as JSON, or its printable form doesn't fit its type.
 pub fn printable_noun<T>(noun: &T) -> Result<T, serde_json::Error>
 where
     T: serde::Serialize + serde::de::DeserializeOwned,
@@ -203,7 +203,7 @@ where
     serde_json::from_value(value)
 }
 
-/// JSON in which nothing hidden stands as itself: outside of texts there is none, and in them `\u202e` means the same.
+/// Returns JSON in which no hidden character appears as itself. Outside of strings there is none, and in strings `\u202e` means the same.
 #[must_use]
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     if !json.contains(|c| c != '\n' && is_hidden(c)) {

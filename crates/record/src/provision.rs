@@ -1,25 +1,25 @@
-//! Provisioning: what is done to a target before anything is measured, and what came of it. It is the user's own
-//! configuration: nothing of it is undone.
+//! Provisioning: steps that configure a machine before anything is measured, and their results. The configuration is the user's
+//! own: diskproof undoes none of it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What carries a step out.
+/// The program that runs a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Provisioner {
-    /// The script itself.
+    /// The script itself, without another program.
     Shell,
-    /// `ansible-playbook`, on the target itself.
+    /// `ansible-playbook`, on the machine itself.
     Ansible,
     /// `puppet apply`.
     Puppet,
 }
 
 impl Provisioner {
-    /// As it is written in an experiment.
+    /// Returns the spelling of an experiment file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,52 +36,52 @@ impl fmt::Display for Provisioner {
     }
 }
 
-/// One step, as planned.
+/// One planned step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvisionStep {
-    /// What carries it out.
+    /// The program that runs it.
     pub by: Provisioner,
-    /// The file, as the experiment names it.
+    /// Path of the file, as the experiment names it.
     pub path: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
     /// Arguments of a script.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables of a playbook, facts of a manifest.
+    /// Variables of a playbook, or facts of a manifest.
     #[serde(default)]
     pub vars: BTreeMap<String, String>,
-    /// The only target it is for; `None`: all.
+    /// The only machine that the step runs on; `None`: all machines.
     #[serde(default)]
     pub target: Option<String>,
-    /// SHA-256, in hex, of all that decides what it does: provisioner, text, arguments, variables.
+    /// SHA-256, in hex, of everything that the step depends on: provisioner, text, arguments, variables.
     pub digest: String,
 }
 
-/// What became of a step on a target.
+/// The result of a step on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provisioned {
-    /// What carried it out.
+    /// The program that ran it.
     pub by: Provisioner,
-    /// The file, as the experiment names it.
+    /// Path of the file, as the experiment names it.
     pub path: String,
-    /// [`ProvisionStep::digest`].
+    /// Digest of the step: [`ProvisionStep::digest`].
     pub digest: String,
-    /// Version of the program; `None` for scripts, or when it can't be told.
+    /// Version of the program; `None` for scripts, or when it is unknown.
     pub tool: Option<String>,
-    /// When it was begun, UTC, milliseconds since the epoch.
+    /// Start time, UTC, milliseconds since the epoch.
     pub applied_unix_ms: u64,
-    /// Whether it was left out, since the same steps were the last ones carried out there, in the same boot: `runs` are those
-    /// of then.
+    /// Whether the step was skipped, because the same steps were the last ones that ran on this machine since its boot. `runs`
+    /// are then the earlier runs.
     pub skipped: bool,
-    /// How it went, each time: twice, or until it failed.
+    /// The runs of the step: two, or as many as there were until it failed.
     pub runs: Vec<ProvisionRun>,
-    /// Why it failed; `None` when it didn't.
+    /// The error; `None` if it succeeded.
     pub error: Option<String>,
 }
 
 impl Provisioned {
-    /// Whether the second run changed nothing; `None` when it didn't tell, or there was none.
+    /// Whether the second run changed nothing; `None` when the provisioner didn't report changes, or when there was no second run.
     #[must_use]
     pub fn is_idempotent(&self) -> Option<bool> {
         self.runs.get(1)?.changed.map(|changed| changed == 0)
@@ -91,16 +91,16 @@ impl Provisioned {
 /// One run of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProvisionRun {
-    /// Exit status; the negative number of the signal that ended it.
+    /// Exit status, or the negative number of the signal that ended it.
     pub status: i32,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// How many things it changed; `None` when it didn't tell.
+    /// Number of things that it changed; `None` when the provisioner didn't report it.
     pub changed: Option<u64>,
-    /// What it wrote: the end of it, where it was long.
+    /// Its standard output: only the end of it, if it was long.
     pub stdout: String,
-    /// What it complained about; likewise.
+    /// Its standard error; likewise.
     pub stderr: String,
-    /// Bytes of both that were not kept.
+    /// Number of bytes of both that were not kept.
     pub cut_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! How sizes and rates are written for people. Powers of 1024 carry an `i`, powers of 1000 don't.
+//! Sizes and rates in the form that people read. Powers of 1024 have an `i`, powers of 1000 don't.
 
 use std::fmt;
 
@@ -51,8 +51,8 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A ratio and the ends of its interval, with as many digits as tell the nearest of them from 1: `1.42`, `1.042`, `1.0042`; an interval that holds 1
-/// with as many as its width is worth; large ones with fewer.
+/// Formats a ratio and the ends of its interval with enough digits to show how the nearest of them differs from 1: `1.42`,
+/// `1.042`, `1.0042`. An interval that contains 1 gets as many digits as its width justifies; large figures get fewer.
 #[must_use]
 pub fn ratios<const N: usize>(figures: [f64; N]) -> [String; N] {
     let nearest = figures.iter().map(|x| (x - 1.0).abs()).fold(f64::INFINITY, f64::min);

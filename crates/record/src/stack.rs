@@ -1,4 +1,4 @@
-//! Stacks: layers in order, from volumes to a mount point or a block device.
+//! Stacks: layers in order, from volumes up to a mount point or a block device.
 
 use crate::knobs::Knobs;
 use crate::lvm::{Attach, Detach, Lvm, LvmCache, Resync};
@@ -16,12 +16,12 @@ pub struct Stack {
     pub name: String,
     /// The volumes under the first layer, in order.
     pub volumes: Vec<Volume>,
-    /// Volumes that a layer names beside those it stands on, e.g. what an LVM cache lies on; layers know them by name.
+    /// Additional volumes that a layer uses, e.g. for an LVM cache; layers know them by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Volume>,
-    /// Layers from the bottom up. Empty: the workload runs on the raw block device, or in the lent directory.
+    /// Layers from the bottom up. Empty: the workload runs on the raw block device, or in the existing directory.
     pub layers: Vec<Layer>,
-    /// How often it is built.
+    /// How often the stack is built.
     #[serde(default, skip_serializing_if = "Rebuild::is_trial")]
     pub rebuild: Rebuild,
 }
@@ -33,7 +33,7 @@ pub enum Rebuild {
     /// For every trial, so that trials are independent.
     #[default]
     Trial,
-    /// Once: it stays up, with its data, as long as the run goes on. What one trial leaves in its caches, the next one finds.
+    /// Once: the stack and its data stay up for the whole run. Each trial finds what earlier trials left in the caches.
     Run,
 }
 
@@ -44,7 +44,7 @@ impl Rebuild {
         *self == Self::Trial
     }
 
-    /// As the experiment file spells it.
+    /// Returns the spelling of the experiment file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,23 +55,24 @@ impl Rebuild {
 }
 
 impl Stack {
-    /// All its volumes: those under the first layer, then those beside.
+    /// Returns all its volumes: first those under the first layer, then the additional ones.
     pub fn all_volumes(&self) -> impl Iterator<Item = &Volume> {
         self.volumes.iter().chain(&self.beside)
     }
 
-    /// Layers that change where bytes go or how: without those that only set something.
+    /// Returns the layers that change where bytes go or how, without layers that only apply settings.
     pub fn transforming(&self) -> impl DoubleEndedIterator<Item = &Layer> {
         self.layers.iter().filter(|layer| !matches!(layer, Layer::Knobs(_)))
     }
 
-    /// The target whose node mounts the stack from the one it is built on; `None`: it is loaded where it is built.
+    /// Returns the machine that mounts the stack over NFS from the machine it is built on; `None`: it is loaded on the machine it
+    /// is built on.
     #[must_use]
     pub fn client(&self) -> Option<&str> {
         self.nfs()?.client.as_deref()
     }
 
-    /// Its nfs layer; there is one at most.
+    /// Returns its nfs layer; there is at most one.
     #[must_use]
     pub fn nfs(&self) -> Option<&Nfs> {
         self.layers.iter().find_map(|layer| match layer {
@@ -80,7 +81,7 @@ impl Stack {
         })
     }
 
-    /// What becomes of the initial copying of its mirrors, from the bottom up.
+    /// Returns what happens to the initial synchronization of its mirrors, from the bottom up.
     pub fn resyncs(&self) -> impl Iterator<Item = (&'static str, Resync)> {
         self.layers.iter().filter_map(|layer| match layer {
             Layer::Lvm(lvm) => lvm.layout.resync().map(|resync| ("lvm", resync)),
@@ -89,7 +90,7 @@ impl Stack {
         })
     }
 
-    /// Caches of LVM, from the bottom up.
+    /// Returns its LVM caches, from the bottom up.
     pub fn lvm_caches(&self) -> impl Iterator<Item = &LvmCache> {
         self.layers.iter().filter_map(|layer| match layer {
             Layer::Lvm(lvm) => lvm.cache.as_ref(),
@@ -97,13 +98,13 @@ impl Stack {
         })
     }
 
-    /// Whether a cache is put before its volume only when the data are laid out.
+    /// Whether a cache is attached only after the data is laid out.
     #[must_use]
     pub fn attaches_late(&self) -> bool {
         self.lvm_caches().any(|cache| cache.attach == Attach::LaidOut)
     }
 
-    /// Whether a cache is flushed and taken away after the measured time.
+    /// Whether a cache is flushed and detached after the measured time.
     #[must_use]
     pub fn flushes(&self) -> bool {
         self.lvm_caches().any(|cache| cache.detach == Detach::Flush)
@@ -118,9 +119,9 @@ pub enum Layer {
     Filesystem(Filesystem),
     /// btrfs over one or more block devices.
     Btrfs(Btrfs),
-    /// The user's own programs.
+    /// A layer that the user's own programs build.
     Command(CommandLayer),
-    /// Settings of the kernel; what lies below is handed upward as it is.
+    /// Kernel settings; the layer passes on what lies below.
     Knobs(Knobs),
     /// A logical volume.
     Lvm(Lvm),
@@ -128,11 +129,11 @@ pub enum Layer {
     Md(Md),
     /// A ZFS pool and a dataset in it.
     Zfs(Zfs),
-    /// What is below, exported and mounted again, on the same machine or by another node.
+    /// An NFS export of the file system below, mounted on the same machine or on another one.
     Nfs(Nfs),
 }
 
-/// Which simple file system.
+/// Type of a file system on one block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FsKind {
@@ -145,7 +146,7 @@ pub enum FsKind {
 }
 
 impl FsKind {
-    /// The kernel's name for it, as in `/proc/filesystems` and `mount -t`.
+    /// Returns the kernel's name for it, as in `/proc/filesystems` and `mount -t`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -156,16 +157,16 @@ impl FsKind {
     }
 }
 
-/// ext3, ext4 or xfs.
+/// An ext3, ext4 or xfs file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filesystem {
-    /// Which one.
+    /// Type of the file system.
     pub kind: FsKind,
     /// Extra arguments for mkfs, one per element.
     pub mkfs_options: Vec<String>,
     /// Mount options, joined by commas.
     pub mount_options: Vec<String>,
-    /// Stripe geometry of what lies below, for mkfs's stripe options; `None`: mkfs decides.
+    /// Stripe geometry of the layers below, for mkfs's stripe options; `None`: mkfs decides.
     pub stripe: Option<StripeGeometry>,
 }
 
@@ -174,26 +175,26 @@ pub struct Filesystem {
 pub struct StripeGeometry {
     /// Bytes on one member before the next is used.
     pub chunk_bytes: u64,
-    /// Number of data members.
+    /// Number of members that hold data.
     pub width: u32,
 }
 
-/// btrfs and its profiles.
+/// A btrfs file system and its profiles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Btrfs {
     /// Data profile.
     pub data: BtrfsProfile,
-    /// Metadata profile; `None`: mkfs.btrfs's default for that many devices.
+    /// Metadata profile; `None`: the default of mkfs.btrfs for this number of devices.
     pub metadata: Option<BtrfsProfile>,
     /// Compression; `None`: off.
     pub compress: Option<Compress>,
     /// Extra arguments for mkfs.btrfs.
     pub mkfs_options: Vec<String>,
-    /// Mount options beside compression.
+    /// Mount options besides compression.
     pub mount_options: Vec<String>,
 }
 
-/// btrfs block-group profile.
+/// A btrfs block-group profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BtrfsProfile {
@@ -210,7 +211,7 @@ pub enum BtrfsProfile {
 }
 
 impl BtrfsProfile {
-    /// As `mkfs.btrfs -d` spells it.
+    /// Returns the spelling of `mkfs.btrfs -d`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -222,7 +223,7 @@ impl BtrfsProfile {
         }
     }
 
-    /// The fewest devices mkfs.btrfs (6.x, kernel 5.15 or later) accepts for it.
+    /// Returns the smallest number of devices that mkfs.btrfs (6.x, kernel 5.15 or later) accepts for it.
     #[must_use]
     pub fn min_devices(self) -> usize {
         match self {
@@ -243,26 +244,26 @@ pub struct Compress {
     pub force: bool,
 }
 
-/// A layer that the user's own programs build and take down. Arguments may hold `{device}` (the first input), `{devices}`
-/// (all inputs, as separate arguments), `{mount}` (an empty directory diskproof makes) and `{name}` (a unique name with
-/// our prefix).
+/// A layer that the user's own programs build and take down. Arguments may contain `{device}` (the first input), `{devices}` (all
+/// inputs, as separate arguments), `{mount}` (an empty directory that diskproof makes) and `{name}` (a unique name with
+/// diskproof's prefix).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLayer {
-    /// Programs that build it, run in order; each an argument vector.
+    /// Programs that build the layer, run in order; each is an argument vector.
     pub up: Vec<Vec<String>>,
-    /// Programs that take it down, run in order; must succeed also when `up` was never or only partly run.
+    /// Programs that take the layer down, run in order. They must also succeed if `up` ran only partly or not at all.
     pub down: Vec<Vec<String>>,
-    /// What it hands upward: `{mount}` as a directory, or a block device.
+    /// What the layer provides to the next one: `{mount}` as a directory, or a block device.
     pub provides: Provides,
 }
 
-/// What a command layer hands upward.
+/// What a command layer provides to the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provides {
     /// A directory: the `{mount}` directory.
     Mount,
-    /// A block device; may hold the same placeholders.
+    /// A block device; its path may contain the same placeholders.
     Device(String),
 }
 

@@ -1,41 +1,41 @@
-//! Targets: the machines trials run on.
+//! Targets: the machines that trials run on.
 
 use crate::volume::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Name of the machine that the controller itself is on, where an experiment names none.
+/// Name of the controller's machine, where an experiment names none.
 pub const LOCAL: &str = "local";
 
-/// A machine trials run on.
+/// A machine that trials run on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Its name in the experiment file.
     pub name: String,
-    /// How it is reached.
+    /// How the controller connects to it.
     pub kind: TargetKind,
-    /// Its address in the network, for other targets; `None`: that of its ssh destination.
+    /// Network address for other machines; `None`: the host of its ssh destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
 }
 
-/// How a target is reached.
+/// How the controller connects to a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
-    /// The machine that the controller is on.
+    /// The machine that the controller runs on.
     Local,
-    /// Another one, by OpenSSH's own `ssh`.
+    /// Another machine, through OpenSSH's `ssh`.
     Ssh {
-        /// What `ssh` is given: `host`, `user@host`, or a name of its configuration.
+        /// Destination for `ssh`: `host`, `user@host`, or a name from its configuration.
         destination: String,
     },
-    /// A guest of diskproof's own lab, with disks made for this experiment.
+    /// A guest of diskproof's own lab, with disks created for this experiment.
     Guest {
         /// Name of the lab.
         lab: String,
-        /// Disks that it gets.
+        /// Disks of the guest.
         disks: Vec<LabDisk>,
     },
 }
@@ -43,28 +43,28 @@ pub enum TargetKind {
 /// A disk of a lab guest, emulated by QEMU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabDisk {
-    /// Its name, and its serial number in the guest.
+    /// Name of the disk, and its serial number in the guest.
     pub name: String,
-    /// Its size.
+    /// Size in bytes.
     pub size_bytes: u64,
-    /// What limits it, at the beginning of each trial at least.
+    /// Limits at the beginning of each trial.
     pub limits: Limits,
-    /// What it gives beyond these limits for a while.
+    /// Burst beyond these limits.
     pub burst: Option<Burst>,
-    /// Other limits in the course of each trial, the first one first.
+    /// Changes of the limits during each trial, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<LimitChange>,
-    /// How the guest sees it.
+    /// How the guest sees the disk.
     pub bus: Bus,
-    /// How QEMU opens what backs it.
+    /// How QEMU opens the backing file.
     pub cache: DiskCache,
 }
 
 impl LabDisk {
-    /// Longest name: virtio-blk cuts serial numbers off after 20 characters.
+    /// Longest name: virtio-blk truncates serial numbers after 20 characters.
     pub const MAX_NAME: usize = 20;
 
-    /// Its name in the guest's `/dev/disk/by-id`.
+    /// Returns its name in the guest's `/dev/disk/by-id`.
     #[must_use]
     pub fn id(&self) -> String {
         self.bus.id(&self.name)
@@ -72,7 +72,7 @@ impl LabDisk {
 }
 
 impl Bus {
-    /// The name in the guest's `/dev/disk/by-id` of a disk with this serial number.
+    /// Returns the name of a disk with this serial number in the guest's `/dev/disk/by-id`.
     #[must_use]
     pub fn id(self, serial: &str) -> String {
         match self {
@@ -82,13 +82,13 @@ impl Bus {
     }
 }
 
-/// A burst: more than the limit, until its credit is used up. The credit fills up again at the rate of the limit
-/// (a leaky bucket, as QEMU's throttle keeps it).
+/// A burst: a higher rate than the limit, until its credit is used up. The credit refills at the rate of the limit (a leaky
+/// bucket, like QEMU's throttle).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// I/Os per second while the credit lasts.
     pub iops: u64,
-    /// How long it lasts at that rate, from full.
+    /// Seconds that a full credit lasts at that rate.
     pub seconds: u64,
 }
 
@@ -98,12 +98,12 @@ impl fmt::Display for Burst {
     }
 }
 
-/// Other limits of a disk in the course of each trial; they end with it.
+/// A change of a disk's limits during each trial. It ends with the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitChange {
-    /// When, from the beginning of the load, its ramp included.
+    /// Time of the change, in milliseconds since the beginning of the load, including the ramp.
     pub after_ms: u64,
-    /// All its limits from then on.
+    /// All limits from then on.
     pub limits: Limits,
 }
 
@@ -118,19 +118,19 @@ pub enum Bus {
     VirtioScsi,
 }
 
-/// How QEMU opens what backs a disk, in its own words.
+/// How QEMU opens the backing file of a disk, in QEMU's own terms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DiskCache {
-    /// Past the host's page cache.
+    /// Bypasses the host's page cache.
     #[default]
     None,
-    /// Through the host's page cache; a flush of the guest is one on the host.
+    /// Uses the host's page cache; a flush in the guest is a flush on the host.
     Writeback,
-    /// Through the host's page cache, every write flushed.
+    /// Uses the host's page cache, and flushes after every write.
     Writethrough,
-    /// Past the host's page cache, every write flushed.
+    /// Bypasses the host's page cache, and flushes after every write.
     Directsync,
-    /// Through the host's page cache; flushes are not honoured. No experiment asks for it.
+    /// Uses the host's page cache, and ignores flushes. Experiments can't request it.
     Unsafe,
 }

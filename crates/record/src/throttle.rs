@@ -1,44 +1,44 @@
-//! What the kernel's throttle makes of a limit of I/Os per second.
+//! The rate that the kernel's throttle makes of a limit of I/Os per second.
 //!
-//! block/blk-throttle.c grants I/Os for one slice at a time (`throtl_slice`, HZ / 10: a tenth of a second for each HZ that
-//! kernels are built with), and counts whole ones: when a slice ends, `throtl_trim_slice` takes `limit x slice` off the account,
-//! rounded down. What was rounded off is lost: 84 gives 8 per slice, so 80. With a limit below one I/O per slice the rounding makes
-//! the rate lower or higher, as the slices fall: 1 to 5 were seen to give 4 % less, 6 gave 4.2, 9 gave 15.7.
-//! Bytes are counted in the same way, but a byte per slice is too little to be seen.
-//! Nothing of this holds for the limits of lab guests' disks: these are QEMU's.
+//! block/blk-throttle.c grants I/Os for one slice at a time (`throtl_slice`, HZ / 10: a tenth of a second for every HZ that
+//! kernels are built with). It counts whole I/Os: at the end of a slice, `throtl_trim_slice` subtracts `limit x slice`, rounded
+//! down. The rounded-off part is lost: 84 gives 8 per slice, so 80 per second. With a limit below one I/O per slice the rounding
+//! makes the rate lower or higher, depending on the slices: limits of 1 to 5 gave 4 % less, 6 gave 4.2, and 9 gave 15.7. Bytes
+//! are counted in the same way, but one byte per slice is too little to matter. None of this applies to the limits of lab guests'
+//! disks: QEMU enforces these.
 
 use crate::volume::Limits;
 
-/// Slices per second.
+/// Number of slices per second.
 pub const SLICES_PER_SECOND: u64 = 10;
 
-/// How far a volume may be off its limit.
+/// Largest relative deviation of a volume's rate from its limit.
 pub const KEPT_WITHIN: f64 = 0.01;
 
-/// How far the kernel's rounding may take it off: half of that, since the other half is the probe's own error.
+/// Largest relative deviation that the kernel's rounding may cause: half of it, since the other half is the error of the probe.
 const ROUNDED_WITHIN: f64 = KEPT_WITHIN / 2.0;
 
-/// What a limit of so many I/Os per second realises; `None` below one I/O per slice, where it isn't steady.
+/// Returns the rate that this limit of I/Os per second gives; `None` below one I/O per slice, where the rate isn't steady.
 #[must_use]
 pub fn realised(iops: u64) -> Option<u64> {
     Some(iops / SLICES_PER_SECOND * SLICES_PER_SECOND).filter(|realised| *realised > 0)
 }
 
-/// Whether the kernel keeps such a limit, so that a probe finds it within 1 %.
+/// Whether the kernel keeps this limit, so that a probe finds it within 1 %.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
 pub fn keeps(iops: u64) -> bool {
     realised(iops).is_some_and(|realised| realised as f64 >= iops as f64 * (1.0 - ROUNDED_WITHIN))
 }
 
-/// Limits with the rates of I/Os that the kernel makes of them.
+/// Returns limits with the I/O rates that the kernel makes of them.
 #[must_use]
 pub fn as_realised(limits: Limits) -> Limits {
     let made = |iops: Option<u64>| iops.map(|iops| realised(iops).unwrap_or(iops));
     Limits { read_iops: made(limits.read_iops), write_iops: made(limits.write_iops), ..limits }
 }
 
-/// Why a volume can't have these limits, in words that follow its name; `None` when the kernel keeps them.
+/// Returns why a volume can't have these limits, in words that follow its name; `None` when the kernel keeps them.
 #[must_use]
 pub fn refusal(limits: &Limits) -> Option<String> {
     let named = [("read_iops", limits.read_iops), ("write_iops", limits.write_iops)];
@@ -56,7 +56,7 @@ pub fn refusal(limits: &Limits) -> Option<String> {
     ))
 }
 
-/// The rates next to this one that are kept, in words.
+/// Returns the nearest rates that the kernel keeps, in words.
 fn nearest(iops: u64) -> String {
     let below = iops / SLICES_PER_SECOND * SLICES_PER_SECOND;
     let above = below.saturating_add(SLICES_PER_SECOND);

@@ -1,34 +1,34 @@
-//! Which block devices lie under a ground, down to the real leaves.
+//! The block devices under the device or file system under test, down to the leaves.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// One block device under a ground.
+/// One block device under the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockNode {
-    /// Kernel name, e.g. `loop3`, `sda1`, `dm-0`; with `host:` before it if it is of the machine that runs a guest, with `server:` if it is of
-    /// the node that serves the ground.
+    /// Kernel name, e.g. `loop3`, `sda1`, `dm-0`. A `host:` prefix marks a device of the host that runs a guest, a `server:`
+    /// prefix one of the machine that serves the file system under test.
     pub name: String,
     /// Major and minor number.
     pub devno: (u32, u32),
-    /// Distance from the ground: 0 for the devices the ground uses directly.
+    /// Number of devices between it and the load: 0 for the devices that lie directly under the load.
     pub depth: u32,
-    /// What it is and what it rests on.
+    /// Kind of the device, and the devices or files that it rests on.
     pub kind: BlockKind,
-    /// Whether the kernel calls it rotational, if it says.
+    /// Whether the kernel reports it as rotational; `None` if it doesn't report this.
     pub rotational: Option<bool>,
     /// I/O scheduler in use, if it has one.
     pub scheduler: Option<String>,
-    /// Size in bytes, if it says.
+    /// Size in bytes, if the kernel reports it.
     pub size_bytes: Option<u64>,
 }
 
-/// Kernel names of disks that a hypervisor makes: virtio and Xen.
+/// Prefixes of kernel names of a hypervisor's disks: virtio and Xen.
 const VIRTUAL: [&str; 2] = ["vd", "xvd"];
 
 impl BlockNode {
-    /// Whether the name says that a hypervisor made the disk; then nobody knows what lies behind it.
+    /// Whether the name shows that a hypervisor provides the disk. Nobody knows what lies behind such a disk.
     #[must_use]
     pub fn is_virtual(&self) -> bool {
         let name = self.kernel_name();
@@ -38,36 +38,36 @@ impl BlockNode {
         VIRTUAL.iter().any(after)
     }
 
-    /// Whether it turns, as far as the kernel can know: its flag is the default for disks of a hypervisor.
+    /// Whether it is a rotational disk, as far as the kernel can know. For disks of a hypervisor the kernel's flag is only a default.
     #[must_use]
     pub fn turns(&self) -> bool {
         self.rotational == Some(true) && !self.is_virtual()
     }
 }
 
-/// What a block device rests on.
+/// Kind of a block device, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
-    /// Rests on nothing this kernel can see.
+    /// A device that rests on nothing that this kernel can see.
     Disk,
     /// A partition of a disk.
     Partition {
-        /// The whole disk's name.
+        /// Name of the whole disk.
         of: String,
     },
-    /// A loop device over a file, or a guest's disk over a file of the machine that runs the guest.
+    /// A loop device over a file, or a guest's disk over a file of its host.
     Loop {
-        /// The backing file; `None` where it can't be seen.
+        /// The backing file; `None` where it is not visible.
         backing_file: Option<PathBuf>,
-        /// Whether it bypasses the page cache of the backing file.
+        /// Whether the device bypasses the page cache of the backing file.
         direct_io: Option<bool>,
-        /// File system that holds the backing file's bytes, e.g. `ext4`, `tmpfs`: the lowest one where several lie on each other
-        /// ([`Topology::stacked`]).
+        /// File system that holds the bytes of the backing file, e.g. `ext4`, `tmpfs`. For stacked file systems it is the lowest
+        /// one ([`Topology::stacked`]).
         backing_fs: Option<String>,
         /// Names of the devices under that file system; empty when memory-backed or unknown.
         members: Vec<String>,
-        /// Whether it is a guest's disk: what lies under it is the host's, with `host:` before each name.
+        /// Whether it is a guest's disk. The devices under it are the host's then, with a `host:` prefix.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guest: bool,
     },
@@ -80,84 +80,84 @@ pub enum BlockKind {
     Memory,
 }
 
-/// The devices under a ground and what kind of file system holds it.
+/// The devices under the load, and the file system of the load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// All devices, shallow first; no device twice.
+    /// All devices, topmost first; each device once.
     pub nodes: Vec<BlockNode>,
-    /// File system type of the ground, e.g. `btrfs`; `None` for a raw block device.
+    /// File system type under test, e.g. `btrfs`; `None` for a raw block device.
     pub fs_type: Option<String>,
     /// Mount options in force, as the kernel shows them.
     pub mount_options: Option<String>,
-    /// Of a ground that is mounted by NFS from an export of ours: the file system that is exported.
+    /// The exported file system, if the load runs on an NFS mount of diskproof's own export.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exported: Option<Exported>,
-    /// Where the ground's file system, or a backing file's, lies on another one.
+    /// Stacked file systems under the load or under a backing file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacked: Vec<Stacked>,
-    /// File systems under which nothing can be seen.
+    /// File systems whose devices are not visible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Unseen>,
-    /// What could not be followed, in words.
+    /// What could not be traced, in words.
     pub unknown: Vec<String>,
 }
 
-/// A file system that is exported by NFS.
+/// A file system that is exported over NFS.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exported {
-    /// Its type.
+    /// Type of the file system.
     pub fs_type: Option<String>,
-    /// Its own mount options, as the kernel shows them.
+    /// Mount options of the file system, as the kernel shows them.
     pub mount_options: Option<String>,
 }
 
-/// File systems that lie on each other.
+/// Stacked file systems: each passes its bytes on to the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stacked {
-    /// The loop device or guest's disk whose backing file is on them; `None`: the ground is.
+    /// The loop device or guest's disk whose backing file is on them; `None`: the load runs on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Types of those that pass everything on, the uppermost first, e.g. `overlay`.
+    /// Types of the file systems that pass all bytes on, topmost first, e.g. `overlay`.
     pub through: Vec<String>,
-    /// Type of the lowest one: it decides where the bytes go.
+    /// Type of the lowest file system, which decides where the bytes go.
     pub fs_type: String,
-    /// Its mount options, as the kernel shows them.
+    /// Mount options of the lowest file system, as the kernel shows them.
     pub mount_options: Option<String>,
 }
 
-/// A file system under which nothing can be seen from here.
+/// A file system whose devices are not visible from this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
-    /// The loop device or guest's disk whose backing file is on it; `None`: the ground is.
+    /// The loop device or guest's disk whose backing file is on it; `None`: the load runs on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Its type, e.g. `fuse.sshfs`.
+    /// Type of the file system, e.g. `fuse.sshfs`.
     pub fs_type: String,
-    /// What was mounted, as the kernel shows it.
+    /// Source of the mount, as the kernel shows it.
     pub source: String,
-    /// Why nothing can be seen.
+    /// The reason why the devices are not visible.
     pub why: Hidden,
 }
 
-/// Why nothing can be seen under a file system.
+/// Reasons why the devices under a file system are not visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hidden {
-    /// A program serves it (FUSE), and only that program knows what it rests on.
+    /// A program serves the file system (FUSE), and only that program knows what it rests on.
     Program,
-    /// The machine that runs this guest serves it.
+    /// The host of this guest serves the file system.
     Host,
-    /// It lies on a directory that isn't where its mount options say, as seen from here: of another mount namespace, moved, or
-    /// hidden by a mount.
+    /// The mount options name a directory that is a different one when seen from here: it is in another mount namespace, was
+    /// moved, or is hidden by a mount.
     Directory,
-    /// Too many file systems lie on each other.
+    /// Too many file systems are stacked.
     Depth,
-    /// It doesn't tell.
+    /// The file system doesn't report what it rests on.
     Silent,
 }
 
 impl Unseen {
-    /// Its name to people: `FUSE (sshfs)`, `overlay`.
+    /// Returns its name for people: `FUSE (sshfs)`, `overlay`.
     #[must_use]
     pub fn name(&self) -> String {
         match self.fs_type.split_once('.') {
@@ -168,7 +168,7 @@ impl Unseen {
     }
 }
 
-/// As the end of a sentence that begins with the place.
+/// The end of a sentence that begins with the place.
 impl fmt::Display for Unseen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
@@ -198,20 +198,20 @@ impl fmt::Display for Unseen {
     }
 }
 
-/// Whether files of this type of file system are in memory and nowhere else.
+/// Whether a file system of this type keeps its files only in memory.
 #[must_use]
 pub fn is_memory_fs(fs_type: &str) -> bool {
     matches!(fs_type, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
 }
 
 impl BlockNode {
-    /// Its name as its own kernel has it.
+    /// Returns its name in its own kernel, without a prefix.
     #[must_use]
     pub fn kernel_name(&self) -> &str {
         self.name.rsplit(':').next().unwrap_or(&self.name)
     }
 
-    /// Whether it is of another machine than the one that is loaded: numbers of devices are not comparable then.
+    /// Whether it belongs to a different machine than the one that generates the load. If so, device numbers are not comparable.
     #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.name.contains(':')
@@ -219,13 +219,13 @@ impl BlockNode {
 }
 
 impl Topology {
-    /// The type of the file system that decides where the ground's bytes go: the lowest one where several lie on each other.
+    /// Returns the type of the file system that decides where the bytes go: the lowest one of stacked file systems.
     #[must_use]
     pub fn deciding_fs(&self) -> Option<&str> {
         self.under_ground().map_or(self.fs_type.as_deref(), |under| Some(&under.fs_type))
     }
 
-    /// The mount options of that file system.
+    /// Returns the mount options of that file system.
     #[must_use]
     pub fn deciding_options(&self) -> Option<&str> {
         self.under_ground().map_or(self.mount_options.as_deref(), |under| under.mount_options.as_deref())
@@ -235,13 +235,13 @@ impl Topology {
         self.stacked.iter().find(|stacked| stacked.device.is_none())
     }
 
-    /// The file system of the ground, where nothing can be seen under it.
+    /// Returns the file system under test, if its devices are not visible.
     #[must_use]
     pub fn unseen_ground(&self) -> Option<&Unseen> {
         self.unseen.iter().find(|unseen| unseen.device.is_none())
     }
 
-    /// Why the ground counts as memory, if it does.
+    /// Returns why the device or file system under test counts as memory, if it does.
     #[must_use]
     pub fn memory(&self) -> Option<String> {
         let through = |device: Option<&str>| {
@@ -269,7 +269,7 @@ impl Topology {
         })
     }
 
-    /// Devices the ground uses directly.
+    /// Returns the devices that lie directly under the load.
     pub fn direct(&self) -> impl Iterator<Item = &BlockNode> {
         self.nodes.iter().filter(|n| n.depth == 0)
     }

@@ -13,67 +13,68 @@ use crate::version::FormatVersion;
 use crate::zfs::PoolRecord;
 use serde::{Deserialize, Serialize};
 
-/// Everything one trial left behind: raw counters and raw engine output, nothing judged.
+/// The complete record of one trial: raw counters and raw engine output, without judgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// Version of this format.
     pub format: FormatVersion,
-    /// Cell and round.
+    /// The cell and the round.
     pub id: TrialId,
     /// Seed of this trial's random offsets and data.
     pub seed: u64,
-    /// Start, UTC, milliseconds since the epoch.
+    /// Start time, UTC, milliseconds since the epoch.
     pub started_unix_ms: u64,
-    /// How it ended.
+    /// How the trial ended.
     pub outcome: Outcome,
-    /// Whether it failed because the guard refused a disk or directory: no fault of the stack.
+    /// Whether it failed because the guard refused a disk or directory. Such a failure is not the stack's fault.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
-    /// How long each step took.
+    /// Duration of each step.
     pub steps: Vec<StepTime>,
-    /// What was really built: arguments of mkfs, mount and their like, in order.
+    /// The arguments of mkfs, mount and other programs that built the stack, in order.
     pub built: Vec<Vec<String>>,
-    /// Settings of the kernel that were changed for it, in order.
+    /// Kernel settings that were changed for the trial, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
-    /// Devices under the ground.
+    /// Devices under the load.
     pub topology: Topology,
-    /// Files whose extents or page cache could not be looked at, and why; each reason once.
+    /// Reasons why the extents or the page cache of some files could not be read, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
-    /// The data files just before the trial.
+    /// Extents of the data files just before the trial.
     pub files_before: Vec<FileExtents>,
-    /// The data files just after it.
+    /// Extents of the data files just after the trial.
     pub files_after: Vec<FileExtents>,
-    /// Page cache just before the trial, after dropping or warming it.
+    /// Page cache of the data files just before the trial, after it was dropped or warmed.
     pub cache_before: Vec<Residency>,
-    /// Page cache just after.
+    /// Page cache of the data files just after the trial.
     pub cache_after: Vec<Residency>,
-    /// Page cache of the files behind loop devices under the ground, just before the trial; empty where there are none or
-    /// nobody could look.
+    /// Page cache of the backing files of loop devices under the load, just before the trial; empty where there are none, or
+    /// where it could not be read.
     #[serde(default)]
     pub backing_before: Vec<Residency>,
-    /// The same just after.
+    /// The same just after the trial.
     #[serde(default)]
     pub backing_after: Vec<Residency>,
-    /// Of a ground that is mounted by NFS from an export of ours: the server's page cache of the data files, just before the trial; empty where nobody could look.
+    /// The NFS server's page cache of the data files, just before the trial, if diskproof mounted its own export; empty where it
+    /// could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_before: Vec<Residency>,
-    /// The same just after.
+    /// The same just after the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_after: Vec<Residency>,
-    /// The ZFS pool under the ground, if it is one of ours.
+    /// The ZFS pool under the load, if diskproof created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolRecord>,
-    /// Caches of LVM under the ground that are ours, from the bottom up.
+    /// LVM caches under the load that diskproof created, from the bottom up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheRecord>,
-    /// How many trials had been measured on this very stack since it was built; `None`: it was built for this trial alone.
+    /// Number of trials that were measured on this stack since it was built; `None`: it was built for this trial alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trials_before: Option<u32>,
-    /// What the engine did and said; `None` if it never ran.
+    /// Results of the engine; `None` if it never ran.
     pub engine: Option<EngineOutput>,
-    /// Kernel counters around it.
+    /// Kernel counters around the trial.
     pub evidence: Evidence,
 }
 
@@ -116,20 +117,20 @@ impl TrialRecord {
 pub enum Outcome {
     /// Measured in full.
     Measured,
-    /// Failed; the reason, with its chain. Its figures are kept but not used.
+    /// Failed, for this reason with its causes. The figures are kept but not used.
     Failed(String),
 }
 
-/// How long one step of a trial took.
+/// Duration of one step of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepTime {
-    /// `build`, `prepare`, `attach`, `settle`, `measure`, `flush`, `undo`.
+    /// Name of the step: `build`, `prepare`, `attach`, `settle`, `measure`, `flush`, `undo`.
     pub step: String,
-    /// Seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// What an engine did and said.
+/// Results of an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EngineOutput {
     /// Engine and version, e.g. `fio-3.33`.
@@ -140,41 +141,41 @@ pub struct EngineOutput {
     pub input: String,
     /// The engine's own output, unchanged.
     pub raw: String,
-    /// What it said beside its document, e.g. fio's error text.
+    /// Other messages of the engine, e.g. fio's error text.
     pub messages: Vec<String>,
-    /// What it did otherwise than it was asked.
+    /// Where the engine did something different from its instructions.
     #[serde(default)]
     pub departures: Vec<Departure>,
-    /// Measured time, CLOCK_MONOTONIC: totals below count only I/O inside it.
+    /// Measured time, CLOCK_MONOTONIC: the totals below only count I/O inside it.
     pub window: Window,
-    /// Totals over all jobs.
+    /// Totals of reads over all jobs.
     pub read: Option<Totals>,
-    /// Totals over all jobs.
+    /// Totals of writes over all jobs.
     pub write: Option<Totals>,
-    /// Totals over all jobs.
+    /// Totals of trims over all jobs.
     #[serde(default)]
     pub trim: Option<Totals>,
-    /// The course of the measured time; `None` if the engine doesn't tell.
+    /// Time series of the measured time; `None` if the engine doesn't report it.
     #[serde(default)]
     pub series: Option<Series>,
-    /// What checking the content of blocks found; `None` if it was not asked for, or the engine doesn't tell.
+    /// Results of checking the content of blocks; `None` if no check was requested, or the engine doesn't report it.
     #[serde(default)]
     pub verified: Option<Verified>,
-    /// What generating the load cost; `None` if the engine doesn't tell.
+    /// Cost of generating the load; `None` if the engine doesn't report it.
     #[serde(default)]
     pub generator: Option<GeneratorCost>,
-    /// Errors by errno name, and how often.
+    /// Errors by errno name, with their number.
     pub errors: Vec<ErrorCount>,
-    /// CPU of the engine in the measured time, share of one core; as the engine reports it.
+    /// CPU of the engine in user mode during the measured time, as a share of one core, as the engine reports it.
     pub cpu_user_share: Option<f64>,
-    /// The same, system.
+    /// CPU of the engine in kernel mode, likewise.
     pub cpu_system_share: Option<f64>,
     /// Whether several jobs used the same file or region.
     pub shared_files: bool,
-    /// What a copy of a tree of files told.
+    /// Results of copying a tree of files.
     #[serde(default)]
     pub copied: Option<Copied>,
-    /// What Bonnie++ told.
+    /// Results of Bonnie++.
     #[serde(default)]
     pub bonnie: Option<Bonnie>,
 }
@@ -207,95 +208,95 @@ impl EngineOutput {
     }
 }
 
-/// Something that was done otherwise than it was asked.
+/// A difference between the instructions and what was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
-    /// What was done instead of what, and why.
+    /// What was done instead, and why.
     pub text: String,
-    /// Whether the figures may be others for it.
+    /// Whether it may have changed the figures.
     pub matters: bool,
 }
 
-/// What the load generator itself used in the measured time.
+/// Resources that the load generator itself used in the measured time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorCost {
-    /// CPU time in user mode, all jobs.
+    /// CPU time in user mode, all jobs, in seconds.
     pub user_seconds: f64,
-    /// CPU time in the kernel, all jobs: of native, with the kernel's threads that work for its ring.
+    /// CPU time in kernel mode, all jobs, in seconds; for the native engine, including the kernel threads that serve its ring.
     pub system_seconds: f64,
-    /// The same of the busiest job's thread, both modes: near the measured time, it had no time to wait.
+    /// CPU time of the busiest job's thread, both modes, in seconds. Close to the measured time: this thread had no time to wait.
     #[serde(default)]
     pub busiest_thread_seconds: Option<f64>,
-    /// CPU time per completed I/O, both modes.
+    /// CPU time per completed I/O, both modes, in nanoseconds.
     #[serde(default)]
     pub cpu_ns_per_io: Option<f64>,
     /// Instructions in user mode per completed I/O; `None` where the machine has no such counter.
     #[serde(default)]
     pub user_instructions_per_io: Option<f64>,
-    /// Peak resident memory, I/O buffers included; `None` where the engine doesn't tell.
+    /// Peak resident memory in bytes, including I/O buffers; `None` where the engine doesn't report it.
     #[serde(default)]
     pub peak_memory_bytes: Option<u64>,
-    /// I/O buffers.
+    /// Size of the I/O buffers in bytes.
     #[serde(default)]
     pub buffer_bytes: Option<u64>,
-    /// From being asked to the first I/O.
+    /// Time from the request to start until the first I/O, in nanoseconds.
     #[serde(default)]
     pub startup_ns: Option<u64>,
 }
 
-/// What checking the content of blocks found.
+/// Results of checking the content of blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Bytes whose content was checked during the trial and after it.
+    /// Bytes of checked content, during the trial and after it.
     pub bytes: u64,
-    /// What was wrong; empty: all was as written.
+    /// Wrong content; empty: all content was as written.
     pub faults: Vec<VerifyFault>,
 }
 
-/// A kind of wrong content, and where it was seen.
+/// One kind of wrong content, and where it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifyFault {
-    /// What is wrong.
+    /// Kind of wrong content.
     pub kind: FaultKind,
-    /// Blocks.
+    /// Number of blocks.
     pub count: u64,
-    /// The file or device.
+    /// Path of the file or device.
     pub path: String,
-    /// The first few, from the begin of the file or device: of the first wrong byte where one is known, else of the block.
+    /// Offsets of the first few, from the beginning of the file or device: of the first wrong byte where it is known, else of the block.
     pub offsets_bytes: Vec<u64>,
-    /// The first one in words, e.g. what was expected and what is there.
+    /// Description of the first one, e.g. the expected and the actual content.
     pub example: String,
 }
 
-/// What may be wrong with a block's content.
+/// Kinds of wrong content of a block.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
-    /// Nothing that this trial wrote to it is there: what was there before it still is, or nothing at all.
+    /// Nothing that this trial wrote to the block is there: it still has its earlier content, or nothing at all.
     Lost,
-    /// An earlier write of this trial is there; the latest acknowledged one isn't.
+    /// The block has an earlier write of this trial, not the latest acknowledged one.
     Stale,
-    /// Parts of it are of different writes.
+    /// The block has parts of different writes.
     Torn,
-    /// It holds what belongs elsewhere.
+    /// The block has content that belongs elsewhere.
     Misdirected,
-    /// Its bytes are none that were ever written there.
+    /// The block has bytes that were never written there.
     Corrupt,
 }
 
 /// A span of CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Begin.
+    /// Begin of the span.
     pub start_ns: u64,
-    /// End.
+    /// End of the span.
     pub end_ns: u64,
 }
 
 impl Window {
-    /// Length in seconds.
+    /// Returns the length in seconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "spans are far below 2^52 ns")]
     pub fn seconds(&self) -> f64 {
@@ -306,29 +307,29 @@ impl Window {
 /// Totals of one direction over the measured time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// I/Os completed.
+    /// Number of completed I/Os.
     pub ios: u64,
-    /// Bytes moved.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Seconds this direction ran: the longest job.
+    /// Seconds that this direction ran: those of the longest job.
     pub seconds: f64,
-    /// I/Os per second: the sum over jobs of their own I/Os by their own time.
+    /// I/Os per second: the sum over jobs of each job's I/Os divided by its own time.
     pub iops: f64,
     /// Bytes per second, likewise.
     pub bytes_per_second: f64,
-    /// Completion latency.
+    /// Histogram of completion latencies.
     pub latency: LatencyHistogram,
-    /// Mean completion latency: of the bins, or as the engine computed it where it gave no bins.
+    /// Mean completion latency, in nanoseconds: computed from the bins, or by the engine where it has no bins.
     pub latency_mean_ns: Option<f64>,
 }
 
-/// How a trial went on: completed I/Os in equal steps of time, all jobs together. All lists have the same length; the last step may
-/// be shorter than the others and is left out then.
+/// Time series of a trial: completed I/Os in equal time steps, all jobs together. All lists have the same length. A last step
+/// that is shorter than the others is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Begin of the first step, CLOCK_MONOTONIC.
+    /// Begin of the first step, CLOCK_MONOTONIC, in nanoseconds.
     pub start_ns: u64,
-    /// Length of a step.
+    /// Length of a step, in nanoseconds.
     pub step_ns: u64,
     /// Reads completed in each step.
     pub read_ios: Vec<u64>,
@@ -340,13 +341,13 @@ pub struct Series {
     pub bytes: Vec<u64>,
 }
 
-/// How often one error was seen.
+/// The number of times that one error occurred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// e.g. `EIO`.
+    /// Name of the error, e.g. `EIO`.
     pub errno: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// The job or file it was seen on, if known.
+    /// The job or file where it occurred, if known.
     pub place: Option<String>,
 }

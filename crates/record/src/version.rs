@@ -1,14 +1,14 @@
-//! Versions of the formats that outlive a process.
+//! Versions of the formats of kept data.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A format's version. A reader opens every file of its own major; a newer minor may be read, never rewritten.
+/// A format's version. A reader opens every file of its own major version. It may read a newer minor version, but never rewrites it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FormatVersion {
-    /// Changes when old readers would misread.
+    /// Changes when older readers would misread the format.
     pub major: u16,
-    /// Changes when something was added that old readers may ignore.
+    /// Changes when the format gets additions that older readers may ignore.
     pub minor: u16,
 }
 
@@ -20,12 +20,12 @@ impl FormatVersion {
     /// * 1.2: `until`, budgets, prices, derived metrics of a plan; the series of an engine; page cache of backing files; throttles, CPU
     ///   quota, network and journal in samples.
     /// * 1.3: layers lvm and md; volumes beside a stack's main ones; settings of the kernel; targets of a plan, machines of several
-    ///   targets, disks of lab guests; ZFS pools and ARC; copies of a corpus and runs of Bonnie++; stacks
-    ///   that stay up; counters of LVM caches, when they come and how they go; NFS on one machine or between two targets, with the
-    ///   server's samples and clock; provisioning; contrasts.
+    ///   targets, disks of lab guests; ZFS pools and ARC; copies of a corpus and runs of Bonnie++; persistent stacks; counters of
+    ///   LVM caches, when caches are attached and detached; NFS on one machine or between two targets, with the server's samples
+    ///   and clock; provisioning; contrasts.
     pub const RECORD: Self = Self { major: 1, minor: 3 };
 
-    /// Whether a reader of version `self` understands what a writer of version `written` wrote.
+    /// Whether a reader of version `self` understands the output of a writer of version `written`.
     #[must_use]
     pub fn reads(self, written: Self) -> bool {
         self.major == written.major

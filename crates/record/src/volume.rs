@@ -1,4 +1,4 @@
-//! Volumes: where data may live.
+//! Volumes: where data is stored.
 
 use crate::target::{Burst, LOCAL, LimitChange};
 use schemars::JsonSchema;
@@ -8,46 +8,46 @@ use std::path::PathBuf;
 /// One volume, resolved: a volume of the experiment file with `count: 8` becomes eight of these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
-    /// Name of the volume in the file and its index from 0, e.g. `vol[2]`; `vol` alone when there is no count.
+    /// Name of the volume in the file with its index from 0, e.g. `vol[2]`; `vol` alone if there is no `count`.
     pub name: String,
-    /// What it is.
+    /// Kind of the volume.
     pub kind: VolumeKind,
 }
 
-/// What a volume is.
+/// Kinds of volumes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VolumeKind {
-    /// A fully written backing file under a loop device with direct I/O, limited by a cgroup.
+    /// A fully written backing file under a loop device with direct I/O; a cgroup limits it.
     Emulate {
-        /// Size of the backing file.
+        /// Size of the backing file in bytes.
         size_bytes: u64,
-        /// Limits; all `None` means an unlimited loop volume.
+        /// Limits of the volume; if all are `None`, it is an unlimited loop volume.
         limits: Limits,
     },
-    /// A real disk, named by its link in `/dev/disk/by-id`, claimed beforehand.
+    /// A real disk that was claimed beforehand, named by its link in `/dev/disk/by-id`.
     Disk {
         /// The link's name, without the directory.
         id: String,
     },
-    /// A disk of a lab guest: made for the experiment, limited by QEMU.
+    /// A disk of a lab guest: created for the experiment, limited by QEMU.
     Guest {
         /// Its name in the guest's `/dev/disk/by-id`.
         id: String,
-        /// Its size.
+        /// Size in bytes.
         size_bytes: u64,
-        /// What limits it, at the beginning of each trial at least.
+        /// Limits at the beginning of each trial.
         limits: Limits,
-        /// More than that, for a while.
+        /// Burst beyond the limits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         burst: Option<Burst>,
-        /// Other limits in the course of each trial.
+        /// Changes of the limits during each trial.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<LimitChange>,
     },
-    /// A lent directory.
+    /// An existing directory.
     Directory {
-        /// Absolute path; must exist.
+        /// Absolute path; the directory must exist.
         path: PathBuf,
     },
 }
@@ -63,10 +63,10 @@ pub struct Limits {
     pub read_bps: Option<u64>,
     /// Bytes written per second.
     pub write_bps: Option<u64>,
-    /// Reads and writes per second, together.
+    /// Reads and writes per second together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_iops: Option<u64>,
-    /// Bytes read and written per second, together.
+    /// Bytes read and written per second together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bps: Option<u64>,
 }
@@ -79,28 +79,28 @@ impl Limits {
     }
 }
 
-/// What a provided volume really is, as found on the node.
+/// A provided volume, as found on its machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeFacts {
-    /// As in [`Volume::name`].
+    /// Name of the volume, as in [`Volume::name`].
     pub name: String,
-    /// The target it is on.
+    /// The machine that it is on.
     #[serde(default = "local")]
     pub target: String,
-    /// Block device, if it is one.
+    /// Path of the block device, if it is one.
     pub device: Option<PathBuf>,
-    /// Usable size; for a directory, the free space found.
+    /// Usable size in bytes; for a directory, the free space.
     pub size_bytes: u64,
-    /// Drive identity as text (model, serial, wwn), where there is one.
+    /// Identity of the drive as text (model, serial, wwn), where it has one.
     pub identity: Option<String>,
-    /// For limited emulated volumes: what the verification probe measured before the first trial.
+    /// Rates that the verification probe measured before the first trial, for limited emulated volumes.
     pub verified: Vec<VerifiedLimit>,
-    /// More than its limit of I/Os, for a while. Such a limit is not probed: that would use up the credit that trials begin with.
+    /// Burst beyond its limit of I/Os. Such a limit is not probed, because the probe would use up the credit that trials begin with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
     /// File system type under the backing file or directory, e.g. `ext4`, `tmpfs`.
     pub backing_fs: Option<String>,
-    /// Whether the loop device does direct I/O to its backing file; `None` when it is no loop device.
+    /// Whether the loop device uses direct I/O to its backing file; `None` when it is not a loop device.
     pub loop_direct_io: Option<bool>,
 }
 
@@ -108,15 +108,15 @@ fn local() -> String {
     LOCAL.to_owned()
 }
 
-/// One limit and the rate that a raw probe reached against it.
+/// One limit, and the rate that a probe measured on the raw device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifiedLimit {
     /// `read_iops`, `write_iops`, `read_bps` or `write_bps`.
     pub limit: String,
-    /// The rate asked for, in the limit's unit.
+    /// The limit, in its own unit.
     pub asked: f64,
-    /// The rate measured.
+    /// The measured rate, in the limit's unit.
     pub measured: f64,
-    /// How long the probe measured.
+    /// Duration of the probe's measurement, in seconds.
     pub seconds: f64,
 }

@@ -1,4 +1,4 @@
-//! Workloads: what is asked of the ground, in fio's own option names and meanings.
+//! Workloads: the load on the device or file system under test, with fio's option names and meanings.
 
 use crate::bonnie::BonnieAsk;
 use crate::copy::CopyAsk;
@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A resolved workload. Field names are fio's option names; where fio's value is a size or time, the unit is added.
+/// A resolved workload. Field names are fio's option names, plus the unit where fio's value is a size or time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name with its levels filled in, e.g. `randrw-16k`.
     pub name: String,
-    /// Which engine performs it.
+    /// Engine that runs it.
     pub engine: EngineKind,
-    /// What is asked.
+    /// The options of the engine.
     pub ask: Ask,
     /// How the data is laid out before the trial.
     pub layout: Layout,
@@ -21,13 +21,13 @@ pub struct Workload {
     pub cache: CacheStart,
 }
 
-/// Which engine performs a workload.
+/// The engine that runs a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineKind {
     /// Jens Axboe's fio.
     Fio,
-    /// diskproof's own, on io_uring.
+    /// diskproof's own engine, on io_uring.
     Native,
     /// Copies of a tree of files.
     Corpus,
@@ -35,36 +35,36 @@ pub enum EngineKind {
     Bonnie,
 }
 
-/// What is asked: options, or a user's own fio job file.
+/// The options of an engine, or a user's own fio job file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// Options in fio's names.
+    /// Options with fio's names.
     Options(Options),
-    /// The text of a user's own job file, checked by `spec` and run by fio with only the places replaced.
+    /// A user's own job file. `spec` checks it, and fio runs it with only the paths replaced.
     JobFile {
-        /// Path as written in the experiment.
+        /// Path of the file, as written in the experiment.
         path: String,
-        /// The file's text when the plan was made.
+        /// Text of the file when the plan was made.
         text: String,
         /// The most data its jobs will lay out, in bytes.
         size_bytes: u64,
-        /// Its jobs as options, where they use only what the native engine knows; else empty.
+        /// Its jobs as options, if they only use options that the native engine supports; else empty.
         #[serde(default)]
         jobs: Vec<NamedJob>,
     },
-    /// A tree of files, copied to completion by the `corpus` engine.
+    /// A tree of files that the `corpus` engine copies to completion.
     Copy(CopyAsk),
     /// A run of Bonnie++.
     Bonnie(BonnieAsk),
 }
 
-/// A section of a job file.
+/// A job section of a job file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedJob {
-    /// Its name in the file.
+    /// Name of the section in the file.
     pub name: String,
-    /// What it asks for, with all that it inherits.
+    /// Its options, including all that it inherits.
     pub options: Options,
 }
 
@@ -84,18 +84,18 @@ pub enum Rw {
     Rw,
     /// Random mixed reads and writes.
     Randrw,
-    /// Sequential trims: blocks are given back to the device or file system.
+    /// Sequential trims: blocks are returned to the device or file system.
     Trim,
     /// Random trims.
     Randtrim,
-    /// Sequential; every block is trimmed, then written.
+    /// Sequential; each block is trimmed, then written.
     Trimwrite,
-    /// Random; every block is trimmed, then written.
+    /// Random; each block is trimmed, then written.
     Randtrimwrite,
 }
 
 impl Rw {
-    /// All, in fio's order.
+    /// All patterns, in fio's order.
     pub const ALL: [Self; 10] = [
         Self::Read,
         Self::Write,
@@ -109,7 +109,7 @@ impl Rw {
         Self::Randtrimwrite,
     ];
 
-    /// fio's spelling.
+    /// Returns fio's spelling.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -157,89 +157,89 @@ impl Rw {
     }
 }
 
-/// The options of a workload, all defaults made explicit.
+/// The options of a workload, with all defaults made explicit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Access pattern.
     pub rw: Rw,
-    /// Percentage of reads in a mix, 0..=100; fio's default is 50. Ignored by unmixed patterns.
+    /// Percentage of reads in a mix, 0..=100; fio's default is 50. Patterns without a mix ignore it.
     pub rwmixread: u8,
-    /// Block size; the smallest one with `bsrange` or `bssplit`.
+    /// Block size in bytes; the smallest one with `bsrange` or `bssplit`.
     pub bs_bytes: u64,
-    /// Block sizes are drawn evenly from this range, in multiples of its lower end.
+    /// Range from which block sizes are drawn evenly, in multiples of its lower end.
     #[serde(default)]
     pub bsrange: Option<SizeRange>,
-    /// Block sizes with their shares of the I/Os, which add up to 100; empty: all alike.
+    /// Block sizes with their shares of the I/Os, which add up to 100; empty: one block size.
     #[serde(default)]
     pub bssplit: Vec<SizeShare>,
-    /// Size of each job's file or region, without what `offset` leaves out.
+    /// Size of each job's file or region in bytes, without the part that `offset` skips.
     pub size_bytes: u64,
-    /// What is left out at the begin of each job's file or region.
+    /// Bytes that are skipped at the beginning of each job's file or region.
     #[serde(default)]
     pub offset_bytes: u64,
     /// Number of files that each job's data is divided into.
     #[serde(default = "one")]
     pub nrfiles: u32,
-    /// Name of the one file (on a block device: the one region) that all jobs share; `None`: each has its own.
+    /// Name of the one file (on a block device: the one region) that all jobs share; `None`: each job has its own.
     #[serde(default)]
     pub filename: Option<String>,
     /// I/Os in flight per job.
     pub iodepth: u32,
     /// Number of identical jobs, each with its own file or region.
     pub numjobs: u32,
-    /// O_DIRECT.
+    /// Whether O_DIRECT is used.
     pub direct: bool,
-    /// fio's I/O engine: `libaio`, `io_uring`, `psync`, `sync`...
+    /// fio's I/O engine, e.g. `libaio`, `io_uring`, `psync`, `sync`.
     pub ioengine: String,
-    /// fsync after this many writes; 0: never.
+    /// Number of writes after which an fsync follows; 0: never.
     pub fsync: u32,
-    /// fdatasync after this many writes; 0: never.
+    /// Number of writes after which an fdatasync follows; 0: never.
     pub fdatasync: u32,
-    /// Whether every write is durable before it completes.
+    /// Whether each write must be durable before it completes.
     #[serde(default)]
     pub sync: SyncMode,
-    /// Pause after every `thinktime_blocks` I/Os of a job.
+    /// Pause of a job after every `thinktime_blocks` I/Os, in microseconds.
     #[serde(default)]
     pub thinktime_us: u64,
-    /// How many I/Os are done between two pauses.
+    /// Number of I/Os between two pauses.
     #[serde(default = "one")]
     pub thinktime_blocks: u32,
-    /// The trial's measured time; `None`: the experiment's.
+    /// Measured time of a trial in milliseconds; `None`: as the experiment says.
     #[serde(default)]
     pub runtime_ms: Option<u64>,
-    /// Load before measuring begins; `None`: the experiment's.
+    /// Time of load before the measurement begins, in milliseconds; `None`: as the experiment says.
     #[serde(default)]
     pub ramp_time_ms: Option<u64>,
-    /// Whether the load goes on until its time is up; else it ends when every job went over its data once, if that is sooner.
+    /// Whether the load runs until its time is up. If false, it ends earlier once every job has gone over its data.
     #[serde(default = "yes")]
     pub time_based: bool,
-    /// fio's `verify`: how blocks are checked, e.g. `crc32c`; `None`: they aren't.
+    /// fio's `verify`: how the content of blocks is checked, e.g. `crc32c`; `None`: it isn't.
     #[serde(default)]
     pub verify: Option<String>,
-    /// fsync at the end of the trial, inside the measured time. Default: true for buffered writes.
+    /// Whether an fsync follows at the end of the trial, inside the measured time. Default: true for buffered writes.
     pub end_fsync: bool,
-    /// Requested compressibility of what is written, percent, 0: incompressible.
+    /// Compressibility of the written data, in percent; 0: incompressible.
     pub buffer_compress_percentage: u8,
-    /// Requested duplicate blocks, percent.
+    /// Percentage of duplicate blocks in the written data.
     pub dedupe_percentage: u8,
-    /// I/Os per second cap per job; `None`: as fast as it goes.
+    /// Limit of I/Os per second per job; `None`: no limit.
     pub rate_iops: Option<u64>,
-    /// fio's `rate`: bytes per second cap per job; `None`: as fast as it goes.
+    /// fio's `rate`: limit of bytes per second per job; `None`: no limit.
     #[serde(default)]
     pub rate_bytes_per_second: Option<u64>,
-    /// When a rate's I/Os are due.
+    /// Distribution of the times at which a rate's I/Os are due.
     #[serde(default)]
     pub rate_process: RateProcess,
-    /// Random offsets' distribution, fio's syntax, e.g. `random`, `zipf:1.1`.
+    /// Distribution of random offsets in fio's syntax, e.g. `random`, `zipf:1.1`.
     pub random_distribution: String,
-    /// Whether every block may be hit more than once before all have been hit.
+    /// Whether a block may be accessed again before all blocks have been accessed.
     pub norandommap: bool,
-    /// Any other fio option, handed over as it is (checked against a list of those that would point fio elsewhere).
+    /// Other fio options, passed on unchanged (after a check against a list of options that would point fio elsewhere).
     pub other: BTreeMap<String, String>,
 }
 
 impl Options {
-    /// fio's own defaults (but for `time_based`), with O_DIRECT off and io_uring.
+    /// Returns fio's own defaults (except `time_based`), with O_DIRECT off and io_uring.
     #[must_use]
     pub fn new(rw: Rw, bs_bytes: u64, size_bytes: u64) -> Self {
         Self {
@@ -279,13 +279,13 @@ impl Options {
 }
 
 impl Options {
-    /// Bytes of one job's files, with what `offset` leaves out of each.
+    /// Returns the bytes of one job's files, including the part that `offset` skips in each.
     #[must_use]
     pub fn job_bytes(&self) -> u64 {
         self.size_bytes.saturating_add(self.offset_bytes.saturating_mul(self.nrfiles.into()))
     }
 
-    /// Bytes of all jobs' files; a shared one once.
+    /// Returns the bytes of all jobs' files; a shared file counts once.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
         match self.filename {
@@ -296,7 +296,7 @@ impl Options {
 }
 
 impl Workload {
-    /// Bytes of files that a trial makes itself, at most.
+    /// Returns the most bytes of files that a trial makes itself.
     #[must_use]
     pub fn made_bytes(&self) -> u64 {
         match &self.ask {
@@ -306,7 +306,7 @@ impl Workload {
         }
     }
 
-    /// Bytes that are laid out before a trial; of a job file the most there can be.
+    /// Returns the bytes that are laid out before a trial; for a job file, the most that there can be.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
         match &self.ask {
@@ -328,42 +328,42 @@ fn yes() -> bool {
 /// A range of block sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeRange {
-    /// The smallest.
+    /// The smallest size in bytes.
     pub low_bytes: u64,
-    /// The largest.
+    /// The largest size in bytes.
     pub high_bytes: u64,
 }
 
 /// One block size of a mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeShare {
-    /// Block size.
+    /// Block size in bytes.
     pub bs_bytes: u64,
     /// Percentage of the I/Os.
     pub percent: u8,
 }
 
-/// fio's `sync`.
+/// fio's `sync`: when a write completes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
-    /// Writes complete when the kernel has them.
+    /// When the kernel has the data.
     #[default]
     None,
     /// O_DSYNC: when the data is durable.
     Dsync,
-    /// O_SYNC: when data and metadata are.
+    /// O_SYNC: when data and metadata are durable.
     Sync,
 }
 
-/// fio's `rate_process`.
+/// fio's `rate_process`: the times at which I/Os are due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateProcess {
-    /// At equal distances.
+    /// At equal intervals.
     #[default]
     Linear,
-    /// At exponentially distributed distances, as requests of many independent users arrive.
+    /// At exponentially distributed intervals, like requests of many independent users.
     Poisson,
 }
 
@@ -373,9 +373,9 @@ pub enum RateProcess {
 pub enum Layout {
     /// Written in full, with the declared compressibility, and flushed. The honest default.
     Written,
-    /// Space reserved (fallocate) but never written: what fio lays out for itself on most file systems.
+    /// Space reserved (fallocate) but never written, as fio itself does on most file systems.
     Unwritten,
-    /// A sparse file.
+    /// As a sparse file, without any allocated space.
     Hole,
 }
 
@@ -383,11 +383,11 @@ pub enum Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheStart {
-    /// Dropped, and verified to be gone. The honest default.
+    /// Nothing: the cache is dropped, and the drop is verified. The honest default.
     Cold,
-    /// The whole data set read once beforehand.
+    /// The whole data set: it is read once beforehand.
     Warm,
-    /// Left as it is.
+    /// Whatever it already held.
     Keep,
 }
 

@@ -1,4 +1,4 @@
-//! ZFS: a pool, its one dataset, and what they tell.
+//! ZFS: a pool and its one dataset, and their counters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,40 +7,40 @@ use std::collections::BTreeMap;
 /// A pool over the devices below, and one dataset in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zfs {
-    /// How devices are joined to a vdev.
+    /// How devices form a vdev.
     pub vdev: Vdev,
-    /// Devices of one vdev; `None`: all of them are one.
+    /// Number of devices per vdev; `None`: all devices form one vdev.
     pub width: Option<u32>,
-    /// Volumes that hold the intent log, by name.
+    /// Names of the volumes for the intent log (SLOG).
     pub log: Vec<String>,
-    /// Volumes that hold the second-level cache, by name.
+    /// Names of the volumes for the second-level cache (L2ARC).
     pub cache: Vec<String>,
     /// Sector size as a power of two; `None`: the pool decides.
     pub ashift: Option<u8>,
-    /// Properties of the dataset, as zfs(8) spells them.
+    /// Properties of the dataset, in the spelling of zfs(8).
     pub properties: BTreeMap<String, String>,
-    /// Most that the cache in memory (ARC) may hold; `None`: as it is.
+    /// Limit of the cache in memory (ARC) in bytes; `None`: unchanged.
     pub arc_max_bytes: Option<u64>,
 }
 
-/// How devices are joined.
+/// How devices form a vdev.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Vdev {
-    /// Each stands alone; the pool spreads data over them.
+    /// Each device is a vdev of its own; the pool spreads data over them.
     Stripe,
-    /// Each holds a copy.
+    /// Each device holds a copy.
     Mirror,
-    /// One of them may fail.
+    /// Single parity: one device may fail.
     Raidz,
-    /// Two of them may fail.
+    /// Double parity: two devices may fail.
     Raidz2,
-    /// Three of them may fail.
+    /// Triple parity: three devices may fail.
     Raidz3,
 }
 
 impl Vdev {
-    /// As zpool(8) spells it.
+    /// Returns the spelling of zpool(8).
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Vdev {
         }
     }
 
-    /// The fewest devices of one vdev.
+    /// Returns the smallest number of devices in a vdev.
     #[must_use]
     pub fn min_devices(self) -> usize {
         match self {
@@ -63,7 +63,7 @@ impl Vdev {
         }
     }
 
-    /// Devices of one vdev that hold no data of their own.
+    /// Returns the number of devices per vdev by which parity reduces the space for data.
     #[must_use]
     pub fn parity(self) -> usize {
         match self {
@@ -76,7 +76,8 @@ impl Vdev {
 }
 
 impl Zfs {
-    /// Copies of the data on the main devices that can be told: those of a mirror. Parity is no copy.
+    /// Returns how many copies of the data the main devices hold: the devices of a mirror times the property `copies`. Parity is
+    /// not a copy.
     #[must_use]
     pub fn copies(&self, devices: usize) -> usize {
         let own = self.properties.get("copies").and_then(|copies| copies.parse().ok()).unwrap_or(1);
@@ -87,69 +88,69 @@ impl Zfs {
     }
 }
 
-/// A pool around one trial.
+/// State of a pool around one trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolRecord {
-    /// What serves it, e.g. `OpenZFS 2.1.11-1` or `zfs-fuse`.
+    /// The ZFS implementation, e.g. `OpenZFS 2.1.11-1` or `zfs-fuse`.
     pub implementation: String,
-    /// Its number, by which it is known again.
+    /// GUID of the pool.
     pub guid: String,
-    /// Just before the trial.
+    /// State just before the trial.
     pub before: PoolState,
-    /// Just after it.
+    /// State just after the trial.
     pub after: PoolState,
 }
 
-/// What a pool's dataset holds; `None` where it isn't told.
+/// Space of a pool's dataset; `None` where the tools don't report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
-    /// Logical over allocated bytes of its data, times 100 (the tools tell two digits).
+    /// Ratio of logical to allocated bytes of its data, times 100 (the tools report two decimals).
     pub compress_ratio_percent: Option<u64>,
-    /// Bytes that it refers to, as they are stored.
+    /// Bytes that the dataset refers to, as stored.
     pub referenced_bytes: Option<u64>,
-    /// The same before compression.
+    /// Bytes that the dataset refers to, before compression.
     pub logical_referenced_bytes: Option<u64>,
-    /// Bytes allocated in the pool, copies and metadata included.
+    /// Bytes allocated in the pool, including copies and metadata.
     pub allocated_bytes: Option<u64>,
 }
 
-/// arcstats: ZFS's cache in memory, of all pools of the machine together.
+/// Counters of the ARC (arcstats): ZFS's cache in memory, for all pools of the machine together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArcCounters {
-    /// Blocks asked for and found, data and metadata, prefetch included.
+    /// Lookups of blocks that were found, data and metadata, including prefetch.
     pub hits: Option<u64>,
-    /// Blocks asked for and not found.
+    /// Lookups of blocks that were not found.
     pub misses: Option<u64>,
-    /// Blocks of data that somebody waited for, found.
+    /// Demand reads of data blocks that were found.
     pub demand_data_hits: Option<u64>,
-    /// Blocks of data that somebody waited for, not found.
+    /// Demand reads of data blocks that were not found.
     pub demand_data_misses: Option<u64>,
-    /// Blocks of data asked for ahead, found.
+    /// Prefetches of data blocks that were found.
     pub prefetch_data_hits: Option<u64>,
-    /// Blocks of data asked for ahead, not found: read from the devices.
+    /// Prefetches of data blocks that were not found: read from the devices.
     pub prefetch_data_misses: Option<u64>,
-    /// Found in the list of those used once.
+    /// Hits in the list of blocks that were used once (MRU).
     pub mru_hits: Option<u64>,
-    /// Found in the list of those used more often.
+    /// Hits in the list of blocks that were used more often (MFU).
     pub mfu_hits: Option<u64>,
-    /// Not found, but remembered as lately dropped from the list of those used once.
+    /// Misses on blocks that were recently evicted from the MRU list.
     pub mru_ghost_hits: Option<u64>,
-    /// Not found, but remembered as lately dropped from the list of those used more often.
+    /// Misses on blocks that were recently evicted from the MFU list.
     pub mfu_ghost_hits: Option<u64>,
-    /// Found in the second-level cache.
+    /// Hits in the second-level cache (L2ARC).
     pub l2_hits: Option<u64>,
-    /// Not found there.
+    /// Misses in the second-level cache.
     pub l2_misses: Option<u64>,
-    /// Bytes read from it.
+    /// Bytes read from the second-level cache.
     pub l2_read_bytes: Option<u64>,
-    /// Bytes held now (a gauge).
+    /// Bytes in the ARC now (a gauge).
     pub size_bytes: Option<u64>,
-    /// Bytes it aims at now (a gauge).
+    /// Target size of the ARC in bytes (a gauge).
     pub target_bytes: Option<u64>,
-    /// Most bytes it may hold (a gauge).
+    /// Largest size of the ARC in bytes (a gauge).
     pub max_bytes: Option<u64>,
-    /// Of data (a gauge).
+    /// Bytes of data in the ARC (a gauge).
     pub data_bytes: Option<u64>,
-    /// On their way to the devices (a gauge).
+    /// Bytes in the ARC that are on their way to the devices (a gauge).
     pub anon_bytes: Option<u64>,
 }

@@ -1,9 +1,9 @@
-//! Text files that lie beside an experiment.
+//! Reads text files in the directory of an experiment.
 
 use std::io::Read as _;
 use std::path::Path;
 
-/// A file's text; why not, in words.
+/// Reads a file's text; the error says in words why that fails.
 pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, String> {
     let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() {

@@ -1,17 +1,17 @@
-//! Block sizes that are not all alike: fio's `bsrange` and `bssplit`.
+//! Mixed block sizes: fio's `bsrange` and `bssplit`.
 
 use crate::diagnostic::printable;
 use crate::quantity::{Wrong, amount};
 use record::workload::{Options, SizeRange, SizeShare};
 
-/// fio's own limit.
+/// The most shares that fio accepts.
 const MOST_SHARES: usize = 64;
 
-/// What is said of sizes per direction.
+/// The message about sizes per direction.
 const PER_DIRECTION: &str =
     "reads, writes and trims have the same sizes here; for sizes per direction use a job file (`fio: FILE`)";
 
-/// A range, as `4k-64k`.
+/// Parses a range, such as `4k-64k`.
 pub(crate) fn range(text: &str) -> Result<SizeRange, Wrong> {
     one_for_all(text)?;
     let (low, high) = text.split_once(['-', ':']).ok_or_else(|| {
@@ -28,7 +28,7 @@ pub(crate) fn range(text: &str) -> Result<SizeRange, Wrong> {
     Ok(range)
 }
 
-/// Sizes with shares, as `4k/60:64k/40`; shares that are left out divide what the others leave, as in fio.
+/// Parses sizes with shares, such as `4k/60:64k/40`. Missing shares divide the rest among them, as in fio.
 pub(crate) fn split(text: &str) -> Result<Vec<SizeShare>, Wrong> {
     one_for_all(text)?;
     let parts: Vec<&str> = text.split(':').collect();
@@ -57,7 +57,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<SizeShare>, Wrong> {
     Ok(shared_out(&sizes, rest, each))
 }
 
-/// Fills in the shares that were left out; what can't be divided goes to the last of them.
+/// Fills in the missing shares; the last of them gets the remainder of the division.
 fn shared_out(sizes: &[(u64, Option<u8>)], rest: u32, each: u32) -> Vec<SizeShare> {
     let last = sizes.iter().rposition(|(_, percent)| percent.is_none());
     let open = u32::try_from(sizes.iter().filter(|(_, percent)| percent.is_none()).count()).unwrap_or(0);
@@ -93,7 +93,7 @@ fn size(text: &str) -> Result<u64, Wrong> {
         .ok_or_else(wrong)
 }
 
-/// A share; `None` where it is left out.
+/// Parses a share; `None` where it is missing.
 fn percent(text: &str) -> Result<Option<u8>, Wrong> {
     if text.is_empty() {
         return Ok(None);
@@ -107,7 +107,7 @@ fn percent(text: &str) -> Result<Option<u8>, Wrong> {
     })
 }
 
-/// All sizes that a workload may use: one, both ends of its range, or those of its mix.
+/// Returns all sizes that a workload may use: one size, both ends of its range, or those of its mix.
 pub(crate) fn all(options: &Options) -> Vec<u64> {
     let mut sizes = vec![options.bs_bytes];
     sizes.extend(options.bsrange.map(|range| range.high_bytes));
@@ -115,12 +115,12 @@ pub(crate) fn all(options: &Options) -> Vec<u64> {
     sizes
 }
 
-/// The largest block.
+/// Returns the size of the largest block.
 pub(crate) fn largest(options: &Options) -> u64 {
     all(options).into_iter().max().unwrap_or(options.bs_bytes)
 }
 
-/// The mean block.
+/// Returns the mean block size.
 #[expect(clippy::cast_precision_loss, reason = "for forecasts, which have two good digits")]
 pub(crate) fn mean(options: &Options) -> f64 {
     if let Some(range) = options.bsrange {

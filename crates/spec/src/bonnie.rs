@@ -1,4 +1,4 @@
-//! Workloads of the `bonnie` engine, by Bonnie++'s own letters.
+//! Workloads of the `bonnie` engine, with the option letters of Bonnie++.
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
@@ -9,17 +9,17 @@ use crate::value;
 use crate::vocabulary::BONNIE;
 use record::bonnie::BonnieAsk;
 
-/// Keys of such a workload.
+/// Keys of a Bonnie++ workload.
 const KEYS: &[&str] = &["with", "engine", "bonnie"];
 const MIB: u64 = 1 << 20;
-/// Bonnie++ counts files in these.
+/// Unit in which Bonnie++ counts files.
 const FILES: u64 = 1024;
-/// Most of them, and most of anything else that is only counted.
+/// The most of these units, and the most of any other count.
 const MOST_FILES: u64 = 100_000;
-/// Blocks are powers of two in this range.
+/// Range of block sizes; they are powers of two.
 const CHUNKS: std::ops::RangeInclusive<u64> = 256..=1 << 20;
 
-/// The ask of one combination.
+/// Reads the options of one combination.
 pub(crate) fn read(
     fields: &Fields<'_>,
     place: Span,

@@ -47,7 +47,8 @@ pub(crate) fn read(
     })
 }
 
-/// The least that each device must have: what mkfs.btrfs (6.2, nodes of 16 KiB) asks for by the profiles of metadata and data, and some room for data.
+/// Returns the smallest size that each device needs: what mkfs.btrfs (6.2, nodes of 16 KiB) requires for the profiles of metadata
+/// and data, plus some room for data.
 pub(crate) fn least_bytes(btrfs: &Btrfs, given: &Given) -> u64 {
     const MIB: u64 = 1 << 20;
     let several = matches!(given, Given::Devices(count) if *count > 1);
@@ -94,7 +95,7 @@ fn profile(
     Some(profile)
 }
 
-/// `zlib:3`, `lzo`, `zstd`, `none`.
+/// Reads a compression: `zlib:3`, `lzo`, `zstd`, `none`.
 fn compression(
     node: Option<&Node>,
     force: bool,

@@ -1,4 +1,4 @@
-//! What layers leave of the room below them, as far as that is known beforehand: at most so much.
+//! Upper bounds of the room that layers leave of the devices below, as far as they are known beforehand.
 
 use record::lvm::{Lvm, LvmLayout};
 use record::md::{Md, MdLevel};
@@ -6,10 +6,10 @@ use record::stack::{Btrfs, BtrfsProfile, Layer};
 use record::zfs::Zfs;
 
 const MIB: u64 = 1 << 20;
-/// LVM hands out extents of this size, unless it is told another.
+/// LVM's default extent size.
 const EXTENT: u64 = 4 * MIB;
 
-/// What one layer leaves of devices of these sizes; `None` where only the machine knows.
+/// Returns the room that one layer leaves on devices of these sizes; `None` where only the machine knows.
 pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
     let sum = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
     match layer {
@@ -17,14 +17,14 @@ pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
         Layer::Knobs(_) | Layer::Nfs(_) => Some(sum),
         Layer::Lvm(lvm) => Some(of_lvm(lvm, sizes)),
         Layer::Md(md) => Some(of_md(md, sizes)),
-        // Superblocks, trees and the log take at least this much; see docs/experiment-file.md.
+        // Superblocks, trees and the log take at least a 50th; see docs/experiment-file.md.
         Layer::Filesystem(_) => Some(sum - sum / 50),
         Layer::Btrfs(btrfs) => Some(of_btrfs(btrfs, sum)),
         Layer::Zfs(zfs) => Some(of_zfs(zfs, sizes.len(), sum)),
     }
 }
 
-/// Compressible data takes less, but how much less nobody knows beforehand.
+/// Compressible data takes less room, but nobody knows beforehand how much less.
 fn of_btrfs(btrfs: &Btrfs, sum: u64) -> u64 {
     let raw = match btrfs.data {
         BtrfsProfile::Single | BtrfsProfile::Raid0 => sum,
@@ -33,7 +33,7 @@ fn of_btrfs(btrfs: &Btrfs, sum: u64) -> u64 {
     raw - raw / 20
 }
 
-/// Labels and a slop space of a 32nd stay empty; compressible data takes less, but how much less nobody knows.
+/// Labels and a slop space of a 32nd stay empty. Compressible data takes less room, but nobody knows beforehand how much less.
 fn of_zfs(zfs: &Zfs, devices: usize, sum: u64) -> u64 {
     let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX).max(1);
     let width = zfs.width.and_then(|width| usize::try_from(width).ok()).unwrap_or(devices);
@@ -42,7 +42,7 @@ fn of_zfs(zfs: &Zfs, devices: usize, sum: u64) -> u64 {
     raw - raw / 16
 }
 
-/// A label and the group's metadata take the first MiB of every device; mirrors keep one extent of their own on each.
+/// A label and the metadata of the volume group take the first MiB of every device; mirrors need one more extent on each.
 pub(crate) fn of_lvm(lvm: &Lvm, sizes: &[u64]) -> u64 {
     let extents = |size: &u64| size.saturating_sub(MIB) / EXTENT;
     let least = |group: &[u64]| group.iter().map(extents).min().unwrap_or(0);
@@ -59,7 +59,7 @@ pub(crate) fn of_lvm(lvm: &Lvm, sizes: &[u64]) -> u64 {
     lvm.size_bytes.map_or(all, |asked| asked.min(all))
 }
 
-/// Superblocks and what is kept free for a later reshape take a MiB of every member at least.
+/// Superblocks and the reserve for a later reshape take at least one MiB of every member.
 pub(crate) fn of_md(md: &Md, sizes: &[u64]) -> u64 {
     let chunk = md.chunk_bytes.unwrap_or(1).max(1);
     let usable = |size: &u64| size.saturating_sub(MIB) / chunk * chunk;

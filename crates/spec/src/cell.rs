@@ -1,4 +1,4 @@
-//! A cell's identity and what must hold between its stack and its workload.
+//! A cell's identity, and the checks of its stack against its workload.
 
 use crate::capacity;
 use crate::problems::Problems;
@@ -14,20 +14,21 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The first 16 hex digits of SHA-256 over the canonical JSON of `levels`, `stack`, `target` and `workload` (in this order):
-/// no blanks, keys sorted by their bytes at every depth. Stack and workload are given as [`canonical_json`] makes them.
+/// Returns the cell's id: the first 16 hex digits of SHA-256 over the canonical JSON of `levels`, `stack`, `target` and
+/// `workload` (in this order), without spaces, keys sorted by their bytes at every depth. [`canonical_json`] makes stack and
+/// workload.
 pub(crate) fn id(target: &str, stack: &str, workload: &str, levels: &BTreeMap<String, String>) -> CellId {
     let (levels, target) = (canonical_json(levels), Value::from(target));
     let text = format!(r#"{{"levels":{levels},"stack":{stack},"target":{target},"workload":{workload}}}"#);
     CellId(hex(&text, 8))
 }
 
-/// SHA-256 over the canonical JSON of a noun, in hex.
+/// Returns the SHA-256 of a record's canonical JSON, in hex.
 pub(crate) fn digest(noun: &impl serde::Serialize) -> String {
     hex(&canonical_json(noun), 32)
 }
 
-/// The first bytes of a text's SHA-256.
+/// Returns the first bytes of a text's SHA-256, in hex.
 fn hex(text: &str, bytes: usize) -> String {
     let mut hex = String::with_capacity(2 * bytes);
     for byte in Sha256::digest(text.as_bytes()).iter().take(bytes) {
@@ -36,10 +37,10 @@ fn hex(text: &str, bytes: usize) -> String {
     hex
 }
 
-/// The canonical JSON of a noun.
+/// Returns the canonical JSON of a record.
 pub(crate) fn canonical_json(noun: &impl serde::Serialize) -> String {
     let mut text = String::new();
-    // Nouns of `record` have no maps with keys that are no strings, which alone could fail.
+    // This can't fail: the types of `record` have no maps with keys that are not strings.
     canonical(&serde_json::to_value(noun).unwrap_or_default(), &mut text);
     text
 }
@@ -87,7 +88,7 @@ fn on_device(stack: &Stack) -> bool {
     }
 }
 
-/// Upper bound of the data a stack can hold; `None` where only the machine knows.
+/// Returns an upper bound of the data that a stack can hold, in bytes; `None` where only the machine knows.
 pub(crate) fn room(stack: &Stack) -> Option<u64> {
     let mut sizes = Vec::new();
     for volume in &stack.volumes {
@@ -104,7 +105,7 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
     Some(sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)))
 }
 
-/// Where to complain about a workload or stack.
+/// The places of a workload or stack for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) name: Span,
@@ -112,7 +113,7 @@ pub(crate) struct Spans {
     pub(crate) layout: Option<Span>,
 }
 
-/// Reports what makes a cell impossible.
+/// Reports why a cell is impossible.
 pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
     let needed = workload.data_bytes().saturating_add(workload.made_bytes());
@@ -202,7 +203,7 @@ fn check_trims(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     }
 }
 
-/// Whether its data takes no room, since nobody writes it.
+/// Whether the data takes no room, because nothing writes it.
 fn stays_a_hole(workload: &Workload) -> bool {
     let known = workload.all_options();
     workload.layout == Layout::Hole && !known.is_empty() && known.iter().all(|options| !options.rw.writes())

@@ -1,4 +1,4 @@
-//! Changes of a lab guest's disks that no trial is long enough for.
+//! Changes of a guest disk's limits that come after the end of every trial.
 
 use crate::fields::list;
 use crate::pace::ends_after;
@@ -10,7 +10,7 @@ use record::target::{Target, TargetKind};
 use record::volume::VolumeKind;
 use record::workload::Ask;
 
-/// Refuses changes that come after the longest load on their disk has ended. `node`: of `targets`.
+/// Refuses changes that come after the longest load on their disk has ended. `node` is the node of `targets`.
 pub(crate) fn check(
     node: &Node,
     targets: &[Target],
@@ -53,7 +53,7 @@ fn uses(cell: &Cell, disk: &str) -> bool {
     cell.stack.all_volumes().any(|volume| matches!(&volume.kind, VolumeKind::Guest { id, .. } if id == disk))
 }
 
-/// The longest that a cell's load may take; `None`: it ends when it is done.
+/// Returns the longest duration of a cell's load; `None`: the load ends when its work is done.
 fn load_seconds(cell: &Cell, measure: &Measure) -> Option<f64> {
     let Ask::Options(options) = &cell.workload.ask else { return None };
     let trial_seconds = measure.max_trial_seconds.unwrap_or(measure.trial_seconds);

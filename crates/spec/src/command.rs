@@ -9,7 +9,7 @@ use crate::value;
 use crate::vocabulary::PROVIDES;
 use record::stack::{CommandLayer, Provides};
 
-/// What is filled in when the layer is built.
+/// Placeholders that are filled in when the layer is built.
 const PLACEHOLDERS: &[&str] = &["device", "devices", "mount", "name"];
 
 pub(crate) fn read(

@@ -1,4 +1,4 @@
-//! Ratios of groups of cells: `contrast: { nfs: { of: iops, a: { stack: nfs }, b: { stack: local } } }`.
+//! Ratios between groups of cells: `contrast: { nfs: { of: iops, a: { stack: nfs }, b: { stack: local } } }`.
 
 use crate::fields::{Fields, named};
 use crate::filter::{About, Rule, rule};
@@ -13,10 +13,10 @@ use crate::vocabulary::CONTRAST;
 use record::id::CellId;
 use record::plan::{Cell, Contrast};
 
-/// What looking at one cell costs at least, in units of [`MAX_WORK`].
+/// The least work to look at one cell, in units of [`MAX_WORK`].
 const PER_CELL: u128 = 100;
 
-/// Reads all of them, and which cells each is about.
+/// Reads all contrasts, and finds the cells of each.
 pub(crate) fn read(
     node: Option<&Node>,
     matrix: &Matrix,

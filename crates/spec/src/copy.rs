@@ -1,4 +1,4 @@
-//! Workloads of the `corpus` engine: what is copied, by whom, in which order.
+//! Workloads of the `corpus` engine: what is copied, by which program, in which order.
 
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list};
@@ -14,17 +14,17 @@ use std::path::PathBuf;
 /// Keys that only a copy has.
 pub(crate) const OWN: &[&str] =
     &["corpus", "files", "scale", "writers", "copies", "order", "copier", "preserve", "seed"];
-/// Keys that it shares with other workloads, with meanings of its own.
+/// Keys that other workloads have too, with a different meaning in a copy.
 const SHARED: &[&str] = &["with", "engine", "sync", "verify"];
-/// Most files of a generated corpus.
+/// The most files of a generated corpus.
 const MOST_FILES: u64 = 100_000_000;
-/// Most writers.
+/// The most writers.
 const MOST_WRITERS: u64 = 256;
 
-/// Something that a copier can't do.
+/// A request that a copier can't fulfil.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopierLack {
-    /// Which key asks for it.
+    /// The key of the request.
     pub key: &'static str,
     copier: Copier,
     why: &'static str,
@@ -36,7 +36,7 @@ impl fmt::Display for CopierLack {
     }
 }
 
-/// What the copier asked for can't do. The engine asks the same function at the moment of use.
+/// Returns what the requested copier can't do. The engine calls the same function just before the copy.
 #[must_use]
 pub fn copier_lacks(ask: &CopyAsk) -> Option<CopierLack> {
     let copier = ask.copier;
@@ -69,7 +69,7 @@ pub fn copier_lacks(ask: &CopyAsk) -> Option<CopierLack> {
     }
 }
 
-/// The ask of one combination.
+/// Reads the options of one combination.
 pub(crate) fn read(
     fields: &Fields<'_>,
     place: crate::source::Span,
@@ -141,7 +141,7 @@ pub(crate) fn read(
     sound.then_some(ask)
 }
 
-/// What is copied.
+/// Reads the corpus.
 fn corpus(
     fields: &Fields<'_>,
     place: crate::source::Span,
@@ -194,7 +194,7 @@ fn corpus(
     Some(Corpus::Generated { kind, files, seed, size_bytes: files.saturating_mul(kind.mean_bytes()) })
 }
 
-/// Files of a part of the whole corpus.
+/// Returns the number of files in a part of the whole corpus.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

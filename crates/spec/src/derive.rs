@@ -19,12 +19,12 @@ use record::metric::{METRICS, info};
 use record::plan::{Cell, Derived, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What volumes of the cell cost together.
+/// Names for the total price of a cell's volumes.
 const PRICES: [&str; 2] = ["price_per_hour", "price_per_month"];
-/// What one formula costs at least, in units of [`MAX_WORK`]: it is kept for every cell.
+/// The least work for one formula, in units of [`MAX_WORK`]: it is kept for every cell.
 const PER_CELL: u128 = 400;
 
-/// The names of all metrics: those that are measured, and those that the experiment derives.
+/// Returns the names of all metrics: measured ones, and those that the experiment derives.
 pub(crate) fn metrics(node: Option<&Node>) -> Vec<&str> {
     let derived = match node.map(|node| &node.value) {
         Some(Value::Map(entries)) => entries.as_slice(),
@@ -90,7 +90,7 @@ fn one(
     Some(Derived { name: key.text.clone(), expression: printable(expression, 200), cells: formulas })
 }
 
-/// Works out formulas, and remembers why cells have none.
+/// Computes formulas, and remembers why cells have none.
 struct About<'a> {
     matrix: &'a Matrix,
     parameters: &'a Scope<'a>,
@@ -98,7 +98,7 @@ struct About<'a> {
 }
 
 impl About<'_> {
-    /// The formula of one cell; `Some(None)` if the cell lacks a factor or price that the expression mentions.
+    /// Returns the formula of one cell; `Some(None)` if the cell lacks a factor or price that the expression mentions.
     fn formula(
         &mut self,
         node: &Node,
@@ -125,7 +125,7 @@ impl About<'_> {
         }
     }
 
-    /// What a name stands for in a cell; `None`: the cell has no such factor, or no price.
+    /// Returns the value of a name in a cell; `None`: the cell has no such factor, or no price.
     fn named(&mut self, name: &str, cell: &Cell, scope: &Scope<'_>) -> Result<Option<Term>, Wrong> {
         let factor = self.matrix.factors.iter().any(|factor| factor == name);
         let taken = factor || scope.find(name).is_some();
@@ -148,7 +148,7 @@ impl About<'_> {
         }
     }
 
-    /// What the cell's volumes cost together, if all have a price.
+    /// Returns the total price of the cell's volumes, if all have a price.
     fn price(&mut self, name: &str, cell: &Cell) -> Result<Option<Term>, Wrong> {
         let mut sum = Number::integer(0);
         let mut all = true;
@@ -166,7 +166,7 @@ impl About<'_> {
         Ok(all.then(|| Term::number(sum)))
     }
 
-    /// Says which cells lack the metric; one that no cell has is an error.
+    /// Notes which cells lack the metric. A metric that no cell has is an error.
     fn tell(
         &self,
         key: &Key,
@@ -221,7 +221,7 @@ fn unknown(name: &str, scope: &Scope<'_>) -> Wrong {
     }
 }
 
-/// Without cells, an expression can at least be read: names and what is added to what.
+/// Checks an expression without cells: its names and its sums.
 fn check_syntax(
     node: &Node,
     expression: &str,

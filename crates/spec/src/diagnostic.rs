@@ -1,47 +1,47 @@
-//! What is wrong with a file, said so that its author knows where and what to do.
+//! Errors in a file, with the place and a remedy for its author.
 
 use record::printable::{Shown as _, is_hidden};
 use std::fmt;
 
-/// One thing that is wrong with an experiment file.
+/// One error in an experiment file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file, as it was named; for a value given on the command line, that argument.
+    /// Name of the file as the user gave it; for a value on the command line, that argument.
     pub file: String,
-    /// Line, from 1; 0 when the problem is in no line of a file.
+    /// Line, from 1; 0 when the problem is not in a line of a file.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The line itself; very long lines are cut around the column.
+    /// Text of the line; very long lines are cut around the column.
     pub line_text: String,
-    /// Where in `line_text` the problem begins, in characters.
+    /// Offset in `line_text` where the problem begins, in characters.
     pub caret: usize,
-    /// How many characters it spans, at least 1.
+    /// Length of the problem in characters, at least 1.
     pub width: usize,
     /// What is wrong.
     pub message: String,
-    /// What would be right.
+    /// What would be correct.
     pub expected: Option<String>,
-    /// The nearest right spelling.
+    /// The nearest correct spelling.
     pub did_you_mean: Option<String>,
-    /// What to do.
+    /// What the user can do.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// Adds what would be right.
+    /// Adds what would be correct.
     pub(crate) fn expected(&mut self, text: impl Into<String>) -> &mut Self {
         self.expected = Some(text.into());
         self
     }
 
-    /// Adds the nearest right spelling, if one is near.
+    /// Adds the nearest correct spelling, if one is near.
     pub(crate) fn suggest<'a>(&mut self, typed: &str, known: impl IntoIterator<Item = &'a str>) -> &mut Self {
         self.did_you_mean = nearest(typed, known);
         self
     }
 
-    /// Adds what to do.
+    /// Adds what the user can do.
     pub(crate) fn help(&mut self, text: impl Into<String>) -> &mut Self {
         self.help = Some(text.into());
         self
@@ -81,12 +81,12 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All that was found wrong with a file, in the order of its lines.
+/// All errors in a file, in the order of its lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// At most 20.
+    /// The errors, at most 20.
     pub list: Vec<Diagnostic>,
-    /// Whether the search was ended at this many.
+    /// Whether there may be more: the search ended at this number.
     pub more: bool,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// The known word that is nearest to what was typed, if it is near enough to be a slip.
+/// Returns the known word nearest to the typed one, if it is near enough to be a typing error.
 pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if typed.len() > 64 {
         return None;
@@ -121,7 +121,7 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, word)| word.to_owned())
 }
 
-/// A text from a file made fit to print, and cut at `max` characters.
+/// Makes text from a file safe to print, and cuts it at `max` characters.
 pub(crate) fn printable(text: &str, max: usize) -> String {
     let text = record::printable::printable(text);
     let mut out: String = text.chars().take(max).collect();
@@ -131,8 +131,8 @@ pub(crate) fn printable(text: &str, max: usize) -> String {
     out
 }
 
-/// A character of a line that is shown with a mark below it: each keeps its one column, so tabs become blanks, and what can't be shown a
-/// replacement.
+/// Returns the character that is printed for one of a line with a mark below it. Each takes exactly one column: a tab becomes a
+/// space, and an unprintable character becomes a replacement.
 pub(crate) fn visible(c: char) -> char {
     match c {
         '\t' => ' ',

@@ -5,7 +5,7 @@ use crate::quantity::{Wrong, amount};
 
 const KINDS: [&str; 6] = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
 
-/// Checks a distribution's text; gives it back as it goes to the engine.
+/// Checks a distribution's text, and returns it in the form for the engine.
 pub(crate) fn check(text: &str) -> Result<String, Wrong> {
     let kind = text.split(':').next().unwrap_or("");
     let plain =
@@ -31,7 +31,7 @@ pub(crate) fn check(text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-/// `60/10:40/90`, or with sizes `60/1g:40/2g`: shares of the I/Os, and percentages or bytes of the data.
+/// Parses zones `60/10:40/90`, or with sizes `60/1g:40/2g`: shares of the I/Os, and percentages or bytes of the data.
 fn zones(text: &str, absolute: bool) -> Result<Vec<u64>, Wrong> {
     let (mut accesses, mut extents) = (0_u32, Vec::new());
     for zone in text.split(':') {
@@ -67,7 +67,7 @@ fn parsed((share, extent): (&str, &str), absolute: bool) -> Option<(u32, u64)> {
     percent(share).zip(extent)
 }
 
-/// Whether every zone holds a block of a region of `blocks`, and no zone lies beyond its end. True where there are no zones.
+/// Whether every zone has at least one block of a region of `blocks`, and no zone lies beyond its end. True if there are no zones.
 pub(crate) fn zones_fit(text: &str, blocks: u64, block_bytes: u64) -> bool {
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let absolute = kind == "zoned_abs";

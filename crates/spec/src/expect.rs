@@ -16,10 +16,10 @@ use record::id::CellId;
 use record::plan::{Cell, Derived, Expectation};
 use std::collections::BTreeMap;
 
-/// What one expected value costs at least, in units of [`MAX_WORK`].
+/// The least work for one expected value, in units of [`MAX_WORK`].
 const PER_CELL: u128 = 100;
 
-/// Reads all expectations and works out the value for every cell.
+/// Reads all expectations, and computes the value for every cell.
 pub(crate) fn read(
     node: Option<&Node>,
     matrix: &Matrix,
@@ -98,13 +98,13 @@ fn one(
     Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
 }
 
-/// Whether a cell has a metric, as far as it is derived.
+/// Whether a cell has a metric, as far as it is a derived one.
 fn has(cell: &Cell, of: Option<&str>, derived: &[Derived]) -> bool {
     let one = derived.iter().find(|one| Some(one.name.as_str()) == of);
     one.is_none_or(|one| one.cells.contains_key(&cell.id))
 }
 
-/// The expected value of every cell that has the factors the expression mentions.
+/// Returns the expected value of every cell that has the factors in the expression.
 fn values(
     is: &Node,
     expression: &str,
@@ -130,7 +130,7 @@ fn values(
     Some(values)
 }
 
-/// Without cells, an expression can at least be read.
+/// Checks an expression without cells.
 fn check_syntax(
     node: &Node,
     expression: &str,
@@ -140,7 +140,7 @@ fn check_syntax(
 ) {
     let names = factors.iter().map(|name| (name.clone(), Level::Text("1".to_owned()))).collect();
     let scope = Scope { parent: Some(scope), names };
-    // With every factor at 1, a difference may well be 0; only names and syntax are judged here.
+    // With every factor at 1, a difference may be 0, so only names and syntax are checked here.
     let result = evaluate(expression, &mut |name| scope.number(name));
     if let Err(why) = result
         && why.message != DIVISION_BY_ZERO
@@ -158,7 +158,7 @@ fn tolerance(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Opt
     None
 }
 
-/// The value for one cell; `Some(None)` if the cell lacks a factor that the expression mentions.
+/// Returns the value for one cell; `Some(None)` if the cell lacks a factor that the expression mentions.
 fn expected(
     node: &Node,
     expression: &str,

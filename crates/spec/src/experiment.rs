@@ -14,15 +14,15 @@ use record::version::FormatVersion;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What reading a tree comes to.
+/// The result of reading a tree.
 pub(crate) enum Outcome {
     Plan(Box<Plan>),
     Missing(Vec<Parameter>),
-    /// The reasons are among the problems.
+    /// No plan; the reasons are among the problems.
     Wrong,
 }
 
-/// Largest seed: the largest whole number that every JSON reader keeps exactly.
+/// Largest seed: the largest integer that every JSON reader preserves exactly.
 const MAX_SEED: u64 = (1 << 53) - 1;
 
 /// Reads a tree.
@@ -39,7 +39,7 @@ pub(crate) fn read(
         return if problems.none() { Outcome::Missing(resolved.missing) } else { Outcome::Wrong };
     }
     if !resolved.sound {
-        // Whatever uses the parameter would seem wrong as well.
+        // Everything that uses the parameter would be reported as wrong too.
         return Outcome::Wrong;
     }
     let recorded = resolved.values.iter().map(|(name, level)| (name.clone(), level.text())).collect();

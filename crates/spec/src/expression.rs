@@ -4,17 +4,17 @@ use crate::limits::{MAX_EXPRESSION, MAX_EXPRESSION_DEPTH};
 use crate::number::Number;
 use crate::quantity::{Wrong, amount};
 
-/// What is said of `x / 0`.
+/// The message about `x / 0`.
 pub(crate) const DIVISION_BY_ZERO: &str = "a division by zero";
 
-/// What an expression is made of.
+/// A value that expressions can compute with.
 pub(crate) trait Operand: Sized {
-    /// A number that is written out.
+    /// Returns the value of a literal number.
     fn number(number: Number) -> Self;
     fn add(self, other: Self) -> Result<Self, Wrong>;
     fn negate(self) -> Result<Self, Wrong>;
     fn multiply(self, other: Self) -> Result<Self, Wrong>;
-    /// [`DIVISION_BY_ZERO`] when `other` is zero.
+    /// Returns [`DIVISION_BY_ZERO`] as the error when `other` is zero.
     fn divide(self, other: Self) -> Result<Self, Wrong>;
 }
 
@@ -43,7 +43,7 @@ impl Operand for Number {
     }
 }
 
-/// Gives the value of a name.
+/// Returns the value of a name.
 pub(crate) type Lookup<'a, V> = &'a mut dyn FnMut(&str) -> Result<V, Wrong>;
 
 /// Whether a text can be a name of a factor or parameter: a letter, then letters, digits and `_`.

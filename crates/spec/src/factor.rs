@@ -18,7 +18,7 @@ pub(crate) struct Factor {
     pub(crate) levels: Vec<Level>,
 }
 
-/// Reads `with`. The names of parameters are taken.
+/// Reads `with`. Factors can't have the names of parameters.
 pub(crate) fn read(
     node: Option<&Node>,
     parameters: &Scope<'_>,
@@ -54,7 +54,7 @@ fn factor(key: &Key, node: &Node, parameters: &Scope<'_>, problems: &mut Problem
         return None;
     }
     let mut levels = Vec::new();
-    // A bare name of a parameter of type list gives its elements as the levels.
+    // A bare name of a parameter of type list stands for its elements as levels.
     if let Value::Text(text) = &node.value
         && let Some(Level::List(items)) = parameters.find(text)
     {
@@ -115,12 +115,12 @@ fn fit(level: Level, item: &Node, problems: &mut Problems<'_>) -> Option<Level> 
     Some(level)
 }
 
-/// How many combinations the factors have.
+/// Returns the number of combinations of the factors.
 pub(crate) fn combinations(factors: &[Factor]) -> u128 {
     factors.iter().fold(1_u128, |product, factor| product.saturating_mul(factor.levels.len() as u128))
 }
 
-/// The levels of combination number `index`; the last factor varies fastest.
+/// Returns the levels of combination number `index`; the last factor varies fastest.
 pub(crate) fn combination(factors: &[Factor], index: u128) -> Vec<(String, Level)> {
     let mut rest = index;
     let mut chosen: Vec<(String, Level)> = factors
@@ -137,8 +137,8 @@ pub(crate) fn combination(factors: &[Factor], index: u128) -> Vec<(String, Level
     chosen
 }
 
-/// A name with its factors filled in. Factors that have several levels but are not in the template are appended, so that
-/// no two combinations share a name.
+/// Returns a name with its factors filled in. Factors with several levels that are not in the template are appended, so that no
+/// two combinations share a name.
 pub(crate) fn fill_name(
     key: &Key,
     factors: &[Factor],

@@ -1,11 +1,11 @@
-//! Reading a map by its table: unknown keys, missing keys, wrong types.
+//! Reads maps by their tables: unknown keys, missing keys, wrong types.
 
 use crate::diagnostic::{nearest, printable};
 use crate::problems::Problems;
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::Table;
 
-/// The entries of a map whose keys were checked against a table.
+/// The entries of a map; their keys were checked against a table.
 pub(crate) struct Fields<'n> {
     entries: &'n [(Key, Node)],
 }
@@ -38,13 +38,13 @@ impl<'n> Fields<'n> {
         Some(Self { entries })
     }
 
-    /// A key's value. An empty value counts as absent.
+    /// Returns a key's value. An empty value counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
         let found = self.entries.iter().find(|(key, _)| key.text == name).map(|(_, node)| node);
         found.filter(|node| !matches!(node.value, Value::Null))
     }
 
-    /// Where a key stands.
+    /// Returns a key with its place.
     pub(crate) fn key(&self, name: &str) -> Option<&'n Key> {
         self.entries.iter().find(|(key, _)| key.text == name).map(|(key, _)| key)
     }
@@ -59,7 +59,7 @@ fn names(table: &Table) -> String {
     table.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Reports needed keys that are absent or empty. One whose misspelling was reported already is not missed again.
+/// Reports required keys that are absent or empty, except those whose misspelling was already reported.
 fn check_needed(
     node: &Node,
     entries: &[(Key, Node)],
@@ -95,7 +95,7 @@ fn and(words: &[String]) -> String {
     }
 }
 
-/// Reports a key that is not in the table; gives the key that was meant, if that is clear.
+/// Reports a key that is not in the table, and returns the key that was meant, if that is clear.
 fn unknown(key: &Key, table: &'static Table, problems: &mut Problems<'_>) -> Option<String> {
     let shown = printable(&key.text, 40);
     let diagnostic = problems.add(key.span, format!("unknown key `{shown}` in {}", table.what));
@@ -109,7 +109,7 @@ fn unknown(key: &Key, table: &'static Table, problems: &mut Problems<'_>) -> Opt
     nearest(&key.text, table.keys.iter().map(|known| known.name))
 }
 
-/// A map with names of the user's own as keys.
+/// Returns the entries of a map whose keys are names of the user's own.
 pub(crate) fn named<'n>(
     node: &'n Node,
     what: &str,
@@ -125,7 +125,7 @@ pub(crate) fn named<'n>(
     }
 }
 
-/// A list; a single value counts as a list of one.
+/// Returns a list; a single value counts as a list of one.
 pub(crate) fn list(node: &Node) -> &[Node] {
     match &node.value {
         Value::List(items) => items,

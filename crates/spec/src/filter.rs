@@ -1,4 +1,4 @@
-//! Which cells a rule speaks of: `{ stack: "btrfs-*", n: [1, 2] }`.
+//! Rules that select cells: `{ stack: "btrfs-*", n: [1, 2] }`.
 
 use crate::diagnostic::{nearest, printable};
 use crate::fields::named;
@@ -19,11 +19,11 @@ enum Subject {
     Stack,
     Workload,
     Factor(String),
-    /// A bare pattern: the name of the stack or of the workload.
+    /// A bare pattern: it matches the name of the stack or of the workload.
     Either,
 }
 
-/// What a rule is asked about.
+/// The cell that a rule is matched against.
 pub(crate) struct About<'c> {
     pub(crate) target: &'c str,
     pub(crate) stack: &'c str,
@@ -32,7 +32,7 @@ pub(crate) struct About<'c> {
 }
 
 impl Rule {
-    /// What matching one cell costs at most, in units of [`crate::limits::MAX_WORK`].
+    /// Returns the most work to match one cell, in units of [`crate::limits::MAX_WORK`].
     pub(crate) fn work(&self) -> u128 {
         self.parts.iter().map(|(_, patterns)| 20 * patterns.len() as u128).sum()
     }
@@ -65,7 +65,7 @@ pub(crate) fn rules(
     nodes.iter().map(|node| Some((rule(node, factors, scope, problems)?, node.span))).collect()
 }
 
-/// Reads one rule. `factors` are those that any stack or workload has.
+/// Reads one rule. `factors` are the factors of all stacks and workloads.
 pub(crate) fn rule(
     node: &Node,
     factors: &[String],
@@ -121,7 +121,7 @@ fn patterns(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Opti
     Some(patterns)
 }
 
-/// Shell-like: `*` is any text, `?` any character. Takes at most pattern times text steps.
+/// Matches a shell pattern: `*` is any text, `?` is any character. Takes at most pattern times text steps.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);

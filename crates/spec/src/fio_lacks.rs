@@ -1,12 +1,12 @@
-//! What fio 3.33 was seen to do differently from what it is asked, without a word: refused, each with its way out. Measured;
-//! see docs/engine.md.
+//! Options that fio 3.33 silently performs differently from its documentation. They are refused, each with an alternative.
+//! Measured; see docs/engine.md.
 
 use crate::block_sizes;
 use crate::fields::Fields;
 use crate::problems::Problems;
 use record::workload::{Options, RateProcess, Rw};
 
-/// Refuses by name what fio gets wrong.
+/// Refuses, by name, options that fio gets wrong.
 pub(crate) fn check(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<()> {
     let Some((name, what)) = lack(options) else { return Some(()) };
     let span = fields.key(name).or_else(|| fields.key("engine")).map(|key| key.span).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! fio options that are handed over as they are: which are known, which are refused, and why.
+//! fio options that are passed on unchanged: the known ones, the refused ones, and the reasons.
 
 use crate::diagnostic::{nearest, printable};
 use crate::vocabulary::WORKLOAD;
 
-/// Options of fio 3.33 to 3.41 and of its I/O engines for files that are handed over unchecked.
+/// Options of fio 3.33 to 3.41 and of its I/O engines for files that are passed on unchecked.
 const PASSED: &[&str] = &[
     "atomic",
     "ba",
@@ -95,7 +95,7 @@ const PASSED: &[&str] = &[
     "zoneskip",
 ];
 
-/// Options that only a job file needs: they shape its sections.
+/// Options that only a job file needs, because they shape its sections.
 const JOB_FILE_ONLY: &[&str] = &[
     "allrandrepeat",
     "blocksize",
@@ -305,17 +305,17 @@ const REFUSED: &[(&str, &str)] = &[
     ("fileoffset", "write `offset`"),
 ];
 
-/// In a job file these may stand: the engine replaces them, or they only shape the file's own sections.
+/// Kinds of options that a job file may have: the engine replaces them, or they only shape the file's own sections.
 const FINE_IN_JOB_FILES: &[&str] = &[OWN, TIME, FIGURES];
 
-/// Why an option cannot be handed over, with the nearest one that can.
+/// Why an option can't be passed on, with the nearest one that can.
 pub(crate) struct Refused {
     pub(crate) message: String,
     pub(crate) help: String,
     pub(crate) near: Option<String>,
 }
 
-/// Whether fio may be given an option at all: whatever was not checked to stay on the volumes is not.
+/// Whether fio may be given an option: only options that are known to stay on the volumes are passed on.
 #[must_use]
 pub fn fio_takes(name: &str) -> bool {
     PASSED.contains(&name)
@@ -342,7 +342,7 @@ pub(crate) fn check(name: &str, value: &str) -> Result<(), Refused> {
 /// Checks one option of a job file.
 pub(crate) fn check_in_job_file(name: &str, value: &str) -> Result<(), Refused> {
     if name == "filename" && !value.contains('/') && !value.is_empty() {
-        // A plain name: the engine puts it inside the ground. Jobs that name the same file share it.
+        // A plain name: the engine puts the file inside the directory under test. Jobs that name the same file share it.
         return check_value(name, value);
     }
     if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
@@ -386,7 +386,8 @@ fn unknown(name: &str, more: &[&'static str]) -> Refused {
     }
 }
 
-/// fio replaces `$` keywords and backticks in values, the latter by running programs, and may cut at comments.
+/// Refuses characters that fio interprets: it replaces `$` keywords and backticks in values (backticks run programs), and may cut
+/// values at comments.
 fn check_value(name: &str, value: &str) -> Result<(), Refused> {
     let bad = value.chars().find(|c| matches!(c, '$' | '`' | '#' | ';') || c.is_control());
     let pattern_file = matches!(name, "buffer_pattern" | "verify_pattern") && value.contains('\'');

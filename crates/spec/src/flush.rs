@@ -1,4 +1,4 @@
-//! How long caches of LVM take that come after the data are laid out, or are flushed after the load: for forecasts.
+//! Time to attach LVM caches after the data is laid out, and to flush them after the load: for forecasts.
 
 use crate::forecast::{LAYER_SECONDS, LAYOUT_RATE, UNLIMITED_RATE};
 use crate::pace::write_limits;
@@ -7,10 +7,10 @@ use record::plan::Cell;
 use record::volume::{Volume, VolumeKind};
 use record::workload::Ask;
 
-/// Bytes that are written back at a time where the cache doesn't say: LVM's least block.
+/// Bytes per write-back request where the cache has no block size: LVM's smallest block.
 const PIECE: f64 = 65_536.0;
 
-/// Seconds of one trial, at most. `slowness`: how many times as long as here LVM's programs take.
+/// Returns the most seconds in one trial. `slowness` is the factor by which LVM's programs are slower than here.
 pub(crate) fn seconds(cell: &Cell, slowness: f64) -> f64 {
     cell.stack.lvm_caches().map(|cache| of_cache(cell, cache, LAYER_SECONDS * slowness)).sum()
 }
@@ -26,7 +26,7 @@ fn of_cache(cell: &Cell, cache: &LvmCache, step_seconds: f64) -> f64 {
     attach + step_seconds + compared + owed_bytes(cell, cache) / rate(cell, cache)
 }
 
-/// What the origin may lack at most: all the data that the cache can hold, if anything is written through it.
+/// Returns the most bytes that the origin may lack: all data that the cache can hold, if the cache keeps writes.
 fn owed_bytes(cell: &Cell, cache: &LvmCache) -> f64 {
     let through = matches!(cache.form, CacheForm::Cache { mode: CacheMode::Writethrough, .. });
     let jobs = cell.workload.all_options();
@@ -48,7 +48,7 @@ fn size_bytes(volume: &Volume) -> Option<u64> {
     }
 }
 
-/// Bytes per second that the origin takes. The limits of emulated volumes don't hold for what a cache writes back.
+/// Returns the bytes per second that the origin takes. The limits of emulated volumes don't apply to a cache's write-back.
 fn rate(cell: &Cell, cache: &LvmCache) -> f64 {
     let piece = match cache.form {
         CacheForm::Cache { chunk_bytes: Some(bytes), .. } => float(bytes),

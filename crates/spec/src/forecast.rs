@@ -1,4 +1,4 @@
-//! What a plan will take: time, bytes written, space, rights and tools. Rough, and said to be: the rates are constants.
+//! Forecast of a plan: time, bytes written, space, privileges and tools. It is rough, and the output says so: the rates are constants.
 
 use crate::{flush, pace};
 use record::plan::{Cell, Measure, Plan};
@@ -7,80 +7,79 @@ use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::Layout;
 use std::collections::BTreeMap;
 
-/// Bytes per second at which backing files and data sets are assumed to be written; the limits of emulated volumes bind
-/// only while measuring.
+/// Assumed rate of writing backing files and data sets, in bytes per second. The limits of emulated volumes apply only while measuring.
 pub const LAYOUT_RATE: f64 = 300e6;
-/// Bytes per second that an unlimited volume is assumed to take while measuring.
+/// Assumed rate of an unlimited volume while measuring, in bytes per second.
 pub const UNLIMITED_RATE: f64 = 500e6;
 /// Seconds to verify one limit of an emulated volume.
 pub const VERIFY_SECONDS: f64 = 3.0;
-/// Seconds to attach and guard one volume.
+/// Seconds to attach one volume and check it with the guard.
 pub const VOLUME_SECONDS: f64 = 0.2;
 /// Seconds to build one layer and take it down again.
 pub const LAYER_SECONDS: f64 = 0.8;
 /// Seconds per trial for everything else: starting the engine, dropping caches, reading extents, storing.
 pub const TRIAL_SECONDS: f64 = 1.0;
 
-/// How many times as long all that takes in a lab guest whose processors software emulates (docs/lab.md).
+/// Factor by which a lab guest with software emulation is slower in all this (docs/lab.md).
 pub const GUEST_SLOWNESS: f64 = 4.0;
-/// Bytes of a request in which data is laid out.
+/// Size of a request that lays out data, in bytes.
 const LAYOUT_BLOCK: f64 = 1_048_576.0;
 
-/// Rounds before `until` is asked for the first time: the stop rule's.
+/// Rounds before the stop rule checks `until` for the first time.
 pub const FIRST_LOOK: u32 = 6;
 
-/// What a plan will take.
+/// The forecast of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// The whole run: all rounds there may be, or as long as the budgets allow.
+    /// Seconds of the whole run: all rounds, or as long as the budgets allow.
     pub seconds: f64,
-    /// Providing the volumes, once.
+    /// Seconds to provide the volumes, once.
     pub provide_seconds: f64,
-    /// One trial of each cell, in the order of the plan's cells, of the least length.
+    /// Seconds of one trial of each cell, in the order of the plan's cells, with the shortest trial length.
     pub seconds_per_trial: Vec<f64>,
-    /// Trials in all rounds.
+    /// Number of trials in all rounds.
     pub trials: u64,
     /// Bytes written to the volumes' storage in all rounds: backing files, data sets, the workloads' own writes.
     pub bytes_written: u64,
-    /// All rounds there may be, whatever the budgets allow.
+    /// All rounds, regardless of the budgets.
     pub most: Takes,
-    /// Up to where `until` can end the run at the earliest, or a budget before that; `None` without `until`.
+    /// The shortest run: up to the first check of `until`, or to the end of a budget before that; `None` without `until`.
     pub least: Option<Takes>,
-    /// The budget that is spent first, if one is spent before all rounds are made.
+    /// The budget that is used up first, if one is used up before all rounds are done.
     pub spent: Option<Spent>,
-    /// Most space taken at any time beside real disks: backing files, and data in lent directories.
+    /// Most space that is used at any time, besides real disks: backing files, and data in existing directories.
     pub space_bytes: u64,
-    /// Whether the node needs root.
+    /// Whether the agent process needs root.
     pub needs_root: bool,
-    /// Programs the node needs, by name.
+    /// Names of the programs that the agent process needs.
     pub needs_tools: Vec<String>,
 }
 
-/// What some rounds take.
+/// The forecast of some rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Takes {
-    /// Rounds begun.
+    /// Number of rounds that begin.
     pub rounds: u32,
-    /// Trials.
+    /// Number of trials.
     pub trials: u64,
-    /// Providing the volumes included.
+    /// Seconds, including the time to provide the volumes.
     pub seconds: f64,
-    /// Providing the volumes included.
+    /// Bytes written, including those to provide the volumes.
     pub bytes_written: u64,
-    /// Money for all volumes in that time; `None`: none of them has a price.
+    /// Price of all volumes in that time; `None`: none of them has a price.
     pub cost: Option<f64>,
 }
 
-/// A budget that is spent before all rounds are made.
+/// A budget that is used up before all rounds are done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spent {
-    /// Which.
+    /// The budget.
     pub budget: Budget,
-    /// Rounds it suffices for, the last one perhaps in part.
+    /// Number of rounds that it covers, the last one perhaps in part.
     pub rounds: f64,
 }
 
-/// What may be spent.
+/// The kinds of budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
     /// Time.
@@ -125,7 +124,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
     }
 }
 
-/// What providing the volumes takes, once.
+/// The cost of providing the volumes, once.
 struct Provided {
     seconds: f64,
     bytes: u64,
@@ -151,22 +150,22 @@ impl Provided {
             }
             provided.needs_root |= !matches!(volume.kind, VolumeKind::Directory { .. });
         }
-        // Settings of the kernel need it on a lent directory as well.
+        // Kernel settings need root in an existing directory, too.
         provided.needs_root |= plan.cells.iter().any(|cell| !cell.stack.layers.is_empty());
         provided
     }
 }
 
-/// Rounds of trials of one length.
+/// The rounds of a run with trials of one length.
 #[derive(Clone)]
 struct Course {
     seconds_per_trial: Vec<f64>,
     round_seconds: f64,
     round_bytes: f64,
-    /// What is done once, before the first round: stacks that stay up included.
+    /// Seconds before the first round, including the building of persistent stacks.
     provide_seconds: f64,
     provide_bytes: u64,
-    /// Money per hour.
+    /// Price per hour.
     price: Option<f64>,
 }
 
@@ -202,7 +201,7 @@ impl Course {
         }
     }
 
-    /// The budget that is spent first, however many rounds that takes.
+    /// Returns the budget that is used up first, regardless of the number of rounds.
     fn spent(&self, measure: &Measure) -> Option<Spent> {
         let in_time = |seconds: f64| (seconds - self.provide_seconds).max(0.0) / self.round_seconds;
         let paid = measure.max_cost.zip(self.price).map(|(most, price)| in_time(most / price * 3600.0));
@@ -242,7 +241,7 @@ fn trial_seconds(cell: &Cell, measure: &Measure) -> f64 {
     TRIAL_SECONDS * slowness + building + pace::seconds(cell, measure) + flush::seconds(cell, slowness)
 }
 
-/// How many times as long as here the steps of a trial take.
+/// Returns the factor by which the steps of a trial are slower than here.
 fn slowness(stack: &Stack) -> f64 {
     if in_guest(stack) { GUEST_SLOWNESS } else { 1.0 }
 }
@@ -255,7 +254,7 @@ fn stands(cell: &Cell) -> bool {
     cell.stack.rebuild == Rebuild::Run
 }
 
-/// Building the stack, taking it down and laying out its data.
+/// Returns the seconds to build the stack, take it down and lay out its data.
 fn build_seconds(cell: &Cell) -> f64 {
     let layers: f64 = cell.stack.layers.iter().map(|_| LAYER_SECONDS).sum();
     // A guest's disks keep their limits while data is laid out, too.
@@ -267,12 +266,12 @@ fn build_seconds(cell: &Cell) -> f64 {
     layers * slowness(&cell.stack) + laid_out(cell) / rate.max(1.0)
 }
 
-/// Bytes written before the trial.
+/// Returns the bytes that are written before the trial.
 fn laid_out(cell: &Cell) -> f64 {
     if cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
 }
 
-/// Bytes written in one trial, its preparation included.
+/// Returns the bytes that are written in one trial, including its preparation.
 fn trial_bytes(cell: &Cell, measure: &Measure) -> f64 {
     let data = if stands(cell) { 0.0 } else { laid_out(cell) };
     data + pace::written(cell, measure)

@@ -1,4 +1,4 @@
-//! What a derived metric may be: a number times one metric, over at most one other.
+//! The permitted forms of a derived metric: a number times one metric, divided by at most one other.
 
 use crate::expression::{DIVISION_BY_ZERO, Operand};
 use crate::number::Number;
@@ -8,7 +8,7 @@ use record::plan::Formula;
 const ALLOWED: &str = "allowed is a number times one metric, over at most one other: `iops / price_per_month`, \
                        `read_bw / engine_cpu`, `1000 / read_lat_mean`";
 
-/// A product of a number and metrics, some of them below the line.
+/// A product of a number and metrics, some of them in the denominator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
     factor: Number,
@@ -23,7 +23,7 @@ impl Term {
         Self { factor: Number::integer(1), over: vec![name.to_owned()], under: Vec::new() }
     }
 
-    /// The formula it is, if it is one.
+    /// Returns the formula, if the term has a permitted form.
     pub(crate) fn formula(self) -> Result<Formula, Wrong> {
         let wrong = |message: String| Err(Wrong::with(message, ALLOWED));
         let Self { factor, over, under } = self;

@@ -1,4 +1,4 @@
-//! A user's own fio job file: a plain ini, read beside the experiment, checked option by option.
+//! A user's own fio job file: a plain ini file, read from the experiment's directory and checked option by option.
 
 use self::jobs::Outside;
 use self::section::{Given, Section, effective};
@@ -19,19 +19,19 @@ mod jobs;
 mod section;
 mod value;
 
-/// A job file that was checked.
+/// A checked job file.
 pub(crate) struct JobFile {
     pub(crate) text: String,
-    /// What its jobs lay out, where the file says it.
+    /// Bytes that its jobs lay out, where the file says so.
     pub(crate) size_bytes: Option<u64>,
     pub(crate) sets_time: bool,
-    /// Which engine performs it.
+    /// The engine that runs it.
     pub(crate) engine: EngineKind,
-    /// Its jobs, where native knows all that they ask for.
+    /// Its jobs, if the native engine knows all their options.
     pub(crate) jobs: Vec<NamedJob>,
 }
 
-/// Reads and checks a job file. `engine`: what the experiment says; `None`: native where it can.
+/// Reads and checks a job file. `engine` is the experiment's choice; `None`: native where it can.
 pub(crate) fn read(
     node: &Node,
     path: &str,
@@ -96,7 +96,7 @@ fn by_libaio(section: &Section) -> bool {
     section.options.iter().any(|given| given.name == "ioengine" && given.value.as_deref() == Some("libaio"))
 }
 
-/// `engine: native` was asked for, and can't be.
+/// Refuses a job file for which `engine: native` is requested but impossible.
 fn refuse(source: &Source, sections: &[Section], outside: &Outside<'_>, problems: &mut Problems<'_>) {
     let of_section = sections.iter().find(|section| section.name == outside.section);
     let span = outside.given.map(|given| given.span).or(of_section.map(|section| section.span));
@@ -109,7 +109,7 @@ fn refuse(source: &Source, sections: &[Section], outside: &Outside<'_>, problems
         .help("leave `engine` out or use `engine: fio`");
 }
 
-/// Which option made fio the engine.
+/// Returns the option that made fio the engine, in words.
 fn why_fio(path: &str, source: &Source, outside: &Outside<'_>) -> String {
     let line = outside.given.map(|given| format!(", line {}", source.line(given.span.start)));
     format!(
@@ -121,7 +121,7 @@ fn why_fio(path: &str, source: &Source, outside: &Outside<'_>) -> String {
     )
 }
 
-/// Bytes that jobs lay out; a file of several jobs once, as long as the longest wants it.
+/// Returns the bytes that jobs lay out; a file of several jobs counts once, with the largest size.
 fn data_bytes(jobs: &[NamedJob]) -> u64 {
     let mut shared: BTreeMap<&str, u64> = BTreeMap::new();
     let mut own = 0_u64;
@@ -137,7 +137,7 @@ fn data_bytes(jobs: &[NamedJob]) -> u64 {
     shared.values().fold(own, |sum, bytes| sum.saturating_add(*bytes))
 }
 
-/// Bytes that all jobs lay out, where every one says it.
+/// Returns the bytes that all jobs lay out, if every job says so.
 fn laid_out_by_all(sections: &[Section]) -> Option<u64> {
     let mut total = 0_u64;
     for (_, options) in effective(sections) {
@@ -146,7 +146,7 @@ fn laid_out_by_all(sections: &[Section]) -> Option<u64> {
     Some(total)
 }
 
-/// Bytes that one job with these options lays out.
+/// Returns the bytes that one job with these options lays out.
 fn laid_out(options: &BTreeMap<&str, &Given>) -> Option<u64> {
     let value = |name: &str| options.get(name).and_then(|given| given.value.as_deref());
     let bytes = amount(value("filesize").or_else(|| value("size"))?)?.ok()?.whole()?;

@@ -1,4 +1,4 @@
-//! The knobs layer: settings of the kernel that belong to a stack.
+//! The knobs layer: kernel settings that belong to a stack.
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
@@ -10,7 +10,7 @@ use crate::value;
 use record::knobs::{Knob, KnobName, Knobs};
 use record::quantity::Bytes;
 
-/// A value of the file as the kernel writes it.
+/// Reads a value in the form that the kernel writes to the file.
 type Reader = fn(&Node, &Scope<'_>, &mut Problems<'_>) -> Option<String>;
 
 pub(crate) fn read(
@@ -29,7 +29,7 @@ pub(crate) fn read(
     let knobs = Knobs { set };
     if knobs.set.is_empty() {
         if fields.entries().iter().any(|(key, _)| key.text != "on") {
-            return None; // a key that isn't known, or is empty, was reported
+            return None; // an unknown or empty key was already reported
         }
         problems
             .add(frame.key_span, "a `knobs` layer that sets nothing")
@@ -76,7 +76,7 @@ fn reader(name: KnobName) -> Reader {
         KnobName::DirtyRatio | KnobName::DirtyBackgroundRatio => {
             |node, scope, problems| Some(value::percentage(node, scope, problems)?.to_string())
         }
-        // the kernel's least: two pages
+        // the kernel's minimum: two pages
         KnobName::DirtyBytes => |node, scope, problems| bytes(node, 8192, scope, problems),
         KnobName::DirtyBackgroundBytes => |node, scope, problems| bytes(node, 1, scope, problems),
         KnobName::DirtyExpire | KnobName::DirtyWriteback => |node, scope, problems| {
@@ -96,7 +96,7 @@ fn scheduler(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Opt
         problems.add(node.span, format!("`{}` is no scheduler", printable(&text, 40))).expected(EXPECTED);
         return None;
     }
-    // What the single-queue block layer called noop does nothing either.
+    // The single-queue block layer's noop also does nothing.
     Some(if text == "noop" { "none".to_owned() } else { text })
 }
 

@@ -1,4 +1,4 @@
-//! Layers: one of them on what the ones below give.
+//! Layers: each is built on the output of the one below.
 
 use crate::capacity;
 use crate::diagnostic::printable;
@@ -15,35 +15,35 @@ use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
 use record::volume::{Volume, VolumeKind};
 
-/// Most layers of one stack.
+/// The most layers of one stack.
 const MAX_LAYERS: usize = 16;
 
-/// What the layers below hand upward.
+/// The output of the layers below.
 pub(crate) enum Given {
     /// Block devices.
     Devices(usize),
-    /// What is below is wrong, which was reported.
+    /// The layers below are wrong, which was already reported.
     Unknown,
-    /// A directory, and who made it.
+    /// A directory, and the layer that made it.
     Directory { made_by: &'static str },
 }
 
-/// What a stack stands on, as its layers are read.
+/// The volumes and devices below a stack, while its layers are read.
 pub(crate) struct Below<'a> {
     /// The main volumes.
     pub(crate) volumes: &'a [Volume],
     /// All volumes of the file.
     pub(crate) entries: &'a [Entry],
-    /// Volumes that layers have named beside the main ones.
+    /// Volumes that layers use in addition to the main ones.
     pub(crate) beside: Vec<Volume>,
-    /// The device that the layers so far have made.
+    /// The device that the layers so far create.
     pub(crate) made: Option<Made>,
 }
 
-/// A device made by a layer.
+/// A device that a layer creates.
 pub(crate) struct Made {
     pub(crate) by: &'static str,
-    /// `None` where only the machine knows.
+    /// Size in bytes; `None` where only the machine knows.
     pub(crate) bytes: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Below<'a> {
         self.made.as_ref().is_some_and(|made| made.by == layer)
     }
 
-    /// The sizes of what is handed upward; `None` where only the machine knows.
+    /// Returns the sizes of the devices for the next layer; `None` where only the machine knows.
     fn sizes(&self) -> Option<Vec<u64>> {
         if let Some(made) = &self.made {
             return made.bytes.map(|bytes| vec![bytes]);
@@ -68,13 +68,13 @@ impl<'a> Below<'a> {
         self.volumes.iter().map(size).collect()
     }
 
-    /// A layer has made a device of what was below.
+    /// Records the device that a layer creates from the devices below.
     fn make(&mut self, by: &'static str, layer: &Layer) {
         let bytes = self.sizes().and_then(|sizes| capacity::over(layer, &sizes));
         self.made = Some(Made { by, bytes });
     }
 
-    /// Volumes that a layer names beside the main ones: devices, each used once.
+    /// Reads the volumes that a layer uses in addition to the main ones: devices, each used once.
     pub(crate) fn select_beside(
         &mut self,
         node: &Node,
@@ -103,7 +103,7 @@ impl<'a> Below<'a> {
     }
 }
 
-/// One layer of the file, its name known.
+/// One layer of the file, with a known name.
 pub(crate) struct Frame<'n> {
     pub(crate) kind: &'static str,
     pub(crate) node: &'n Node,
@@ -182,12 +182,12 @@ fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> 
     None
 }
 
-/// The levels in force, if the name came from one.
+/// Returns the levels in force, if the name came from one of them.
 fn used(typed: &str, name: &str, scope: &Scope<'_>) -> String {
     if typed == name { String::new() } else { scope.levels() }
 }
 
-/// Reads one layer and moves `given` to what it hands upward. `raw` is no layer of its own.
+/// Reads one layer, and sets `given` to its output. `raw` is not a layer of its own.
 pub(crate) fn read(
     frame: &Frame<'_>,
     given: &mut Given,
@@ -276,7 +276,7 @@ pub(crate) fn read(
     Some(Some(layer))
 }
 
-/// The layer's keys; a bare name (`- xfs`) has none.
+/// Returns the layer's keys; a bare name (`- xfs`) has none.
 fn fields<'n>(frame: &Frame<'n>, table: &'static Table, problems: &mut Problems<'_>) -> Option<Fields<'n>> {
     match &frame.node.value {
         Value::Text(_) if frame.node.span == frame.key_span => Fields::open(&EMPTY, table, problems),
@@ -334,7 +334,7 @@ fn stripe(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option
     Some(StripeGeometry { chunk_bytes, width: u32::try_from(width).ok()? })
 }
 
-/// An emulated volume, or what is made of several, must be large enough for a layer to be made on it at all.
+/// Checks that an emulated volume, or a device made of several, is large enough for a layer to be created on it.
 fn check_room(
     frame: &Frame<'_>,
     below: &Below<'_>,
@@ -362,7 +362,7 @@ fn check_room(
     Some(())
 }
 
-/// Arguments for mkfs, as far as its table has them.
+/// Reads arguments for mkfs and checks them against its table.
 pub(crate) fn mkfs_options(
     node: Option<&Node>,
     program: Mkfs,
@@ -391,7 +391,7 @@ fn refuse(key: &str, node: &Node, at: usize, refusal: &Refusal, problems: &mut P
         .help(refusal.help.clone());
 }
 
-/// Options for mount, as far as their table has them: `noatime,ssd` and `[noatime, ssd]` mean the same.
+/// Reads mount options and checks them against their table: `noatime,ssd` and `[noatime, ssd]` mean the same.
 pub(crate) fn mount_options(
     node: Option<&Node>,
     what: Mounted,

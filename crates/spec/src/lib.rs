@@ -1,9 +1,9 @@
-//! YAML to [`record::plan::Plan`]: parse, validate, expand, order, forecast. Pure: it reads the experiment file and the fio
-//! job files, scripts, playbooks and manifests it names, and changes nothing.
+//! YAML to [`record::plan::Plan`]: parse, validate, expand, order, forecast. It only reads: the experiment file, and the fio job
+//! files, scripts, playbooks and manifests that the file names.
 //!
-//! The way of a file: [`tree`] (bounded, every key and value with its place) -> parameters -> volumes, stacks, workloads
-//! (one per combination of levels) -> cells -> derived metrics -> expectations -> plan. All that is wrong is gathered on the way and told
-//! together, with line, column, what was expected and the way out.
+//! Steps: [`tree`] (bounded, every key and value with its place) -> parameters -> volumes, stacks, workloads (one per combination
+//! of levels) -> cells -> derived metrics -> expectations -> plan. All errors are collected and reported together, with line,
+//! column, the expected form and a remedy.
 
 mod beside;
 mod block_sizes;

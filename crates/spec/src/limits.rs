@@ -18,7 +18,7 @@ pub const MAX_ALIASED_BYTES: usize = 2 << 20;
 pub const MAX_CELLS: u128 = 100_000;
 /// Rough size of the largest plan, in bytes.
 pub const MAX_PLAN_BYTES: u64 = 256 << 20;
-/// Most problems reported of one file.
+/// Most problems that are reported for one file.
 pub const MAX_PROBLEMS: usize = 20;
 /// Most factors of one `with`.
 pub const MAX_FACTORS: usize = 8;
@@ -34,13 +34,13 @@ pub const MAX_CHANGES: usize = 64;
 pub const MAX_RULES: usize = 256;
 /// Most entries of `derive`.
 pub const MAX_DERIVED: usize = 32;
-/// Most work for rules and expectations: one unit is about a byte looked at, once per cell.
+/// Most work for rules and expectations: one unit is about one byte to look at, once per cell.
 pub const MAX_WORK: u128 = 100_000_000;
-/// Longest value of a parameter or level that is filled into a text, in bytes.
+/// Longest value of a parameter or level that may be filled into a text, in bytes.
 pub const MAX_FILLED: usize = 500;
 /// Longest text after filling in, in bytes; also the longest value of a parameter of type list.
 pub const MAX_TEXT: usize = 16 << 10;
-/// Longest name, in characters, levels filled in.
+/// Longest name in characters, with its levels filled in.
 pub const MAX_NAME: usize = 100;
 /// Longest expression, in bytes.
 pub const MAX_EXPRESSION: usize = 1000;

@@ -13,32 +13,32 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A plan and what is worth knowing about it.
+/// A plan, with notes about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
-    /// The plan. Its seed is the file's, or 0; the caller may replace it.
+    /// The plan. Its seed is the one in the file, or 0; the caller may replace it.
     pub plan: Plan,
     /// Whether the file fixes the seed.
     pub seeded: bool,
-    /// Things that are allowed but probably not meant, each with its line.
+    /// Notes about things that are allowed but probably unintended, each with its line.
     pub notes: Vec<String>,
 }
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file is wrong, and where.
+    /// The file has errors.
     #[error("{0}")]
     Diagnostics(Diagnostics),
-    /// Parameters without a default were not given.
+    /// Parameters without a default have no value.
     #[error("{}", missing(.0))]
     MissingParameters(Vec<Parameter>),
     /// The file could not be read.
     #[error("cannot read {}", path.shown())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
@@ -54,10 +54,10 @@ fn missing(parameters: &[Parameter]) -> String {
     text
 }
 
-/// Reads an experiment file. `set` holds the values of parameters, in text, by name.
+/// Reads an experiment file. `set` has the values of parameters, as text, by name.
 ///
 /// # Errors
-/// When the file cannot be read, is wrong, or lacks values of parameters. All that is wrong is reported together.
+/// If the file cannot be read, has errors, or lacks values of parameters. All errors in the file are reported together.
 pub fn load(path: &Path, set: &BTreeMap<String, String>) -> Result<Loaded, LoadError> {
     let io = |source| LoadError::Io { path: path.to_owned(), source };
     if !std::fs::metadata(path).map_err(io)?.is_file() {
@@ -70,11 +70,11 @@ pub fn load(path: &Path, set: &BTreeMap<String, String>) -> Result<Loaded, LoadE
     parse_bytes(&bytes, &path.shown().to_string(), base_dir, set)
 }
 
-/// Reads an experiment from bytes that may be no text at all. `name` stands for the file in messages; relative paths in
-/// the experiment start at `base_dir`.
+/// Reads an experiment from bytes that need not be text. Messages use `name` for the file; relative paths in the experiment start
+/// at `base_dir`.
 ///
 /// # Errors
-/// As [`load`], but for reading the file.
+/// As for [`load`], except for reading the file.
 pub fn parse_bytes(
     bytes: &[u8],
     name: &str,
@@ -105,7 +105,7 @@ pub fn parse_bytes(
 /// Reads an experiment from a text.
 ///
 /// # Errors
-/// As [`load`], but for reading the file.
+/// As for [`load`], except for reading the file.
 pub fn parse(
     text: &str,
     name: &str,
@@ -123,7 +123,7 @@ pub fn parse(
     let outcome = if problems.none() {
         experiment::read(&root, text, base_dir, set, &mut problems)
     } else {
-        // Duplicate keys and the like: read on for what else is wrong, but make no plan.
+        // After duplicate keys and the like, the reader continues, to report other errors, but makes no plan.
         experiment::read(&root, text, base_dir, set, &mut problems);
         Outcome::Wrong
     };

@@ -1,4 +1,4 @@
-//! The lvm layer: how a logical volume lies on its devices, and what it is cached by.
+//! The lvm layer: the layout of a logical volume on its devices, and its cache.
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
@@ -16,7 +16,7 @@ use record::volume::{Volume, VolumeKind};
 
 const STRIPE_BYTES: u64 = 64 << 10;
 const CACHE_CHUNK: u64 = 32 << 10;
-/// The smallest volume that a cache and its metadata fit on.
+/// The smallest volume that has room for a cache and its metadata.
 const LEAST_CACHE: u64 = 32 << 20;
 
 pub(crate) fn read(
@@ -59,7 +59,7 @@ pub(crate) fn read(
     Some(Lvm { layout, size_bytes, tag, cache })
 }
 
-/// `devices`: how many are below; `None` where that is not known, and was told.
+/// Reads the layout. `devices` is the number of devices below; `None` if it is unknown, which was already reported.
 fn layout(
     frame: &Frame<'_>,
     fields: &Fields<'_>,
@@ -168,7 +168,7 @@ fn stripe_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> O
     None
 }
 
-/// What LVM takes for a tag, and no dash in front, which would be an option.
+/// Reads a tag: characters that LVM accepts, and no leading dash, since LVM would take that for an option.
 fn tag(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Option<String>> {
     const EXPECTED: &str = "a tag: letters, digits, `_`, `.`, `+`, `-`";
     let Some(node) = node else { return Some(None) };
@@ -227,7 +227,7 @@ fn writecache(
     made(&fields, CacheForm::Writecache, below, scope, problems)
 }
 
-/// What both kinds take.
+/// Reads the keys that both kinds of caches have.
 fn made(
     fields: &Fields<'_>,
     form: CacheForm,
@@ -248,7 +248,7 @@ fn made(
     Some(LvmCache { volumes, tag, form, attach, detach })
 }
 
-/// The names of the volumes that a cache lies on.
+/// Returns the names of the volumes for a cache.
 fn beside(
     node: &Node,
     below: &mut Below<'_>,

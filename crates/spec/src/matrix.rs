@@ -1,4 +1,4 @@
-//! The matrix: every stack times every workload, each with its combinations of levels, less what the rules take out.
+//! The matrix: every stack times every workload, each with its combinations of levels, without the cells that rules exclude.
 
 use crate::cell::{self, Spans};
 use crate::factor::{combination, combinations};
@@ -21,23 +21,23 @@ use record::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What reading volumes, stacks, workloads and rules comes to.
+/// The result of reading volumes, stacks, workloads and rules.
 pub(crate) struct Matrix {
-    /// `None`: something is wrong, which was reported.
+    /// The cells; `None`: there are errors, which were already reported.
     pub(crate) cells: Option<Vec<Cell>>,
-    /// Names of all factors, as far as they could be read.
+    /// Names of all factors, as far as they were readable.
     pub(crate) factors: Vec<String>,
-    /// Money per hour of the volumes that have a price, by name.
+    /// Price per hour of the volumes that have a price, by name.
     pub(crate) prices: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
 }
 
-/// A stack or workload with its levels, and where to complain about it.
+/// A stack or workload with its levels, and its place for messages.
 struct Placed<T> {
     spans: Spans,
     levels: Vec<(String, Level)>,
-    /// The thing as canonical JSON.
+    /// The stack or workload as canonical JSON.
     json: String,
     thing: T,
 }
@@ -48,7 +48,7 @@ impl<T: serde::Serialize> Placed<T> {
     }
 }
 
-/// Stacks or workloads, and how much text they hold.
+/// Stacks or workloads, and the size of their text.
 struct Gathered<T> {
     all: Vec<Placed<T>>,
     bytes: u64,
@@ -61,7 +61,7 @@ impl<T> Default for Gathered<T> {
 }
 
 impl<T> Gathered<T> {
-    /// Adds one, unless it is too much: then it says so and gives false.
+    /// Adds one. If that is too much, it reports this and returns false.
     fn push(&mut self, one: Placed<T>, problems: &mut Problems<'_>) -> bool {
         self.bytes = self.bytes.saturating_add(one.json.len() as u64);
         if self.bytes > MAX_PLAN_BYTES / 4 {
@@ -80,10 +80,10 @@ fn too_heavy(span: Span, bytes: u64, problems: &mut Problems<'_>) {
         .help("fewer cells, fewer volumes per stack, or shorter texts");
 }
 
-/// `only` and `exclude`, in this order, each with its place.
+/// The rules of `only` and `exclude`, in this order, each with its place.
 struct Rules {
     all: Vec<(Rule, Span)>,
-    /// How many of them are `only`.
+    /// Number of `only` rules.
     only: usize,
 }
 
@@ -158,7 +158,7 @@ fn read_rules(
     Some(Rules { all, only })
 }
 
-/// Refuses too many cells, before any of them is made.
+/// Refuses too many cells, before any cell is created.
 fn count(
     fields: &Fields<'_>,
     targets: usize,
@@ -189,7 +189,7 @@ fn count(
     None
 }
 
-/// Names of all factors, also of those whose levels are wrong.
+/// Returns the names of all factors, including those with wrong levels.
 fn factors(fields: &Fields<'_>) -> Vec<String> {
     let mut names = BTreeSet::new();
     for section in ["stacks", "workloads"] {
@@ -208,7 +208,7 @@ fn map_entries(node: &Node) -> &[(Key, Node)] {
     }
 }
 
-/// A stack and a workload cannot share a factor: their levels would be combined, not matched.
+/// Checks that no stack and workload share a factor: their levels would be combined, not matched.
 fn check_shared(stacks: &[Template<'_>], workloads: &[Template<'_>], problems: &mut Problems<'_>) {
     let of_stacks: BTreeSet<&str> =
         stacks.iter().flat_map(|one| one.factors.iter().map(|factor| factor.name.as_str())).collect();
@@ -222,7 +222,7 @@ fn check_shared(stacks: &[Template<'_>], workloads: &[Template<'_>], problems: &
     }
 }
 
-/// All that the templates stand for, with their levels; stops when enough is wrong.
+/// Returns all instances of the templates with their levels; stops after enough errors.
 fn all_of<T: serde::Serialize>(
     templates: &[Template<'_>],
     problems: &mut Problems<'_>,
@@ -267,7 +267,7 @@ fn check_weight(
     workloads: &[Placed<Workload>],
     problems: &mut Problems<'_>,
 ) -> Option<()> {
-    // What the nouns take in memory beside their texts is of the same order.
+    // The records take about as much memory as their texts.
     let of_stacks: u64 = stacks.iter().map(|one| one.json.len() as u64 + 512).sum();
     let of_workloads: u64 = workloads.iter().map(|one| one.json.len() as u64 + 512).sum();
     let total = of_stacks
@@ -281,7 +281,7 @@ fn check_weight(
     None
 }
 
-/// For each stack, the targets it is built on: those that have all of its volumes.
+/// Returns for each stack the machines that it is built on: those that have all of its volumes.
 fn places(
     stacks: &[Placed<Stack>],
     volumes: &[volume::Entry],
@@ -316,7 +316,7 @@ fn places(
     Some(places)
 }
 
-/// Stacks that another target mounts.
+/// Checks stacks that another machine mounts.
 fn remote(
     stacks: &[Placed<Stack>],
     places: &[Vec<String>],
@@ -385,7 +385,7 @@ fn product(
 }
 
 impl Rules {
-    /// Whether a cell stays, and which rules spoke of it.
+    /// Whether a cell stays; marks the rules that matched it.
     fn keep(&self, about: &About<'_>, used: &mut [bool]) -> bool {
         let mut kept = self.only == 0;
         let mut dropped = false;

@@ -1,4 +1,4 @@
-//! How to measure: `measure`.
+//! `measure`: how the cells are measured.
 
 mod check;
 mod rounds;
@@ -18,13 +18,13 @@ use crate::vocabulary::{BUDGET, MEASURE};
 use record::plan::Measure;
 use record::quantity::Seconds;
 
-/// Rounds without `until`, if the file says no number.
+/// Rounds without `until`, if the file has no number.
 const DEFAULT_ROUNDS: u32 = 3;
 /// Shortest and longest trial, in seconds.
 const SHORTEST: f64 = 0.5;
 const LONGEST: f64 = 86_400.0;
 
-/// What is used when the file says nothing.
+/// Returns the defaults.
 pub(crate) fn defaults() -> Measure {
     Measure {
         trial_seconds: 10.0,
@@ -42,7 +42,7 @@ pub(crate) fn defaults() -> Measure {
     }
 }
 
-/// Reads `measure`; `metrics` are the names that `until` may be about.
+/// Reads `measure`. `metrics` are the names that `until` may use.
 pub(crate) fn read(
     node: Option<&Node>,
     metrics: &[&str],
@@ -83,7 +83,7 @@ pub(crate) fn read(
     measure
 }
 
-/// The length of a trial, or the range it may be chosen from.
+/// Reads the length of a trial, or the range that it may be chosen from.
 fn trial(
     node: &Node,
     fields: &Fields<'_>,
@@ -126,7 +126,7 @@ fn trial(
     Some(())
 }
 
-/// What `until` says. If `measure` says it as well, in `said`, both must be the same.
+/// Returns the value of `until`. If `measure` also has a value (`said`), both must be equal.
 fn agreed(key: &str, node: &Node, value: f64, said: Option<f64>, problems: &mut Problems<'_>) -> f64 {
     if said.is_some_and(|said| said.total_cmp(&value).is_ne()) {
         problems
@@ -140,7 +140,7 @@ fn confidence(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Op
     share(node, 0.499_999, 0.9999, "from 50% to 99.99%, e.g. `95%`", scope, problems)
 }
 
-/// The share of trials that is cut off at each end.
+/// Reads the share of trials that is cut off at each end.
 fn trim(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     const EXPECTED: &str = "above 0%, below 50%, e.g. `10%`: that share of the trials is cut off at each end";
     share(node, 0.0, 0.5 - f64::EPSILON, EXPECTED, scope, problems)
@@ -181,7 +181,7 @@ fn within(node: &Node, seconds: f64, least: f64, most: f64, problems: &mut Probl
     None
 }
 
-/// A ratio above `low`, at most `high`.
+/// Reads a ratio above `low` and at most `high`.
 fn share(
     node: &Node,
     low: f64,

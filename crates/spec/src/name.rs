@@ -1,4 +1,4 @@
-//! Names that end up in reports, paths and device names.
+//! Names that are used in reports, paths and device names.
 
 use crate::diagnostic::printable;
 use crate::limits::MAX_NAME;
@@ -47,7 +47,7 @@ fn check(key: &Key, what: &str, text: &str, problems: &mut Problems<'_>) -> Opti
     None
 }
 
-/// A level made fit for a name: what is not safe becomes `-`.
+/// Returns a level as part of a name: unsafe characters become `-`.
 pub(crate) fn from_level(text: &str) -> String {
     text.to_lowercase().chars().map(|c| if safe(c) { c } else { '-' }).collect()
 }

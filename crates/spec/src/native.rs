@@ -1,4 +1,4 @@
-//! What the native engine performs of fio's options. The engine asks the same function at the moment of use.
+//! The fio options that the native engine supports. The engine calls the same function just before the trial.
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
@@ -9,7 +9,7 @@ use record::workload::{Layout, Options};
 use std::fmt;
 use std::ops::Range;
 
-/// Entries of `fio_options` that it knows, with their values; `0` and `1` may also be left empty or be a switch's words.
+/// Entries of `fio_options` that native supports, with their values; `0` and `1` may also be empty or words for a switch.
 const KNOWN: &[(&str, &[&str])] = &[
     ("continue_on_error", &["none", "read", "write", "io", "verify", "all", "0", "1", ""]),
     ("fixedbufs", &["1", ""]),
@@ -18,7 +18,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("sqthread_poll", &["0", "1", ""]),
 ];
 
-/// Entries of `fio_options` that it knows with a number of I/Os: how many are given to the kernel and taken from it at once.
+/// Entries of `fio_options` that native supports with a number of I/Os: how many are submitted or reaped at once.
 pub const BATCHES: &[&str] = &[
     "iodepth_batch",
     "iodepth_batch_complete",
@@ -28,20 +28,20 @@ pub const BATCHES: &[&str] = &[
     "iodepth_low",
 ];
 
-/// How it issues I/O.
+/// I/O engines that native supports.
 const IOENGINES: &[&str] = &["io_uring", "psync"];
 
 /// Most I/Os in flight of one job: a ring has no more entries.
 const MOST_DEPTH: u32 = 32_768;
 
-/// Something that native doesn't perform.
+/// Something that the native engine does not support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
     /// fio's name of the option.
     pub option: String,
-    /// What it is, for a sentence that begins with "the native engine does not know"; a whole sentence if no engine performs it.
+    /// Description of it, for a sentence that begins with "the native engine does not know"; a whole sentence if no engine supports it.
     pub what: String,
-    /// Whether another engine performs it.
+    /// Whether another engine supports it.
     pub elsewhere: bool,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Lack {
     }
 }
 
-/// What native lacks of a workload, what no engine can do among it; nothing: it performs it.
+/// Returns what the native engine lacks for a workload, including what no engine can do. Empty: it supports the workload.
 #[must_use]
 pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     let mut lacks = Vec::new();
@@ -119,7 +119,7 @@ fn issue(options: &Options, lack: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// Whether one of `fio_options` is switched on.
+/// Whether an entry of `fio_options` is switched on.
 fn on(options: &Options, name: &str) -> bool {
     options.other.get(name).is_some_and(|value| value != "0")
 }
@@ -162,7 +162,7 @@ fn other(options: &Options, lack: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// The parameters it takes are those of `native/distribution.rs` in `engine`.
+/// Checks the distribution. Its parameters have the same limits as in `native/distribution.rs` in `engine`.
 fn distribution(options: &Options) -> Result<(), String> {
     let text = options.random_distribution.as_str();
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -190,7 +190,7 @@ fn distribution(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Where an entry of `fio_options` stands.
+/// Returns the place of an entry of `fio_options`.
 fn fio_option<'n>(fields: &Fields<'n>, name: &str) -> Option<&'n Key> {
     match &fields.get("fio_options")?.value {
         Value::Map(entries) => entries.iter().map(|(key, _)| key).find(|key| key.text == name),
@@ -198,13 +198,14 @@ fn fio_option<'n>(fields: &Fields<'n>, name: &str) -> Option<&'n Key> {
     }
 }
 
-/// The number of I/Os of one of [`BATCHES`]; `None`: native doesn't know the value. With 0 completions fio polls, and its versions differ in what that is.
+/// Returns the number of I/Os of one of [`BATCHES`]; `None`: native doesn't support the value. With 0 completions fio polls, and
+/// its versions differ in what that means.
 #[must_use]
 pub fn batch(name: &str, value: &str) -> Option<u32> {
     value.parse().ok().filter(|count| *count > 0 || !name.starts_with("iodepth_batch_complete"))
 }
 
-/// Refuses by name what the engine lacks.
+/// Refuses, by name, what the engine lacks.
 pub(crate) fn check(
     options: &Options,
     layout: Option<Layout>,

@@ -1,4 +1,4 @@
-//! The nfs layer: what is exported how, and mounted how.
+//! The nfs layer: the options of the export and of the mount.
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
@@ -13,7 +13,7 @@ use record::nfs::{Nfs, NfsVersion};
 use record::quantity::Bytes;
 use record::volume::VolumeKind;
 
-/// Of these pairs an export has one.
+/// Pairs of opposite options: an export has one of each pair.
 const OPPOSITES: &[[&str; 2]] = &[
     ["sync", "async"],
     ["wdelay", "no_wdelay"],
@@ -23,7 +23,7 @@ const OPPOSITES: &[[&str; 2]] = &[
     ["acl", "no_acl"],
     ["pnfs", "no_pnfs"],
 ];
-/// What NFS lies on when nothing else was said of it.
+/// Name of this layer, as the maker of a directory.
 pub(crate) const MADE_BY: &str = "nfs";
 
 pub(crate) fn read(
@@ -57,7 +57,7 @@ pub(crate) fn read(
     })
 }
 
-/// It exports a directory, whose I/O a thread of the kernel does.
+/// Checks the layers below: NFS exports a directory, and a kernel thread does its I/O.
 fn check_below(
     frame: &Frame<'_>,
     given: &Given,
@@ -122,7 +122,7 @@ fn transfer_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) ->
     Some(bytes)
 }
 
-/// Lists and texts with commas mean the same.
+/// Reads words from a list or from a text with commas.
 fn words(node: &Node, expected: &str, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     let given = value::texts(node, expected, &[], scope, problems)?;
     let parts = given.iter().flat_map(|text| text.split(',')).map(str::trim);

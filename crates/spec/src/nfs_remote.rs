@@ -1,4 +1,4 @@
-//! Stacks that are built on one target and mounted by another.
+//! Stacks that are built on one machine and mounted by another.
 
 use crate::diagnostic::printable;
 use crate::problems::Problems;
@@ -6,7 +6,7 @@ use crate::source::Span;
 use record::stack::{Rebuild, Stack};
 use record::target::{Target, TargetKind};
 
-/// Refuses what two targets can't do together; `places` are those that the stack is built on.
+/// Refuses combinations that are impossible with two machines. `places` are the machines that the stack is built on.
 pub(crate) fn check(
     stack: &Stack,
     span: Span,

@@ -1,4 +1,4 @@
-//! Exact numbers: fractions of 128-bit integers. Every operation is checked; nothing is ever rounded.
+//! Exact numbers: fractions of 128-bit integers. Every operation is checked for overflow, and nothing is rounded.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl Number {
         )
     }
 
-    /// `None` also when `other` is zero.
+    /// Divides; `None` also when `other` is zero.
     pub(crate) fn divide(self, other: Self) -> Option<Self> {
         Self::new(
             self.numerator.checked_mul(other.denominator)?,
@@ -67,18 +67,18 @@ impl Number {
         self.numerator < 0
     }
 
-    /// The whole number it is, if it is one.
+    /// Returns the integer, if it is one.
     pub(crate) fn whole(self) -> Option<i128> {
         (self.denominator == 1).then_some(self.numerator)
     }
 
-    /// The nearest float.
+    /// Returns the nearest float.
     #[expect(clippy::cast_precision_loss, reason = "asked for: rates and seconds are floats from here on")]
     pub(crate) fn to_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// Digits with an optional fraction, `12` or `0.5`. At most 30 digits.
+    /// Parses digits with an optional fraction, `12` or `0.5`. At most 30 digits.
     pub(crate) fn parse(digits: &str) -> Option<Self> {
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let plain = |s: &str| s.bytes().all(|b| b.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! A workload's options, in fio's names: from the keys of the file to values, all defaults filled in.
+//! Options of a workload, with fio's names: from the keys of the file to values, with all defaults filled in.
 
 use crate::diagnostic::printable;
 use crate::fields::{Fields, named};
@@ -21,7 +21,7 @@ const MAX_TIME_MS: u64 = 86_400_000;
 /// The shortest trial.
 const MIN_RUNTIME_MS: u64 = 500;
 
-/// Reads options, one value each; remembers whether all were sound.
+/// Reads options, one value each, and remembers whether all were valid.
 struct Reader<'f, 'n, 'a> {
     fields: &'f Fields<'n>,
     scope: &'f Scope<'a>,
@@ -29,7 +29,7 @@ struct Reader<'f, 'n, 'a> {
 }
 
 impl<'n> Reader<'_, 'n, '_> {
-    /// The value of a key as `read` gives it; the default where the key is absent.
+    /// Returns the value of a key, as `read` parses it, or the default if the key is absent.
     fn take<T>(
         &mut self,
         name: &str,
@@ -82,7 +82,7 @@ impl<'n> Reader<'_, 'n, '_> {
         })
     }
 
-    /// A time in steps of `1 / per_second` seconds, in `unit` where none is written.
+    /// Reads a time in steps of `1 / per_second` seconds; without a unit it is in `unit`.
     fn time(
         &mut self,
         name: &str,
@@ -96,7 +96,7 @@ impl<'n> Reader<'_, 'n, '_> {
         })
     }
 
-    /// A text with a grammar of its own.
+    /// Reads a text with its own grammar.
     fn parsed<T>(
         &mut self,
         name: &str,
@@ -118,7 +118,7 @@ impl<'n> Reader<'_, 'n, '_> {
     }
 }
 
-/// The options of one combination of levels.
+/// Reads the options of one combination of levels.
 pub(crate) fn read(
     template: &Template<'_>,
     engine: EngineKind,
@@ -146,7 +146,7 @@ pub(crate) fn read(
     match engine {
         EngineKind::Native => crate::native::check(&options, layout, fields, problems)?,
         EngineKind::Fio => crate::fio_lacks::check(&options, fields, problems)?,
-        // These have options of their own.
+        // These engines have their own options.
         EngineKind::Corpus | EngineKind::Bonnie => return None,
     }
     Some(options)
@@ -168,7 +168,7 @@ fn check_needed(template: &Template<'_>, problems: &mut Problems<'_>) -> Option<
     None
 }
 
-/// fio's word for a pattern; `readwrite` is its other name of `rw`.
+/// Returns the pattern for fio's word; `readwrite` is an alias of `rw`.
 pub(crate) fn pattern(word: &str) -> Rw {
     Rw::ALL.into_iter().find(|rw| rw.name() == word).unwrap_or(Rw::Rw)
 }
@@ -196,7 +196,7 @@ fn sizes(reader: &mut Reader<'_, '_, '_>, problems: &mut Problems<'_>) -> Sizes 
     Sizes { smallest: smallest.or(plain).unwrap_or(4096), range, split }
 }
 
-/// What is read and written, and where.
+/// Reads the options about what is read and written, and where.
 fn data(options: &mut Options, reader: &mut Reader<'_, '_, '_>, problems: &mut Problems<'_>) {
     options.rwmixread = reader.percentage("rwmixread", 50, problems);
     options.size_bytes = reader.size("size", 1, problems).unwrap_or(0);
@@ -214,7 +214,7 @@ fn data(options: &mut Options, reader: &mut Reader<'_, '_, '_>, problems: &mut P
         reader.word("verify", VERIFY, problems).filter(|word| *word != "none").map(str::to_owned);
 }
 
-/// How I/O is issued and made durable.
+/// Reads the options about how I/O is issued and made durable.
 fn issue(
     options: &mut Options,
     engine: EngineKind,
@@ -233,7 +233,7 @@ fn issue(
     options.end_fsync = reader.switch("end_fsync", buffered_writes, problems);
 }
 
-/// fio's word for its `sync`.
+/// Returns the mode for a word of fio's `sync`.
 pub(crate) fn sync_mode(word: &str) -> SyncMode {
     match word {
         "dsync" => SyncMode::Dsync,
@@ -242,7 +242,7 @@ pub(crate) fn sync_mode(word: &str) -> SyncMode {
     }
 }
 
-/// When I/O is issued, and how long.
+/// Reads the options about when I/O is issued, and for how long.
 fn pace(options: &mut Options, reader: &mut Reader<'_, '_, '_>, problems: &mut Problems<'_>) {
     let iops = reader.number("rate_iops", 0..=u64::from(u32::MAX), 0_u64, problems);
     options.rate_iops = Some(iops).filter(|rate| *rate > 0);
@@ -266,7 +266,7 @@ fn default_ioengine(engine: EngineKind, iodepth: u32) -> &'static str {
     }
 }
 
-/// The name of a shared file.
+/// Checks the name of a shared file.
 pub(crate) fn plain_name(text: &str) -> Result<String, Wrong> {
     let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-');
     let starts = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

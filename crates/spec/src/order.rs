@@ -1,8 +1,9 @@
-//! The order of the cells in a round, and the seed of every trial. Stable for ever: a stored run can be repeated exactly.
+//! The order of the cells in a round, and the seed of every trial. They never change between versions, so a stored run can be
+//! repeated exactly.
 //!
-//! The generator is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), the
-//! shuffle is Fisher and Yates's in Durstenfeld's form (CACM 7, 1964), from the last place down. A number below `k` is the
-//! upper half of the 128-bit product of the next output and `k`.
+//! The generator is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). The shuffle is
+//! the one of Fisher and Yates in Durstenfeld's form (CACM 7, 1964), from the last place down. A number below `k` is the upper
+//! half of the 128-bit product of the next output and `k`.
 
 use record::id::TrialId;
 use record::plan::Plan;
@@ -26,7 +27,7 @@ impl SplitMix64 {
     }
 }
 
-/// The cells of one round in the order they are measured: a permutation of the indices of `plan.cells`, drawn from the
+/// Returns the cells of one round in the order of measurement: a permutation of the indices of `plan.cells`, drawn from the
 /// plan's seed and the round.
 #[must_use]
 pub fn order(plan: &Plan, round: u32) -> Vec<usize> {
@@ -39,8 +40,8 @@ pub fn order(plan: &Plan, round: u32) -> Vec<usize> {
     cells
 }
 
-/// The seed of one trial's random offsets and data: SplitMix64 over the plan's seed, the FNV-1a hash of the cell's id, and
-/// the round. It depends on nothing else, so a resumed run repeats what the whole run would have done.
+/// Returns the seed of one trial's random offsets and data: SplitMix64 over the plan's seed, the FNV-1a hash of the cell's id,
+/// and the round. It depends on nothing else, so a resumed run uses the same seeds as an uninterrupted one.
 #[must_use]
 pub fn trial_seed(plan: &Plan, id: &TrialId) -> u64 {
     let cell = id.cell.0.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 
-    // The values of this and the last test were also computed by a program of its own, from the description above.
+    // A separate program also computed the values of this and the last test, from the description above.
     #[test]
     fn orders_are_what_they_always_were() {
         let plan = plan(8, 42);

@@ -1,4 +1,4 @@
-//! How long a workload's trial takes and how much it writes, at most: for forecasts.
+//! Upper bounds of the duration of a workload's trial and of the bytes that it writes: for forecasts.
 
 use crate::block_sizes::mean;
 use crate::forecast::{LAYOUT_RATE, UNLIMITED_RATE};
@@ -8,7 +8,7 @@ use record::stack::Stack;
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, Options};
 
-/// Seconds of load in one trial: its ramp, its measured time, and what is read back to verify it.
+/// Returns the seconds of load in one trial: its ramp, its measured time, and the time to read data back for verification.
 pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
     let of_measure = measure.ramp_seconds + measure.trial_seconds;
     if let Some(seconds) = to_completion(&cell.workload.ask, &cell.stack) {
@@ -20,7 +20,7 @@ pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
     load.unwrap_or(of_measure) + read_back.map(|options| data(options) / LAYOUT_RATE).sum::<f64>()
 }
 
-/// Bytes that one trial's load writes.
+/// Returns the bytes that one trial's load writes.
 pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
     if let Ask::Copy(_) | Ask::Bonnie(_) = cell.workload.ask {
         return float(cell.workload.made_bytes());
@@ -29,15 +29,15 @@ pub(crate) fn written(cell: &Cell, measure: &Measure) -> f64 {
     writers.map(|options| written_by(options, &cell.stack, measure)).sum()
 }
 
-/// Files that a copier makes per second, and a whole file system benchmark's passes over its data: rough.
+/// Rough rate of a copier in files per second.
 const FILES_PER_SECOND: f64 = 15_000.0;
 const BONNIE_PASSES: f64 = 5.0;
-/// Its seeks, of whatever data.
+/// Number of seeks of Bonnie++, for any data size.
 const BONNIE_SEEKS: f64 = 8192.0;
 
-/// Seconds of a load that ends when it is done; `None` where it has a length of time.
+/// Returns the seconds of a load that ends when its work is done; `None` if it has a fixed duration.
 fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
-    // Small files are written back in larger pieces.
+    // Small files are written back in larger requests.
     let bytes_per_second = || volumes_rate(stack, write_limits, 65_536.0).max(1.0);
     match ask {
         Ask::Options(_) | Ask::JobFile { .. } => None,
@@ -61,7 +61,7 @@ fn to_completion(ask: &Ask, stack: &Stack) -> Option<f64> {
     }
 }
 
-/// Seconds after which a load is ended, its ramp included, in trials of `trial_seconds`.
+/// Returns the seconds after which a load ends, including its ramp, in trials of `trial_seconds`.
 pub(crate) fn ends_after(options: &Options, measure: &Measure, trial_seconds: f64) -> f64 {
     let ramp = options.ramp_time_ms.map_or(measure.ramp_seconds, milliseconds);
     ramp + options.runtime_ms.map_or(trial_seconds, milliseconds)
@@ -72,7 +72,7 @@ fn load_seconds(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
     if options.time_based {
         return end;
     }
-    // Once over the data, unless the time is up before.
+    // One pass over the data, unless the time is up earlier.
     let reads = if options.rw.reads() { rate(options, stack, read_limits) } else { f64::INFINITY };
     let writes = if options.rw.writes() { rate(options, stack, write_limits) } else { f64::INFINITY };
     let slowest = reads.min(writes).min(UNLIMITED_RATE * 4.0);
@@ -89,13 +89,13 @@ fn written_by(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
     if options.time_based { written } else { written.min(once) }
 }
 
-/// Bytes per second at most: what the volumes allow, what the workload holds itself to.
+/// Returns the most bytes per second that the volumes and the workload's own rate limits allow.
 fn rate(options: &Options, stack: &Stack, limits_of: LimitsOf) -> f64 {
     let block = mean(options);
     volumes_rate(stack, limits_of, block).min(held_to(options, block)).min(UNLIMITED_RATE * 4.0)
 }
 
-/// Bytes per second that the volumes allow all together, in requests of `block` bytes.
+/// Returns the bytes per second that all volumes allow together, in requests of `block` bytes.
 pub(crate) fn volumes_rate(stack: &Stack, limits_of: LimitsOf, block: f64) -> f64 {
     let rate = |volume: &Volume| match &volume.kind {
         VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } => {
@@ -107,7 +107,7 @@ pub(crate) fn volumes_rate(stack: &Stack, limits_of: LimitsOf, block: f64) -> f6
     stack.volumes.iter().map(rate).sum()
 }
 
-/// What the jobs hold themselves to, all together.
+/// Returns the rate limits of all jobs together.
 fn held_to(options: &Options, block: f64) -> f64 {
     let by_iops = options.rate_iops.map_or(f64::INFINITY, |iops| float(iops) * block);
     let by_bytes = options.rate_bytes_per_second.map_or(f64::INFINITY, float);
@@ -118,7 +118,7 @@ fn held_to(options: &Options, block: f64) -> f64 {
     by_iops.min(by_bytes).min(by_pauses) * f64::from(options.numjobs)
 }
 
-/// Requests and bytes per second of one direction.
+/// Returns the limits of requests and bytes per second in one direction.
 type LimitsOf = fn(&Limits) -> (Option<u64>, Option<u64>);
 
 fn read_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
@@ -129,12 +129,12 @@ pub(crate) fn write_limits(limits: &Limits) -> (Option<u64>, Option<u64>) {
     (limits.write_iops.or(limits.total_iops), limits.write_bps.or(limits.total_bps))
 }
 
-/// Bytes of all jobs' regions, one pass over each.
+/// Returns the bytes of one pass over the regions of all jobs.
 fn load_bytes(options: &Options) -> f64 {
     float(options.size_bytes) * f64::from(options.numjobs)
 }
 
-/// Bytes of the regions themselves.
+/// Returns the bytes of the regions themselves.
 fn data(options: &Options) -> f64 {
     if options.filename.is_some() { float(options.size_bytes) } else { load_bytes(options) }
 }

@@ -1,4 +1,4 @@
-//! Parameters: values an experiment takes from outside, with types, defaults and defaults that refer to each other.
+//! Parameters: values that an experiment takes from outside, with types and defaults. Defaults may refer to other parameters.
 
 use crate::diagnostic::printable;
 use crate::expression::{evaluate, is_name};
@@ -15,32 +15,32 @@ use std::collections::BTreeMap;
 /// A parameter of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
-    /// What it is for, in a line.
+    /// Purpose of the parameter, in one line.
     pub help: Option<String>,
-    /// What its value must be: text, int, number, size, duration, percent, list.
+    /// Type of its value: text, int, number, size, duration, percent, list.
     pub kind: String,
-    /// Its value when none is given; `None`: it is required.
+    /// Its default value; `None`: a value is required.
     pub default: Option<String>,
 }
 
-/// A parameter as declared, with the place to complain at.
+/// A declared parameter, with its place for messages.
 struct Declared<'n> {
     parameter: Parameter,
     default: Option<&'n Node>,
 }
 
-/// What became of the parameters.
+/// The result of resolving the parameters.
 pub(crate) struct Resolved {
     pub(crate) values: Vec<(String, Level)>,
-    /// Required ones that were not given.
+    /// Required parameters without a value.
     pub(crate) missing: Vec<Parameter>,
     /// Whether all others have a value.
     pub(crate) sound: bool,
 }
 
-/// Reads the declarations and gives every parameter its value.
+/// Reads the declarations, and gives every parameter its value.
 pub(crate) fn resolve(
     node: Option<&Node>,
     set: &BTreeMap<String, String>,
@@ -214,7 +214,7 @@ impl Solver<'_, '_> {
         }
     }
 
-    /// The values of the parameters a default mentions.
+    /// Returns the values of the parameters that a default mentions.
     fn scope_for(
         &mut self,
         text: &str,
@@ -228,7 +228,7 @@ impl Solver<'_, '_> {
             .map(str::to_owned)
             .collect();
         for other in mentioned {
-            // A text default that happens to hold another parameter's name as a word does not refer to it.
+            // A text default that happens to contain another parameter's name as a word does not refer to it.
             if !refers(text, &other, self.kind(name)) {
                 continue;
             }
@@ -266,7 +266,7 @@ fn refers(text: &str, name: &str, kind: &str) -> bool {
     whole || braced || numeric
 }
 
-/// Checks a value against a type and gives it as it is used from then on.
+/// Checks a value against a type, and returns it in its final form.
 fn check(text: &str, kind: &str, scope: &Scope<'_>) -> Result<Level, Wrong> {
     let text = text.trim();
     let most = if kind == "list" { MAX_TEXT } else { MAX_FILLED };

@@ -1,4 +1,4 @@
-//! Stacks that stay up over the rounds: what can't be beside them.
+//! Persistent stacks, which stay up over the rounds: what can't be combined with them.
 
 use crate::problems::Problems;
 use crate::source::Span;
@@ -8,10 +8,10 @@ use record::stack::{Layer, Rebuild, Stack};
 use record::workload::{Ask, CacheStart, Workload};
 use std::collections::BTreeSet;
 
-/// A cell, and where its stack is named.
+/// A cell, and the place of its stack's name.
 pub(crate) type Placed<'c> = (&'c Cell, Span);
 
-/// Refuses what a stack that stays up makes impossible. Each is told once, of the first cell that shows it.
+/// Refuses what a persistent stack makes impossible. Each problem is reported once, for the first cell that has it.
 pub(crate) fn check(cells: &[Placed<'_>], problems: &mut Problems<'_>) {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for (place, (cell, span)) in cells.iter().enumerate() {
@@ -36,7 +36,7 @@ pub(crate) fn check(cells: &[Placed<'_>], problems: &mut Problems<'_>) {
     }
 }
 
-/// Two cells that want the same volumes, one of them all the time.
+/// Finds two cells that need the same volumes, one of them all the time.
 fn crowded(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
     if cell.stack == other.stack {
         let message = format!(
@@ -58,7 +58,7 @@ fn crowded(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
     Some((message, "give it volumes of its own (emulated ones cost nothing), or an experiment of its own"))
 }
 
-/// The page cache is one for the machine, and a trial that begins cold drops it all.
+/// Finds a conflict over the page cache: it belongs to the whole machine, and a trial with a cold start drops all of it.
 fn emptied(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
     let [keeps, cold] =
         [(cell, CacheStart::Keep), (other, CacheStart::Cold)].map(|(c, s)| c.workload.cache == s);
@@ -71,7 +71,7 @@ fn emptied(cell: &Cell, other: &Cell) -> Option<(String, &'static str)> {
     })
 }
 
-/// What would hold for the trials of all other cells as well.
+/// Finds settings that would also apply to the trials of all other cells.
 fn machine_wide(stack: &Stack) -> Option<(String, &'static str)> {
     const HELP: &str = "leave the setting out, or give the stack an experiment of its own";
     stack.layers.iter().find_map(|layer| match layer {
@@ -94,7 +94,7 @@ fn machine_wide(stack: &Stack) -> Option<(String, &'static str)> {
     })
 }
 
-/// What would be missing in the next trial.
+/// Finds parts that would be missing in the next trial.
 fn taken_apart(stack: &Stack) -> Option<(String, &'static str)> {
     stack.flushes().then(|| {
         let message = "but its cache would be gone after the first trial (`detach: flush`)".to_owned();
@@ -102,7 +102,7 @@ fn taken_apart(stack: &Stack) -> Option<(String, &'static str)> {
     })
 }
 
-/// Workloads whose trials each need a ground of their own.
+/// Finds workloads that need a fresh stack for each trial.
 fn unfit(workload: &Workload) -> Option<(String, &'static str)> {
     let name = &workload.name;
     let verifies = match &workload.ask {

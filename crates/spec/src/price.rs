@@ -1,4 +1,4 @@
-//! What volumes cost: `price: 8/month` at a volume, `currency: EUR` at the top.
+//! Prices of volumes: `price: 8/month` at a volume, `currency: EUR` at the top.
 
 use crate::diagnostic::{nearest, printable};
 use crate::expression::evaluate;
@@ -17,7 +17,7 @@ pub(crate) const HOURS_PER_MONTH: i128 = 730;
 const UNITS: [(&str, i128); 4] = [("hour", 1), ("day", 24), ("month", HOURS_PER_MONTH), ("year", 8760)];
 const EXPECTED: &str = "money per time: `8/month`, `0.011/hour`, also `/day` and `/year`";
 
-/// Reads the price of a volume: money per hour.
+/// Reads the price of a volume, per hour.
 pub(crate) fn read(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Number> {
     let typed = value::text(node, EXPECTED, scope, problems)?;
     match per_hour(&typed, scope) {
@@ -53,7 +53,7 @@ fn per_hour(typed: &str, scope: &Scope<'_>) -> Result<Number, Wrong> {
     })
 }
 
-/// Money as digits, or as an expression over parameters.
+/// Reads an amount: digits, or an expression over parameters.
 pub(crate) fn money(amount: &str, scope: &Scope<'_>) -> Result<Number, Wrong> {
     match Number::parse(amount) {
         Some(number) => Ok(number),
@@ -67,7 +67,7 @@ pub(crate) fn money(amount: &str, scope: &Scope<'_>) -> Result<Number, Wrong> {
     }
 }
 
-/// Reads the name of the money.
+/// Reads the currency.
 pub(crate) fn currency(node: &Node, problems: &mut Problems<'_>) -> Option<String> {
     const EXPECTED: &str = "a name or sign of money, e.g. `EUR`";
     let text = value::raw(node, EXPECTED, problems)?;
@@ -84,7 +84,7 @@ pub(crate) fn currency(node: &Node, problems: &mut Problems<'_>) -> Option<Strin
     None
 }
 
-/// What the volumes of a plan cost; those that no cell uses are not provided and cost nothing.
+/// Returns the prices of a plan's volumes. Volumes that no cell uses are not provided, and cost nothing.
 pub(crate) fn of_plan(currency: Option<String>, matrix: &Matrix) -> Prices {
     let used = matrix.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
     let priced =

@@ -1,11 +1,11 @@
-//! Where problems are gathered: all of a file are reported together, one per place.
+//! Collects the problems of a file: all are reported together, one per place.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::limits::MAX_PROBLEMS;
 use crate::source::{Source, Span};
 use std::collections::BTreeSet;
 
-/// The problems of one experiment file and the notes about it.
+/// The problems of one experiment file, and the notes about it.
 pub(crate) struct Problems<'s> {
     source: &'s Source,
     found: Vec<(usize, Diagnostic)>,
@@ -25,20 +25,20 @@ impl<'s> Problems<'s> {
         }
     }
 
-    /// Reports a problem in the experiment file. Only the first one at a place is kept: what else is said about the same
-    /// place is nearly always a consequence.
+    /// Reports a problem in the experiment file. Only the first one at a place is kept: others at the same place are nearly
+    /// always consequences.
     pub(crate) fn add(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         let source = self.source;
         self.add_in(source, span, message)
     }
 
-    /// Reports that something is missing in a map or list; told apart from what is wrong at its first place.
+    /// Reports that something is missing in a map or list, separately from a problem at the map's first place.
     pub(crate) fn add_missing(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         let source = self.source;
         self.add_once(source, span, true, message)
     }
 
-    /// The problem that was reported last, to say more about it; one that was not kept if it was at another place.
+    /// Returns the last reported problem, for more details; a problem that is not kept if the last one is at another place.
     pub(crate) fn amend(&mut self, span: Span) -> &mut Diagnostic {
         match self.found.last_mut() {
             Some((at, last)) if *at == span.start => last,
@@ -82,7 +82,7 @@ impl<'s> Problems<'s> {
         )
     }
 
-    /// Reports a problem that is in no line: `place` says where it is.
+    /// Reports a problem that is not in a line of a file; `place` describes where it is.
     pub(crate) fn add_elsewhere(&mut self, place: String, message: impl Into<String>) -> &mut Diagnostic {
         self.push(0, Diagnostic { file: place, message: message.into(), ..Diagnostic::default() })
     }
@@ -98,7 +98,7 @@ impl<'s> Problems<'s> {
         }
     }
 
-    /// Something worth knowing that is no error. Said once.
+    /// Adds a note about something that is not an error. A note is added once.
     pub(crate) fn note(&mut self, span: Span, text: impl AsRef<str>) {
         let line = self.source.line(span.start);
         let note = format!("{}:{line}: {}", self.source.name, text.as_ref());
@@ -107,7 +107,7 @@ impl<'s> Problems<'s> {
         }
     }
 
-    /// Whether enough has been found to stop looking.
+    /// Whether there are enough problems to stop looking.
     pub(crate) fn full(&self) -> bool {
         self.found.len() >= MAX_PROBLEMS
     }
@@ -117,7 +117,7 @@ impl<'s> Problems<'s> {
         self.found.is_empty()
     }
 
-    /// The notes if nothing was wrong, else everything that was, in the order of the lines.
+    /// Returns the notes if there are no problems, else all problems in the order of the lines.
     pub(crate) fn finish(mut self) -> Result<Vec<String>, Diagnostics> {
         if self.found.is_empty() {
             return Ok(self.notes);

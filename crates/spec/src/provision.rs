@@ -1,4 +1,4 @@
-//! Provisioning: scripts, playbooks and manifests, read beside the experiment.
+//! Provisioning: scripts, playbooks and manifests, read from the experiment's directory.
 
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};

@@ -1,8 +1,8 @@
-//! Sizes, times and percentages as people write them.
+//! Sizes, times and percentages in the form that people write.
 
 use crate::number::Number;
 
-/// Why a text is no quantity: what to say about it.
+/// Why a text is not a quantity, with the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) message: String,
@@ -20,8 +20,8 @@ impl Wrong {
     }
 }
 
-/// A number with one of fio's suffixes: k, m, g, t, p are powers of 1024. `None`: it is written as something else, e.g. a
-/// name. `Some(Err)`: it looks like a quantity but cannot be taken as one.
+/// Parses a number with one of fio's suffixes: k, m, g, t, p are powers of 1024. `None`: the text is something else, e.g. a name.
+/// `Some(Err)`: it looks like a quantity but is not a valid one.
 pub(crate) fn amount(text: &str) -> Option<Result<Number, Wrong>> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -74,7 +74,7 @@ fn wrong_suffix(digits: &str, lower: &str, typed: &str) -> Wrong {
     }
 }
 
-/// A time with its unit, in seconds: `500ms`, `20s`, `5m`, `1h`.
+/// Parses a time with its unit, and returns seconds: `500ms`, `20s`, `5m`, `1h`.
 pub(crate) fn duration(text: &str) -> Result<Number, Wrong> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -105,14 +105,14 @@ pub(crate) fn duration(text: &str) -> Result<Number, Wrong> {
     number.multiply(factor).ok_or_else(|| Wrong::new(format!("`{shown}` is too long")))
 }
 
-/// Like [`duration`], but a number alone is in `unit`, as fio takes it.
+/// Like [`duration`], but a number without a unit is in `unit`, as in fio.
 pub(crate) fn duration_or(text: &str, unit: &str) -> Result<Number, Wrong> {
     let text = text.trim();
     let bare = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     if bare { duration(&format!("{text}{unit}")) } else { duration(text) }
 }
 
-/// A percentage as a ratio: `5%` is 1/20.
+/// Parses a percentage, and returns a ratio: `5%` is 1/20.
 pub(crate) fn percent(text: &str) -> Result<Number, Wrong> {
     let shown = crate::diagnostic::printable(text.trim(), 40);
     let Some(digits) = text.trim().strip_suffix('%') else {

@@ -3,7 +3,7 @@
 use crate::vocabulary::{EXPERIMENT, LAYER, Shape, Table};
 use serde_json::{Map, Value, json};
 
-/// The schema (draft 2020-12), for editors. It knows every key; what values mean together only `diskproof plan` knows.
+/// Returns the schema (draft 2020-12), for editors. It has every key; only `diskproof plan` checks combinations of values.
 #[must_use]
 pub fn schema() -> Value {
     let mut root = table(&EXPERIMENT);

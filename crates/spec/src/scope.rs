@@ -1,4 +1,4 @@
-//! Names and what they stand for: parameters below, the factors of a stack or workload above them.
+//! Names and their values: parameters in the outer scope, the factors of a stack or workload in the inner one.
 
 use crate::diagnostic::{nearest, printable};
 use crate::expression::{evaluate, is_name};
@@ -6,7 +6,7 @@ use crate::limits::{MAX_FILLED, MAX_TEXT};
 use crate::number::Number;
 use crate::quantity::{Wrong, amount};
 
-/// A value that a name stands for.
+/// The value of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Level {
     Text(String),
@@ -14,7 +14,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// As it is shown and recorded.
+    /// Returns it as it is shown and recorded.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -27,7 +27,7 @@ impl Level {
 pub(crate) const RESERVED: &[&str] =
     &["device", "devices", "mount", "name", "stack", "workload", "target", "seed"];
 
-/// What the names of one place mean.
+/// The meaning of names at one place.
 #[derive(Debug, Default)]
 pub(crate) struct Scope<'a> {
     pub(crate) parent: Option<&'a Scope<'a>>,
@@ -40,14 +40,14 @@ impl Scope<'_> {
         own.or_else(|| self.parent.and_then(|parent| parent.find(name)))
     }
 
-    /// All names, nearest first.
+    /// Returns all names, innermost first.
     pub(crate) fn known(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.names.iter().map(|(name, _)| name.as_str()).collect();
         names.extend(self.parent.map(|parent| parent.known()).unwrap_or_default());
         names
     }
 
-    /// ` (n = 4, bs = 16k)`: the levels in force, for messages about one of many cells.
+    /// Returns the levels in force, ` (n = 4, bs = 16k)`, for messages about one of many cells.
     pub(crate) fn levels(&self) -> String {
         if self.parent.is_none() || self.names.is_empty() {
             return String::new();
@@ -67,7 +67,7 @@ impl Scope<'_> {
         Scope { parent: self.parent, names }.levels()
     }
 
-    /// The number a name stands for.
+    /// Returns the number that a name stands for.
     pub(crate) fn number(&self, name: &str) -> Result<Number, Wrong> {
         match self.find(name) {
             Some(Level::Text(text)) => amount(text).unwrap_or_else(|| {
@@ -78,7 +78,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What to say about a name nobody knows.
+    /// Returns the message about an unknown name.
     pub(crate) fn unknown(&self, name: &str) -> Wrong {
         let known = self.known();
         let help = if known.is_empty() {
@@ -91,7 +91,7 @@ impl Scope<'_> {
         Wrong { message, help: Some(printable(&help, 300)), near }
     }
 
-    /// Replaces `{name}` and `{expression}` in a text. What is in `keep` stays as it is.
+    /// Replaces `{name}` and `{expression}` in a text. Names in `keep` stay as they are.
     pub(crate) fn fill(&self, text: &str, keep: &[&str]) -> Result<String, Wrong> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;

@@ -1,4 +1,4 @@
-//! Which volumes a layer stands on: `vol`, `vol[0]`, `vol[0..3]`, `vol[..n]`, or a list of these.
+//! The volumes of a layer: `vol`, `vol[0]`, `vol[0..3]`, `vol[..n]`, or a list of these.
 
 use crate::diagnostic::{nearest, printable};
 use crate::expression::evaluate;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 const EXPECTED: &str = "volumes: `vol`, `vol[0]`, `vol[0..3]`, `vol[..n]`, or a list of these";
 
-/// The volumes a node selects, in its order.
+/// Returns the volumes that a node selects, in its order.
 pub(crate) fn select(
     node: &Node,
     entries: &[Entry],

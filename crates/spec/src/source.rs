@@ -1,6 +1,6 @@
-//! A file's text, and where in it a byte is.
+//! A file's text, and the places of its bytes.
 
-/// A stretch of a source text, in bytes.
+/// A span of a source text, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -15,21 +15,21 @@ pub(crate) struct Source {
     line_starts: Vec<usize>,
 }
 
-/// A place in a text as people name it.
+/// A place in a text, in the form for people.
 pub(crate) struct Place {
-    /// From 1.
+    /// Line, from 1.
     pub(crate) line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub(crate) column: usize,
-    /// The line, cut around the column when it is very long.
+    /// Text of the line, cut around the column if it is very long.
     pub(crate) line_text: String,
-    /// The column within `line_text`, from 0.
+    /// Column within `line_text`, from 0.
     pub(crate) caret: usize,
-    /// Characters spanned within this line, at least 1.
+    /// Length of the place within this line in characters, at least 1.
     pub(crate) width: usize,
 }
 
-/// Characters of a line that are shown at most.
+/// Most characters of a line that are shown.
 const SHOWN: usize = 120;
 /// Characters before the column that are kept when a line is cut.
 const BEFORE: usize = 60;
@@ -40,12 +40,12 @@ impl Source {
         Self { name: name.to_owned(), text: text.to_owned(), line_starts }
     }
 
-    /// The line that holds this byte, from 1.
+    /// Returns the line of this byte, from 1.
     pub(crate) fn line(&self, byte: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= byte)
     }
 
-    /// Where a span begins, with its line.
+    /// Returns the place where a span begins, with its line.
     pub(crate) fn place(&self, span: Span) -> Place {
         let start = floor(&self.text, span.start);
         let end = floor(&self.text, span.end).max(start);
@@ -81,7 +81,7 @@ impl Source {
     }
 }
 
-/// The nearest character boundary at or before `byte`.
+/// Returns the nearest character boundary at or before `byte`.
 fn floor(text: &str, byte: usize) -> usize {
     let mut at = byte.min(text.len());
     while !text.is_char_boundary(at) {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(shown("", 0, 0), (1, 1, String::new(), 0, 1));
         assert_eq!(shown("a\n", 2, 2), (2, 1, String::new(), 0, 1));
         assert_eq!(shown("a", 99, 200), (1, 2, "a".to_owned(), 1, 1));
-        // The middle of a character, as a wrong span could give it.
+        // The middle of a character, as a wrong span could have it.
         assert_eq!(shown("ä", 1, 1), (1, 1, "ä".to_owned(), 0, 1));
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn instance(
         None => only_volume(template, entries, problems),
     };
     let Some(volumes) = volumes else {
-        // What is wrong with the layers themselves is told all the same.
+        // Errors in the layers themselves are reported in any case.
         let mut given = Given::Unknown;
         for frame in &frames {
             layer::read(frame, &mut given, &mut layer::Below::new(&[], entries), &scope, problems);
@@ -73,14 +73,14 @@ pub(crate) fn instance(
     Some(Instance { levels: scope.names, thing: stack })
 }
 
-/// How often it is built.
+/// Reads how often the stack is built.
 fn rebuild(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Rebuild> {
     let Some(node) = template.fields.get("rebuild") else { return Some(Rebuild::Trial) };
     let word = value::choice(node, REBUILDS, scope, problems)?;
     [Rebuild::Trial, Rebuild::Run].into_iter().find(|rebuild| rebuild.name() == word)
 }
 
-/// The node that says which volumes the stack stands on.
+/// Returns the node with the volumes of the stack.
 fn base<'n>(
     template: &Template<'n>,
     frames: &[layer::Frame<'n>],

@@ -1,4 +1,4 @@
-//! Targets: the machines trials run on, and the disks of lab guests.
+//! Targets: the machines that trials run on, and the disks of lab guests.
 
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";
 
-/// Reads `targets`; none is this machine.
+/// Reads `targets`; without targets, trials run on this machine.
 pub(crate) fn read(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Vec<Target> {
     let Some(node) = node else { return Vec::new() };
     let Some(entries) = named(node, EXPECTED, problems) else { return Vec::new() };
@@ -90,7 +90,7 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     Some(Target { name, kind, address })
 }
 
-/// It becomes a word of mount(8) and exportfs(8): nothing that they would read otherwise.
+/// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.
 fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
     const EXPECTED: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
     if matches!(kind, TargetKind::Guest { .. }) {
@@ -108,7 +108,7 @@ fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Pro
     Some(text)
 }
 
-/// What ssh is given must not be taken for one of its options, nor for several words.
+/// Reads the ssh destination. ssh must not take it for an option, nor for several words.
 fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
     const EXPECTED: &str = "what `ssh` takes: host, user@host, or a name of ~/.ssh/config";
     let text = value::text(node, EXPECTED, scope, problems)?;
@@ -170,7 +170,7 @@ fn disk(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) 
     Some(LabDisk { name: key.text.clone(), size_bytes, limits, burst, changes, bus, cache })
 }
 
-/// Other limits in the course of each trial: in the order of their times, each of them all that hold from then on.
+/// Reads changes of limits during each trial, in order of time; each has all limits from then on.
 fn changes(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<LimitChange>> {
     let Some(node) = fields.get("changes") else { return Some(Vec::new()) };
     if let Some(key) = fields.key("burst") {
@@ -210,7 +210,7 @@ fn changes(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) 
     Some(all)
 }
 
-/// QEMU limits both directions together, or each by itself, but not both ways at once.
+/// Reads limits. QEMU limits both directions together or each separately, but not in both ways.
 fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Limits> {
     let mut limits = volume::limits(fields, scope, problems)?;
     let total_iops = fields.get("total_iops");

@@ -1,4 +1,4 @@
-//! What is declared once and stands for one thing per combination of its factors' levels: a stack or a workload.
+//! Templates: a stack or workload that is declared once and stands for one instance per combination of its factors' levels.
 
 use crate::factor::{self, Factor};
 use crate::fields::Fields;
@@ -7,12 +7,12 @@ use crate::scope::{Level, Scope};
 use crate::tree::{Key, Node};
 use crate::vocabulary::Table;
 
-/// One stack or workload of the file, its factors read.
+/// One stack or workload of the file, with its factors.
 pub(crate) struct Template<'n> {
     pub(crate) key: &'n Key,
     pub(crate) factors: Vec<Factor>,
     pub(crate) fields: Fields<'n>,
-    /// What it stands for.
+    /// What it declares: a stack or a workload.
     what: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Instance<T> {
 }
 
 impl<'n> Template<'n> {
-    /// Reads the frame of a stack or workload, `what`, which may have the keys of `table`.
+    /// Reads the frame of a stack or workload, `what`; `table` has its keys.
     pub(crate) fn read(
         (key, node): &'n (Key, Node),
         what: &'static str,
@@ -37,7 +37,7 @@ impl<'n> Template<'n> {
         named.map(|()| Self { key, factors, fields, what })
     }
 
-    /// The name of one combination.
+    /// Returns the name of one combination.
     pub(crate) fn name(&self, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
         factor::fill_name(self.key, &self.factors, scope, self.what, problems)
     }

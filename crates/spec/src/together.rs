@@ -1,4 +1,4 @@
-//! What each option allows alone may still not go together.
+//! Combinations of options that are not allowed, although each option alone is.
 
 use crate::block_sizes;
 use crate::fields::Fields;
@@ -11,7 +11,7 @@ use record::workload::{EngineKind, Layout, Options, Rw, SyncMode};
 
 /// Options that no engine can perform together.
 pub(crate) struct Clash {
-    /// The options to blame: the first one that is given.
+    /// The options at fault; the message is placed at the first one that the file has.
     pub(crate) options: &'static [&'static str],
     pub(crate) message: String,
     expected: Option<String>,
@@ -32,10 +32,10 @@ impl Clash {
     }
 }
 
-/// The options that say the block size.
+/// The options that set the block size.
 const SIZES: &[&str] = &["bs", "bsrange", "bssplit"];
 
-/// Refuses what can't be performed by any engine; notes what was probably not meant.
+/// Refuses combinations that no engine can run; adds notes about combinations that are probably unintended.
 pub(crate) fn check(
     options: &Options,
     engine: EngineKind,
@@ -56,7 +56,7 @@ pub(crate) fn check(
     None
 }
 
-/// Whether the options go together.
+/// Checks whether the options can be combined.
 pub(crate) fn clash(options: &Options, layout: Layout) -> Result<(), Clash> {
     sectors(options)?;
     room(options)?;
@@ -68,7 +68,7 @@ pub(crate) fn clash(options: &Options, layout: Layout) -> Result<(), Clash> {
     verify(options, layout)
 }
 
-/// O_DIRECT needs whole sectors.
+/// Checks that O_DIRECT has whole sectors.
 fn sectors(options: &Options) -> Result<(), Clash> {
     const EXPECTED: &str = "a multiple of 512: O_DIRECT needs whole sectors";
     let odd = block_sizes::all(options).into_iter().find(|size| !size.is_multiple_of(512));
@@ -125,7 +125,7 @@ fn files(options: &Options) -> Result<(), Clash> {
     Ok(())
 }
 
-/// Blocks can be checked only where it is known what they must hold.
+/// Checks `verify`: blocks can be verified only where their expected content is known.
 fn verify(options: &Options, layout: Layout) -> Result<(), Clash> {
     if options.verify.is_none() {
         return Ok(());
@@ -151,7 +151,7 @@ fn verify(options: &Options, layout: Layout) -> Result<(), Clash> {
     Err(Clash::new(&["verify"], format!("`verify` does not go with {with}")).help(help))
 }
 
-/// Notes: allowed, but probably not what was meant.
+/// Adds notes about options that are allowed but probably unintended.
 fn remark(options: &Options, engine: EngineKind, fields: &Fields<'_>, problems: &mut Problems<'_>) {
     let span = |name: &str| fields.key(name).map(|key| key.span).unwrap_or_default();
     let ioengine = options.ioengine.as_str();
@@ -174,7 +174,7 @@ fn remark(options: &Options, engine: EngineKind, fields: &Fields<'_>, problems: 
     idle(options, fields, problems);
 }
 
-/// Notes about options that do nothing.
+/// Adds notes about options without effect.
 fn idle(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
     let mut note = |name: &str, why: &str| {
         if let Some(key) = fields.key(name) {
@@ -187,7 +187,7 @@ fn idle(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
     if fields.get("rate").is_none() && fields.get("rate_iops").is_none() {
         note("rate_process", " without `rate` or `rate_iops`");
     }
-    // Where the pattern is a factor, some levels make no use of some options: that is meant.
+    // Where the pattern is a factor, some levels don't use some options. That is intended.
     if !matches!(fields.get("rw"), Some(Node { value: Value::Text(word), .. }) if RW.contains(&word.as_str()))
     {
         return;

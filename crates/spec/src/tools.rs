@@ -1,4 +1,4 @@
-//! Programs that a plan needs, by name.
+//! Names of the programs that a plan needs.
 
 use record::copy::Copier;
 use record::plan::{Cell, Plan};
@@ -8,10 +8,10 @@ use record::volume::VolumeKind;
 use record::workload::{Ask, EngineKind, Workload};
 use std::collections::BTreeSet;
 
-/// What mounts from an NFS server.
+/// Programs that mount from an NFS server.
 const CLIENT: [&str; 3] = ["mount.nfs", "mount", "umount"];
 
-/// On all targets together.
+/// Returns the programs for all machines together.
 pub(crate) fn of(plan: &Plan) -> Vec<String> {
     let mut tools = Tools::default();
     tools.provision(plan.provision.iter());
@@ -23,7 +23,7 @@ pub(crate) fn of(plan: &Plan) -> Vec<String> {
     tools.0.into_iter().collect()
 }
 
-/// On one target: what its cells' stacks are built with, what generates the load there, and what mounts from another.
+/// Returns the programs on one machine: to build its cells' stacks, to generate the load there, and to mount from another machine.
 #[must_use]
 pub fn tools_on(plan: &Plan, target: &str) -> Vec<String> {
     let mut tools = Tools::default();

@@ -1,4 +1,4 @@
-//! YAML text to a tree in which every key and value knows its place. Bounded in depth, in values and in text.
+//! Parses YAML text into a tree in which every key and value has its place. Depth, number of values and size of text are bounded.
 
 use crate::diagnostic::printable;
 use crate::limits::{MAX_ALIASED_BYTES, MAX_DEPTH, MAX_NODES};
@@ -14,7 +14,7 @@ pub(crate) struct Node {
     pub(crate) value: Value,
 }
 
-/// What a value is. Numbers, sizes and names are all text until somebody asks for a type.
+/// A value. Numbers, sizes and names are all text until a reader requests a type.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Null,
@@ -31,7 +31,7 @@ pub(crate) struct Key {
 }
 
 impl Node {
-    /// What it is, for messages.
+    /// Returns its kind, for messages.
     pub(crate) fn kind(&self) -> String {
         match &self.value {
             Value::Null => "nothing".to_owned(),
@@ -42,7 +42,7 @@ impl Node {
     }
 }
 
-/// A list or map that is not closed yet.
+/// A list or map that is still open.
 struct Open {
     anchor: usize,
     start: Span,
@@ -55,7 +55,7 @@ enum OpenKind {
     Map { entries: Vec<(Key, Node)>, first: HashMap<String, usize>, key: Option<Key> },
 }
 
-/// What copying a value costs.
+/// The cost of copying a value.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weight {
     nodes: usize,
@@ -180,7 +180,7 @@ impl Builder {
         Some(())
     }
 
-    /// A list or map where a key must stand.
+    /// Refuses a list or map in the place of a key.
     fn refuse_as_key(&self, span: Span, problems: &mut Problems<'_>) -> Option<()> {
         if let Some(Open { kind: OpenKind::Map { key: None, .. }, .. }) = self.open.last() {
             problems
@@ -214,7 +214,7 @@ impl Builder {
         self.place(node, 0, weight, problems)
     }
 
-    /// Counts what is about to be kept, and stops when it is too much.
+    /// Counts a value before it is kept; reports it if there are too many.
     fn count(&mut self, weight: Weight, span: Span, problems: &mut Problems<'_>) -> Option<()> {
         self.total.add(weight);
         if self.total.nodes > MAX_NODES || self.total.bytes > MAX_ALIASED_BYTES {
@@ -226,7 +226,7 @@ impl Builder {
         Some(())
     }
 
-    /// Puts a finished value where it belongs.
+    /// Puts a finished value in its place.
     fn place(
         &mut self,
         node: Node,
@@ -254,7 +254,7 @@ impl Builder {
     }
 }
 
-/// Follows `<<: *base`: the base's keys count where the map itself does not have them. Not YAML 1.2, but everybody's habit.
+/// Follows `<<: *base`: the base's keys apply where the map does not have them. Not YAML 1.2, but common practice.
 fn merged(entries: Vec<(Key, Node)>, problems: &mut Problems<'_>) -> Vec<(Key, Node)> {
     if !entries.iter().any(|(key, _)| key.text == "<<") {
         return entries;
@@ -298,7 +298,7 @@ fn too_deep(span: Span, problems: &mut Problems<'_>) {
         .help("an experiment needs about eight; look for a bracket too many");
 }
 
-/// Says what the YAML scanner stumbled over.
+/// Reports the error of the YAML scanner.
 fn report(error: &ScanError, problems: &mut Problems<'_>) {
     let start = error.marker().byte_offset().unwrap_or(0);
     let span = Span { start, end: start };
@@ -333,7 +333,7 @@ fn report(error: &ScanError, problems: &mut Problems<'_>) {
     problems.add(span, format!("this is not YAML: {message}")).help(help);
 }
 
-/// The value of a map's key.
+/// Returns the value of a map's key.
 pub(crate) fn find<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
     let Value::Map(entries) = &node.value else { return None };
     entries.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)

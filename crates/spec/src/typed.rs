@@ -1,19 +1,19 @@
-//! Quantities that are typed on a command line, written as in an experiment file.
+//! Quantities on a command line, in the form of an experiment file.
 
 use crate::quantity::{Wrong, amount, duration};
 
-/// A time with its unit, in seconds: `500ms`, `20s`, `5m`, `1h`.
+/// Parses a time with its unit, and returns seconds: `500ms`, `20s`, `5m`, `1h`.
 ///
 /// # Errors
-/// What is wrong with the text, in words.
+/// If the text is wrong; the message says why.
 pub fn seconds(text: &str) -> Result<f64, String> {
     duration(text).map(|number| number.to_f64()).map_err(in_words)
 }
 
-/// A size, in bytes: `4096`, `10g`; suffixes are powers of 1024.
+/// Parses a size, and returns bytes: `4096`, `10g`; suffixes are powers of 1024.
 ///
 /// # Errors
-/// What is wrong with the text, in words.
+/// If the text is wrong; the message says why.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let number = amount(text).ok_or_else(|| format!("`{text}` is no size, e.g. `10g`"))?.map_err(in_words)?;
     number

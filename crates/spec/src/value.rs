@@ -1,4 +1,4 @@
-//! From a node of the tree to a value of a type, factors and parameters filled in. `None` means: it was reported.
+//! Reads a node of the tree as a value of a type, with factors and parameters filled in. `None` means that an error was reported.
 
 use crate::expression::{evaluate, is_name};
 use crate::number::Number;
@@ -9,14 +9,14 @@ use crate::tree::{Node, Value};
 use record::quantity::{Bytes, Seconds};
 use std::ops::RangeInclusive;
 
-/// Reports what is wrong with a value.
+/// Reports an error in a value.
 pub(crate) fn wrong(node: &Node, why: Wrong, scope: &Scope<'_>, problems: &mut Problems<'_>) {
     let diagnostic = problems.add(node.span, format!("{}{}", why.message, levels(node, scope)));
     diagnostic.did_you_mean = why.near;
     diagnostic.help = why.help;
 }
 
-/// The levels a value mentions, for messages about one of many cells.
+/// Returns the levels that a value mentions, for messages about one of many cells.
 fn levels(node: &Node, scope: &Scope<'_>) -> String {
     match &node.value {
         Value::Text(text) => scope.levels_in(text),
@@ -24,7 +24,7 @@ fn levels(node: &Node, scope: &Scope<'_>) -> String {
     }
 }
 
-/// The text of a scalar, nothing filled in.
+/// Returns the text of a scalar, with nothing filled in.
 pub(crate) fn raw<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_>) -> Option<&'n str> {
     if let Value::Text(text) = &node.value {
         return Some(text);
@@ -33,7 +33,7 @@ pub(crate) fn raw<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_
     None
 }
 
-/// The text of a scalar that could be a factor.
+/// Returns the text of a scalar that could be a factor.
 fn variable<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_>) -> Option<&'n str> {
     let text = raw(node, expected, problems);
     if let (None, Value::List(_)) = (text, &node.value) {
@@ -44,7 +44,7 @@ fn variable<'n>(node: &'n Node, expected: &str, problems: &mut Problems<'_>) -> 
     text
 }
 
-/// A text: a bare name becomes its level, `{name}` is filled in.
+/// Reads a text: a bare name becomes its level, `{name}` is filled in.
 pub(crate) fn text(
     node: &Node,
     expected: &str,
@@ -80,7 +80,7 @@ pub(crate) fn text_keeping(
     }
 }
 
-/// Several texts: a list, or one text alone, or a name that stands for a list.
+/// Reads several texts: a list, a single text, or a name that stands for a list.
 pub(crate) fn texts(
     node: &Node,
     expected: &str,
@@ -108,7 +108,7 @@ pub(crate) fn texts(
     }
 }
 
-/// A number: written out, a factor, a parameter, or an expression over them.
+/// Reads a number: a literal, a factor, a parameter, or an expression over them.
 pub(crate) fn number(
     node: &Node,
     expected: &str,
@@ -137,7 +137,7 @@ pub(crate) fn number(
     }
 }
 
-/// A whole number within a range.
+/// Reads an integer within a range.
 pub(crate) fn integer(
     node: &Node,
     range: RangeInclusive<u64>,
@@ -157,7 +157,7 @@ pub(crate) fn integer(
     fits
 }
 
-/// A whole percentage as fio counts it, 0 to 100; the sign may be there or not.
+/// Reads an integer percentage as in fio, 0 to 100, with or without the sign.
 pub(crate) fn percentage(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
     if let Value::Text(text) = &node.value
         && let Ok(ratio) = percent(text)
@@ -169,12 +169,12 @@ pub(crate) fn percentage(node: &Node, scope: &Scope<'_>, problems: &mut Problems
     integer(node, 0..=100, scope, problems)
 }
 
-/// A number of bytes, at least 1.
+/// Reads a number of bytes, at least 1.
 pub(crate) fn size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
     bytes(node, 1, scope, problems)
 }
 
-/// A number of bytes.
+/// Reads a number of bytes.
 pub(crate) fn bytes(node: &Node, least: u64, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
     const EXPECTED: &str = "a size in bytes, with fio's suffixes k, m, g, t (powers of 1024), e.g. `16k`";
     let value = number(node, EXPECTED, scope, problems)?;
@@ -216,12 +216,12 @@ fn complain(
     problems.add(node.span, format!("{typed} {why}{}", levels(node, scope))).expected(expected);
 }
 
-/// A time in seconds.
+/// Reads a time in seconds.
 pub(crate) fn seconds(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     measure(node, "a time with its unit, e.g. `20s`, `500ms`, `1h`", duration, scope, problems)
 }
 
-/// A time in whole steps of `1 / per_second` seconds. Where no unit is written it is `unit`, as in fio.
+/// Reads a time in whole steps of `1 / per_second` seconds. Without a unit it is in `unit`, as in fio.
 pub(crate) fn time(
     node: &Node,
     unit: &str,
@@ -268,7 +268,7 @@ fn seconds_of(steps: u64, step: f64) -> f64 {
     steps as f64 * step
 }
 
-/// A percentage as a ratio.
+/// Reads a percentage as a ratio.
 pub(crate) fn ratio(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     measure(node, "a percentage, e.g. `5%`", percent, scope, problems)
 }
@@ -291,7 +291,7 @@ fn measure(
     }
 }
 
-/// On or off: fio's 1 and 0, or true and false.
+/// Reads a switch: fio's 1 and 0, or true and false.
 pub(crate) fn switch(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<bool> {
     const EXPECTED: &str = "1 or 0 (or true or false)";
     let typed = text(node, EXPECTED, scope, problems)?;
@@ -306,7 +306,7 @@ pub(crate) fn switch(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     }
 }
 
-/// One of a few words.
+/// Reads one of a few words.
 pub(crate) fn choice<'w>(
     node: &Node,
     words: &[&'w str],

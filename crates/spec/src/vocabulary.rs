@@ -1,5 +1,5 @@
-//! Every key an experiment file may hold, with its meaning: the reader, the "did you mean" and the JSON Schema all come
-//! from these tables, so they can't disagree.
+//! All keys of an experiment file, with their meaning. The reader, the "did you mean" and the JSON Schema use the same tables, so
+//! they can't disagree.
 
 mod asked;
 mod knobs;
@@ -35,14 +35,14 @@ pub(crate) struct Key {
 /// The keys of one kind of map.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// With its article, for messages: `a workload`.
+    /// Name with its article, for messages: `a workload`.
     pub(crate) what: &'static str,
     pub(crate) keys: &'static [Key],
-    /// Words that people try, and what to write instead.
+    /// Words that people try, and the right words for them.
     pub(crate) instead: &'static [(&'static str, &'static str)],
 }
 
-/// What a value may look like.
+/// The form of a value.
 #[derive(Debug)]
 pub(crate) enum Shape {
     /// Any text.
@@ -61,7 +61,7 @@ pub(crate) enum Shape {
     Choice(&'static [&'static str]),
     /// One text or a list of them.
     Texts,
-    /// A list of argument vectors, or one of them.
+    /// A list of argument vectors, or a single one.
     Commands,
     /// A map with these keys.
     Map(&'static Table),
@@ -180,7 +180,7 @@ pub(crate) static PARAMETER: Table = Table {
     ],
 };
 
-/// A machine trials run on.
+/// A machine that trials run on.
 pub(crate) static TARGET: Table = Table {
     what: "a target",
     keys: &[
@@ -454,7 +454,7 @@ pub(crate) static PROVIDES: Table = Table {
     instead: &[],
 };
 
-/// How to measure.
+/// How the cells are measured.
 pub(crate) static MEASURE: Table = Table {
     what: "`measure`",
     keys: &[
@@ -499,7 +499,7 @@ pub(crate) static MEASURE: Table = Table {
     ],
 };
 
-/// When it is enough.
+/// The goal that ends a run.
 pub(crate) static UNTIL: Table = Table {
     what: "`until`",
     keys: &[

@@ -1,4 +1,4 @@
-//! Volumes as declared, resolved to single ones.
+//! Volumes as declared, resolved to single volumes.
 
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
@@ -16,17 +16,17 @@ use record::volume::{Limits, Volume, VolumeKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Smallest emulated volume: less cannot hold any file system worth measuring.
+/// Size of the smallest emulated volume: a smaller one has no room for a file system worth measuring.
 pub(crate) const SMALLEST: u64 = 16 << 20;
 
 /// One entry of `volumes`.
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// Empty when the entry is wrong, which was reported.
+    /// The volumes; empty when the entry is wrong, which was already reported.
     pub(crate) volumes: Vec<Volume>,
-    /// Money per hour of each of them.
+    /// Price per hour of each volume.
     pub(crate) price: Option<Number>,
-    /// The only target that has them; `None`: every target has its own.
+    /// The only machine that has them; `None`: every machine has its own.
     pub(crate) target: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn read(
         if problems.full() {
             break;
         }
-        // One that is wrong stays known by its name, so that stacks on it are not wrong as well.
+        // A wrong volume keeps its name, so that stacks on it are not reported as wrong too.
         let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), price: None, target: None };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
@@ -134,7 +134,7 @@ fn emulated(
     Some((0..count).map(|i| Volume { name: format!("{name}[{i}]"), kind: kind.clone() }).collect())
 }
 
-/// Reads the limits of a volume, each direction by itself.
+/// Reads the limits of a volume, each direction separately.
 pub(crate) fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Limits> {
     let mut limits = Limits::default();
     let mut sound = true;
@@ -184,13 +184,13 @@ fn directory(
     Some(VolumeKind::Directory { path })
 }
 
-/// What disks may be named, and which were.
+/// The disks that may be named, and those that were.
 struct Disks<'t> {
     targets: &'t [Target],
     seen: BTreeMap<(Option<String>, String), Span>,
 }
 
-/// The name of a target that there is.
+/// Reads the name of an existing target.
 pub(crate) fn known(
     node: &Node,
     targets: &[Target],
@@ -209,7 +209,7 @@ pub(crate) fn known(
     None
 }
 
-/// Claimed disks, or disks of a lab guest. A guest's disks are nowhere else, so `target` becomes that guest.
+/// Reads claimed disks, or disks of a lab guest. A guest's disks exist only there, so `target` becomes that guest.
 fn real(
     name: &str,
     node: &Node,
@@ -260,7 +260,7 @@ fn real(
     Some(kinds.into_iter().enumerate().map(volume).collect())
 }
 
-/// The lab guest's disk of this name; on the given target, or else on the only one that has such a disk.
+/// Returns the lab guest's disk of this name: on the given target, or else on the only one that has such a disk.
 fn of_lab<'t>(name: &str, on: Option<&str>, targets: &'t [Target]) -> Option<(String, &'t LabDisk)> {
     let mut found =
         targets.iter().filter(|target| on.is_none_or(|on| on == target.name)).filter_map(|target| {

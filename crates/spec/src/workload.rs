@@ -71,7 +71,7 @@ pub(crate) fn instance(
     Some(Instance { levels: scope.names, thing: workload })
 }
 
-/// One of some words; the first if it is not given.
+/// Reads one of some words; the default is the first.
 fn pick(
     fields: &Fields<'_>,
     name: &str,

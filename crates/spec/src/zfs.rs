@@ -12,10 +12,10 @@ use record::quantity::Bytes;
 use record::zfs::{Vdev, Zfs};
 use std::collections::BTreeMap;
 
-/// Properties that are one of a few words.
+/// Properties that take one of a few words.
 const WORDS: &[&str] =
     &["primarycache", "secondarycache", "sync", "logbias", "atime", "xattr", "dedup", "direct"];
-/// OpenZFS's least limit of its cache.
+/// OpenZFS's smallest limit of the ARC.
 const LEAST_ARC: u64 = 64 << 20;
 
 pub(crate) fn read(
@@ -67,7 +67,7 @@ fn vdev(word: &str) -> Vdev {
     }
 }
 
-/// Whether so many devices can be joined so.
+/// Checks whether this number of devices can form such vdevs.
 fn joined(
     frame: &Frame<'_>,
     fields: &Fields<'_>,
@@ -136,7 +136,7 @@ fn properties(
         })?;
         all.insert((*name).to_owned(), value::choice(node, words, scope, problems)?.to_owned());
     }
-    // Reads that write would be a different question.
+    // Reads that write access times would be a different measurement.
     all.entry("atime".to_owned()).or_insert_with(|| "off".to_owned());
     if let Some(node) = fields.get("recordsize") {
         let bytes = value::size(node, scope, problems)?;
@@ -162,7 +162,7 @@ fn properties(
     Some(all)
 }
 
-/// Every algorithm that some ZFS has; which of them this machine's has shows when the pool is made.
+/// Reads a compression algorithm of any ZFS version. Whether this machine's ZFS has it shows when the pool is created.
 fn compression(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
     const EXPECTED: &str = "on, off, lz4, lzjb, zle, gzip, gzip-1 to gzip-9, zstd, zstd-1 to zstd-19, zstd-fast, \
                             zstd-fast-1 to -10, -20, -30 to -100, -500, -1000";

@@ -1,4 +1,4 @@
-//! Workloads of the engines that run to completion: what is read, and what is refused by name with its line.
+//! Workloads of the engines that run to completion: what the reader accepts, and what it refuses by name with its line.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 use record::bonnie::BonnieAsk;

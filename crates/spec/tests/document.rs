@@ -1,4 +1,4 @@
-//! docs/experiment-file.md speaks of every key that the reader knows.
+//! docs/experiment-file.md describes every key that the reader knows.
 
 use serde_json::Value;
 use std::collections::BTreeSet;

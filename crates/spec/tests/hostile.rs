@@ -1,4 +1,4 @@
-//! Input that is made to break parsers: it is refused, quickly, in bounded memory, with a message of bounded length.
+//! Input that tries to break parsers: the reader refuses it quickly, in bounded memory, with a message of bounded length.
 
 use diskproof_spec::limits::{MAX_CELLS, MAX_FILE_BYTES, MAX_PROBLEMS};
 use diskproof_spec::{LoadError, Loaded, load, parse, parse_bytes};
@@ -14,7 +14,7 @@ fn parsed(text: &str) -> Result<Loaded, LoadError> {
     parse(text, "x.yaml", Path::new("/nonexistent"), &BTreeMap::new())
 }
 
-/// What is said of a text that must be refused.
+/// Returns the message about a text that must be refused.
 fn refusal(text: &str) -> String {
     match parsed(text) {
         Err(LoadError::Diagnostics(diagnostics)) => {
@@ -36,7 +36,7 @@ fn files_beyond_the_limit_are_refused_unread() {
     let path = folder.path().join("huge.yaml");
     std::fs::write(&path, &huge).unwrap();
     assert!(matches!(load(&path, &BTreeMap::new()), Err(LoadError::Diagnostics(_))));
-    // One byte less is read and found good.
+    // One byte less is accepted.
     let padding =
         usize::try_from(MAX_FILE_BYTES).unwrap() - VOLUMES.len() - STACKS.len() - WORKLOADS.len() - 2;
     let largest = format!("{VOLUMES}{STACKS}{WORKLOADS}# {}", "x".repeat(padding));
@@ -94,7 +94,7 @@ fn megabytes_of_one_thing_are_refused_or_read_but_never_hang() {
 
 #[test]
 fn aliases_do_not_multiply() {
-    // Nine levels of ten: a billion values if they were followed without counting.
+    // Nine levels of ten: a billion values if aliases were followed without a limit.
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for i in 1..9 {
         let _ = writeln!(bomb, "a{i}: &a{i} [{}]", vec![format!("*a{}", i - 1); 10].join(", "));
@@ -232,7 +232,7 @@ fn derived_metrics_do_not_multiply() {
     assert!(refusal(&text).contains("too many derived metrics for 20000 cells"));
     let one = format!("{VOLUMES}{STACKS}{WORKLOADS}");
     assert!(refusal(&format!("{one}{}", derive(33, "iops"))).contains("at most 32 are allowed"));
-    // Metrics multiplied as often as an expression is long.
+    // As many factors as an expression can hold.
     let long = vec!["iops"; 190].join(" * ");
     assert!(refusal(&format!("{one}{}", derive(1, &long[..900]))).contains("metrics above the line"));
     let huge = ["9999999999999"; 4].join(" * ");
@@ -283,7 +283,7 @@ fn chains_of_parameters_end() {
         let _ = writeln!(text, "  p{i}: {{ default: \"{{p{}}}{{p{}}}\" }}", i + 1, i + 1);
     }
     text.push_str("  p63: { default: xx }\n");
-    // Each doubles the one after it: 2^64 bytes if nothing stopped it.
+    // Each one doubles the next one: 2^64 bytes without a limit.
     assert!(refusal(&text).contains("too long"));
 }
 

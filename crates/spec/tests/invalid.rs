@@ -1,5 +1,5 @@
-//! Every file in tests/experiments/invalid is refused, with exactly the message beside it. After a change of wording,
-//! `UPDATE=1 cargo test -p diskproof-spec --test invalid` writes the messages anew: read each as a user would.
+//! Every file in tests/experiments/invalid is refused with exactly the message beside it. After a change of wording, `UPDATE=1
+//! cargo test -p diskproof-spec --test invalid` writes new messages: read each as a user would.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{LoadError, parse_bytes};
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/experiments/invalid")
 }
 
-/// `# --set name=value` in a file's first line stands for that argument.
+/// Reads `# --set name=value` in a file's first line as that argument.
 fn settings(bytes: &[u8]) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let first = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Job files: which are native's, as which options, and which option makes fio the engine.
+//! Job files: which ones the native engine runs, with which options, and which option makes fio the engine.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{LoadError, Loaded, native_lacks, parse};
@@ -7,7 +7,7 @@ use record::workload::{
 };
 use std::collections::BTreeMap;
 
-/// An experiment with this job file; `more` stands in the workload.
+/// Loads an experiment with this job file; `more` is added to the workload.
 fn load(job_file: &str, more: &str) -> Result<Loaded, LoadError> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("mine.fio"), job_file).unwrap();
@@ -18,7 +18,7 @@ fn load(job_file: &str, more: &str) -> Result<Loaded, LoadError> {
     parse(&text, "demo.yaml", dir.path(), &BTreeMap::new())
 }
 
-/// Engine, jobs and notes of a job file that is taken.
+/// Returns engine, jobs and notes of an accepted job file.
 fn taken(job_file: &str, more: &str) -> (EngineKind, Vec<NamedJob>, Vec<String>) {
     let loaded = load(job_file, more).unwrap_or_else(|error| panic!("{job_file}\n{error}"));
     let workload = loaded.plan.cells.into_iter().next().unwrap().workload;
@@ -26,7 +26,7 @@ fn taken(job_file: &str, more: &str) -> (EngineKind, Vec<NamedJob>, Vec<String>)
     (workload.engine, jobs, loaded.notes)
 }
 
-/// What fio does of a job that says only this much.
+/// Returns fio's options for a job with only these values.
 fn plain(rw: Rw, size_bytes: u64) -> Options {
     Options { ioengine: "psync".to_owned(), ramp_time_ms: Some(0), ..Options::new(rw, 4096, size_bytes) }
 }
@@ -114,7 +114,7 @@ fn each_option_of_the_subset_is_read_as_fio_reads_it() {
                 ..uring()
             },
         ),
-        // fio's synchronous engines have one I/O in flight, so that there are no batches.
+        // fio's synchronous engines have one I/O in flight, so there are no batches.
         ("iodepth_batch_submit=16\niodepth_low=2", base()),
     ] {
         let (engine, jobs, notes) = taken(&format!("[a]\nrw=randwrite\nsize=64m\n{text}\n"), "");
@@ -183,7 +183,7 @@ fn what_makes_fio_the_engine_is_named() {
     }
 }
 
-/// Times of the only job, and the notes that speak of them.
+/// Returns the times of the only job, and the number of notes about them.
 fn times(text: &str, more: &str) -> (bool, Option<u64>, usize) {
     let (_, jobs, notes) = taken(&format!("[a]\nrw=randwrite\nsize=1m\n{text}"), more);
     let said = notes.iter().filter(|note| note.contains("repeats until the trial's time is up"));

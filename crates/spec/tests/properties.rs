@@ -25,7 +25,7 @@ fn corpus() -> Vec<Vec<u8>> {
     files
 }
 
-/// Words that matter to the grammar.
+/// Words with a meaning in the grammar.
 fn word() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::sample::select(vec![
@@ -86,7 +86,7 @@ fn word() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A file of the corpus with a few cuts and insertions.
+/// A file of the corpus with a few deletions and insertions.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), 0_usize..12, word());
     (prop::sample::select(corpus()), prop::collection::vec(edit, 1..6)).prop_map(|(mut bytes, edits)| {
@@ -99,7 +99,7 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Whatever comes of it must be fit to show.
+/// Checks that any outcome is safe to show.
 fn outcome_is_sound(bytes: &[u8]) -> bool {
     match parse_bytes(bytes, "x.yaml", Path::new("/nonexistent"), &BTreeMap::new()) {
         Ok(loaded) => !loaded.plan.cells.is_empty(),
@@ -134,7 +134,7 @@ proptest! {
         prop_assert!(outcome_is_sound(&bytes));
     }
 
-    /// A derived metric's factor is what the arithmetic gives; formulas are finite and above 0.
+    /// A derived metric's factor equals the arithmetic; formulas are finite and above 0.
     #[test]
     fn formulas_are_what_they_say(a in 1_u32..1000, b in 1_u32..1000, c in 1_u32..1000, price in 1_u32..10_000) {
         let text = format!(
@@ -150,7 +150,7 @@ proptest! {
         prop_assert!(formula.over.as_deref() == Some("bw") && formula.under.as_deref() == Some("engine_cpu"));
     }
 
-    /// With `until` the range of a forecast never turns round, and budgets only shorten it.
+    /// With `until`, a forecast's least is never above its most, and budgets only shorten it.
     #[test]
     fn forecasts_have_a_least_and_a_most(rounds in 1_u32..200, seconds in 1_u32..100_000, mib in 1_u32..100_000, cells in 1_usize..5) {
         let levels: Vec<String> = (0..cells).map(|i| i.to_string()).collect();

@@ -1,4 +1,4 @@
-//! The JSON Schema is what is committed, accepts what the reader accepts, and rejects what editors should mark.
+//! The JSON Schema equals the committed one, accepts what the reader accepts, and rejects what editors should mark.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{load, schema};
@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The part of JSON Schema that ours uses.
+/// Implements the part of JSON Schema that diskproof's schema uses.
 fn accepts(schema: &Value, value: &Value) -> bool {
     let Some(rules) = schema.as_object() else { return schema != &Value::Bool(false) };
     rules.iter().all(|(rule, of)| match rule.as_str() {
@@ -61,7 +61,7 @@ fn is(kind: &Value, value: &Value) -> bool {
     }
 }
 
-/// YAML as an editor's language server sees it: with types, those of YAML 1.2, where a factor `n` is no boolean.
+/// Parses YAML as an editor's language server does: with the types of YAML 1.2, where a factor `n` is not a boolean.
 fn yaml(path: &Path) -> Value {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(&fs::read_to_string(path).unwrap(), options)

@@ -1,4 +1,4 @@
-//! The experiments that ship with diskproof: they load, and their plans are what their comments promise.
+//! The shipped experiments load, and their plans match their comments.
 
 use diskproof_spec::{Loaded, load};
 use record::volume::VolumeKind;
@@ -178,7 +178,7 @@ fn a_disk_stalls_and_recovers_within_each_trial() {
     assert!(seconds > 8.0, "the load goes on after the disk has recovered: {seconds} s");
 }
 
-/// Experiments with emulated disks, of this machine or a guest, tell how they are made with real ones.
+/// Experiments with emulated disks, of this machine or a guest, describe how to use real disks instead.
 #[test]
 fn field_cases_tell_what_to_write_for_real_disks() {
     for name in [
@@ -199,7 +199,7 @@ fn field_cases_tell_what_to_write_for_real_disks() {
     }
 }
 
-/// Each is one command and done within a coffee: longer ones are asked for by their parameters.
+/// Each is one command and takes less than fifteen minutes; their parameters request longer runs.
 #[test]
 fn every_one_loads_and_its_short_form_is_forecast_to_take_less_than_fifteen_minutes() {
     let entries = std::fs::read_dir(shipped("")).unwrap();
@@ -211,7 +211,7 @@ fn every_one_loads_and_its_short_form_is_forecast_to_take_less_than_fifteen_minu
         let asks = ["quick.yaml", "lent-directory.yaml"].contains(&name.as_str());
         let set = if asks { dir } else { BTreeMap::new() };
         let plan = load(&shipped(name), &set).unwrap_or_else(|error| panic!("{error}")).plan;
-        // With `until` the forecast is of the most rounds there may be; a budget ends it before.
+        // With `until` the forecast covers the largest number of rounds; a budget ends it earlier.
         let seconds =
             diskproof_spec::forecast(&plan).seconds.min(plan.measure.max_seconds.unwrap_or(f64::MAX));
         let most = if name == "iops-per-price.yaml" { 1800.0 } else { 900.0 };

@@ -1,5 +1,5 @@
-//! Every file in tests/experiments/valid gives exactly the plan beside it. After a change that is meant,
-//! `UPDATE=1 cargo test -p diskproof-spec --test valid` writes the plans anew: read the difference.
+//! Every file in tests/experiments/valid gives exactly the plan beside it. After an intended change, `UPDATE=1 cargo test -p
+//! diskproof-spec --test valid` writes new plans: read the difference.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{forecast, load};
@@ -34,7 +34,7 @@ fn summary(path: &Path) -> String {
     format!("{:#}\n", sorted(whole)).replace(&folder, "")
 }
 
-/// Keys in the order of their bytes, whatever serde_json is built with.
+/// Sorts keys by their bytes, regardless of the features of serde_json.
 fn sorted(value: serde_json::Value) -> serde_json::Value {
     match value {
         serde_json::Value::Object(map) => {

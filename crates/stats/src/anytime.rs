@@ -1,22 +1,23 @@
-//! An interval that holds however often one looks, and whatever makes one stop.
+//! An anytime-valid interval: it holds its level at any number of looks and for any reason to stop.
 
 use crate::centre::Centre;
 use crate::estimate::{Estimate, count, usable};
 
-/// Variance of the prior on the effect size (mean over spread) that the interval is tuned for: effects of about two spreads, which
-/// between 6 and 20 rounds gives the narrowest intervals. Any value gives a valid interval.
+/// Variance of the prior on the effect size (mean over spread). It gives the narrowest intervals for effects of about two
+/// spreads, between 6 and 20 rounds. Any value gives a valid interval.
 const PRIOR_VARIANCE: f64 = 4.0;
 
-/// Mean with an anytime-valid interval for normal samples of unknown spread: the probability that it *ever* misses, at any number of
-/// samples, is at most 1 - confidence, so looking after every round and stopping at will cost nothing.
+/// Returns the mean with an anytime-valid interval, for normal samples of unknown spread. The probability that the interval
+/// *ever* misses, at any number of samples, is at most 1 - confidence. So the run may look after every round and stop at any of
+/// them.
 ///
-/// It holds every m whose Bayes factor against "the mean is m" stays below 1/α. With a normal prior of variance τ² on the effect size and
-/// the right Haar measure on the spread, B = (1 + nτ²)^-½ · [(1 + t²/ν) / (1 + t²/(ν (1 + nτ²)))]^(n/2) with ν = n - 1, which under the
-/// hypothesis is a nonnegative martingale of mean 1, so Ville's inequality bounds its maximum.
+/// The interval has every m for which the Bayes factor against "the mean is m" stays below 1/α. With a normal prior of variance
+/// τ² on the effect size and the right Haar measure on the spread, B = (1 + nτ²)^-½ · [(1 + t²/ν) / (1 + t²/(ν (1 + nτ²)))]^(n/2)
+/// with ν = n - 1. Under the hypothesis it is a nonnegative martingale of mean 1, so Ville's inequality bounds its maximum.
 /// Source: Lai (1976), Annals of Statistics 4:265-280; Wang, Ramdas (2023), "Anytime-valid t-tests and confidence sequences for
 /// Gaussian means with unknown variance", arXiv:2310.03722 (the test martingale in the reduced filtration).
 ///
-/// Unbounded for the first few samples, where no evidence could reach 1/α. `None` as for [`crate::mean_t`].
+/// Unbounded for the first few samples, where no evidence can reach 1/α. `None` as for [`crate::mean_t`].
 #[must_use]
 pub fn mean_anytime(samples: &[f64], confidence: f64) -> Option<Estimate> {
     if !usable(samples, confidence) {
@@ -25,12 +26,13 @@ pub fn mean_anytime(samples: &[f64], confidence: f64) -> Option<Estimate> {
     Some(anytime(&Centre::of(samples, None)?, confidence))
 }
 
-/// The same of a mean or a trimmed mean; of the latter its samples are those kept, as in [`crate::trimmed_mean`].
+/// The same for a mean or a trimmed mean; the samples of a trimmed mean are the kept ones, as in [`crate::trimmed_mean`].
 pub(crate) fn anytime(centre: &Centre, confidence: f64) -> Estimate {
     centre.within(anytime_quantile(confidence, centre.kept).unwrap_or(f64::INFINITY), confidence)
 }
 
-/// What takes the place of Student's quantile: the largest |t| at which the Bayes factor stays below 1/α; `None` where it always does.
+/// Returns the value that replaces Student's quantile: the largest |t| at which the Bayes factor stays below 1/α; `None` where it
+/// always does.
 fn anytime_quantile(confidence: f64, n: usize) -> Option<f64> {
     if n < 2 {
         return None;
@@ -46,7 +48,7 @@ mod tests {
     use super::{PRIOR_VARIANCE, anytime_quantile, mean_anytime};
     use crate::mean_t;
 
-    /// At the quantile the Bayes factor, computed from its definition, is exactly 1/α.
+    /// At the quantile, the Bayes factor from its definition is exactly 1/α.
     #[test]
     fn at_the_quantile_the_evidence_is_one_over_alpha() {
         for (confidence, n) in [(0.95, 4_u32), (0.95, 10), (0.99, 30), (0.8, 5)] {
@@ -58,7 +60,7 @@ mod tests {
         }
     }
 
-    /// The factor is a martingale of mean 1 under the hypothesis: for n = 2 (|t| Cauchy) by numerical integration.
+    /// Under the hypothesis the factor is a martingale of mean 1: for n = 2 (|t| Cauchy) by numerical integration.
     #[test]
     fn the_evidence_has_mean_one_under_the_hypothesis() {
         let grown = 1.0 + 2.0 * PRIOR_VARIANCE;
@@ -74,8 +76,8 @@ mod tests {
         assert!((mean - 1.0).abs() < 1e-3, "{mean}");
     }
 
-    /// What a run that asked to be told stopped for is told in its answer: the answer's test, Student's at half of the error and as strict as Holm's adjustment
-    /// can make it, is never stricter than the interval that the run stopped by.
+    /// A run that stops because two cells differ also shows this in its answer: the answer's test, Student's at half of the error
+    /// and with the strictest Holm adjustment, is never stricter than the interval that the run stopped by.
     #[test]
     fn whoever_stops_by_this_is_told_apart_by_students_test_at_half_of_the_error() {
         for n in 4..400 {

@@ -1,45 +1,45 @@
-//! Many cells at once: every pair, and the set that can't be told from the best.
+//! Comparisons of many cells: every pair, and the set of cells that are not shown to be worse than the best.
 
 use crate::estimate::count;
 use crate::holm::holm;
 use crate::ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// One cell's samples by round; `None` where the round has none of this cell (it failed, or the cell had dropped out).
+/// One cell's samples by round; `None` where the round has no sample of this cell (its trial failed, or the cell was no longer measured).
 pub type Rounds<'a> = &'a [Option<f64>];
 
-/// Which way is better.
+/// The direction in which a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// More is better: IOPS, bandwidth.
+    /// Higher is better: IOPS, bandwidth.
     Higher,
-    /// Less is better: latency, seconds, dollars.
+    /// Lower is better: latency, seconds, dollars.
     Lower,
 }
 
-/// Two cells compared.
+/// A comparison of two cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// Index of the cell above the line.
+    /// Index of the cell in the numerator.
     pub a: usize,
-    /// Index of the cell below the line.
+    /// Index of the cell in the denominator.
     pub b: usize,
-    /// a / b over the rounds that have both.
+    /// a / b over the rounds that have both cells.
     pub ratio: RatioEstimate,
     /// P-value against "no difference", adjusted for the whole family (Holm).
     pub p_adjusted: f64,
 }
 
 impl Comparison {
-    /// Whether the two are told apart, at the error of the interval's confidence for the whole family.
+    /// Whether the cells differ, at an error of 1 - confidence for the whole family.
     #[must_use]
     pub fn is_apart(&self) -> bool {
         self.p_adjusted <= 1.0 - self.ratio.confidence
     }
 }
 
-/// Every pair of cells, paired within rounds on log ratios, Holm's adjustment over all pairs. Pairs without a common round, or
-/// with a value that isn't positive, are left out.
+/// Compares every pair of cells, paired within rounds on log ratios, with Holm's adjustment over all pairs. Pairs without a
+/// common round, or with a value that isn't positive, are left out.
 #[must_use]
 pub fn all_pairs(cells: &[Rounds], confidence: f64) -> Vec<Comparison> {
     let mut found = Vec::new();
@@ -57,32 +57,33 @@ pub fn all_pairs(cells: &[Rounds], confidence: f64) -> Vec<Comparison> {
     found
 }
 
-/// What is known of one cell's place.
+/// The rank of one cell, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
-    /// Whether this cell may be the best: no other is shown to be better.
+    /// Whether this cell may be the best: no other cell is shown to be better.
     pub may_be_best: bool,
-    /// The best is at most this factor better than this cell (1.08: at most 8 %); infinite when nothing bounds it.
+    /// The best cell is at most this factor better than this cell (1.08: at most 8 %); infinite when there is no bound.
     pub behind_at_most: f64,
 }
 
-/// The set that can't be told from the best: cell i leaves it when some other cell j is better in a one-sided paired t test on
-/// ln(xⱼ / xᵢ) over the rounds that have both, at level (1 - c) / (k - 1) for k cells.
+/// Returns the set of cells that may be the best: cell i leaves the set if a one-sided paired t test on ln(xⱼ / xᵢ), over the
+/// rounds that have both cells, shows another cell j to be better, at level (1 - c) / (k - 1) for k cells.
 ///
-/// The truly best cell leaves only if one of its k - 1 true null hypotheses is rejected, so by Bonferroni's inequality it is in the set with
-/// probability ≥ c, whatever the correlation between cells and however different their spreads: no common variance is assumed, as
-/// Dunnett's critical values in Hsu (1984), Annals of Statistics 12:1136-1144 (multiple comparisons with the best), would. The form is the
-/// screening of Nelson, Swann, Goldsman, Song (2001), Operations Research 49:950-963, with paired samples.
-/// `behind_at_most` is the upper end of the same k - 1 one-sided intervals: simultaneous for one cell, with probability ≥ c.
+/// The truly best cell leaves only if one of its k - 1 true null hypotheses is rejected. So by Bonferroni's inequality it is in
+/// the set with probability ≥ c, for any correlation between cells and any spreads. The test needs no common variance, unlike
+/// Dunnett's critical values in Hsu (1984), Annals of Statistics 12:1136-1144 (multiple comparisons with the best). The form is
+/// the screening of Nelson, Swann, Goldsman, Song (2001), Operations Research 49:950-963, with paired samples. `behind_at_most`
+/// is the upper end of the same k - 1 one-sided intervals: simultaneous for one cell, with probability ≥ c.
 ///
-/// `None` when there are no cells, `confidence` isn't strictly between 0 and 1, or a value isn't positive and finite. Pairs with fewer than two
-/// common rounds show nothing.
+/// `None` when there are no cells, `confidence` isn't strictly between 0 and 1, or a value isn't positive and finite. Pairs with
+/// fewer than two common rounds show no difference.
 #[must_use]
 pub fn standings(cells: &[Rounds], better: Better, confidence: f64) -> Option<Vec<Rank>> {
     standings_trimmed(cells, better, None, confidence)
 }
 
-/// The same by ratios without this share of the rounds at each end ([`paired_ratio_trimmed`]). `None` also when it isn't in 0 .. 0.5.
+/// The same with ratios that leave out this share of the rounds at each end ([`paired_ratio_trimmed`]). `None` also when the
+/// share isn't in 0 .. 0.5.
 #[must_use]
 pub fn standings_trimmed(
     cells: &[Rounds],
@@ -111,7 +112,7 @@ fn standing(cells: &[Rounds], i: usize, better: Better, share: f64, level: f64) 
     place
 }
 
-/// One-sided limits, each at `level`, of how much better the first of each pair is, in logarithms.
+/// Returns one-sided limits, each at `level`, of the factor by which the first value of each pair is better, in logarithms.
 fn bounds(pairs: &[(f64, f64)], better: Better, share: f64, level: f64) -> (f64, f64) {
     const NOTHING: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
     let Some(ratio) = paired_ratio_trimmed(pairs, share, 0.5).filter(RatioEstimate::is_bounded) else {
@@ -126,7 +127,7 @@ fn bounds(pairs: &[(f64, f64)], better: Better, share: f64, level: f64) -> (f64,
     if reach.is_finite() { (gain - reach, gain + reach) } else { NOTHING }
 }
 
-/// The pairs of rounds that have both.
+/// Returns the values of the rounds that have both cells.
 fn common(a: Rounds, b: Rounds) -> Vec<(f64, f64)> {
     a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect()
 }
@@ -181,7 +182,7 @@ mod tests {
         assert!(pairs.iter().all(|p| p.p_adjusted >= p.ratio.p_beyond(0.0)));
     }
 
-    /// One wild round of twelve hides which is better, unless it is cut.
+    /// One outlier in twelve rounds hides which cell is better, unless it is trimmed.
     #[test]
     fn where_outliers_are_cut_they_bound_nothing() {
         let a: Vec<Option<f64>> = (0..12).map(|i| Some(100.0 + f64::from(i % 3))).collect();

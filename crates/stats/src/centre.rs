@@ -1,23 +1,23 @@
-//! Mean or trimmed mean with its standard error, before any interval is made of it.
+//! Mean or trimmed mean with its standard error, from which intervals are made.
 
 use crate::estimate::{Estimate, count, mean, standard_deviation, t_quantile, usable};
 
-/// A centre and how sure it is.
+/// A mean or trimmed mean with its standard error.
 #[derive(Debug, Clone)]
 pub(crate) struct Centre {
     pub(crate) value: f64,
-    /// Standard error; infinite when too few samples give none.
+    /// Standard error; infinite with too few samples.
     pub(crate) error: f64,
-    /// Samples kept; the error has one degree of freedom less.
+    /// Number of samples that are kept; the error has one degree of freedom less.
     pub(crate) kept: usize,
     pub(crate) n: usize,
-    /// The samples in their order, those that were cut replaced by the nearest kept one.
+    /// The samples in their order; trimmed ones are replaced by the nearest kept one.
     pub(crate) in_order: Vec<f64>,
 }
 
 impl Centre {
-    /// The mean, or the trimmed mean without `trim` of the samples on each side (see [`crate::trimmed_mean`]). `None` when there are no samples, one isn't
-    /// finite, the mean isn't, or `trim` isn't in 0 .. 0.5.
+    /// Returns the mean, or the trimmed mean without the share `trim` of the samples on each side (see [`crate::trimmed_mean`]).
+    /// `None` when there are no samples, a sample or the mean isn't finite, or `trim` isn't in 0 .. 0.5.
     pub(crate) fn of(samples: &[f64], trim: Option<f64>) -> Option<Self> {
         let share = trim.unwrap_or(0.0);
         if !usable(samples, 0.5) || !(0.0..0.5).contains(&share) {
@@ -42,13 +42,13 @@ impl Centre {
         Some(Self { value, error: bounded(error, h), kept: h, n, in_order })
     }
 
-    /// Student's interval; unbounded when too few samples give none.
+    /// Returns Student's interval; unbounded with too few samples.
     pub(crate) fn student(&self, confidence: f64) -> Option<Estimate> {
         let reach = if self.kept < 2 { f64::INFINITY } else { t_quantile(confidence, self.kept)? };
         Some(self.within(reach, confidence))
     }
 
-    /// So many standard errors to each side.
+    /// Returns the interval of this many standard errors on each side.
     pub(crate) fn within(&self, errors: f64, confidence: f64) -> Estimate {
         let (value, n) = (self.value, self.n);
         let half = if errors.is_finite() { errors * self.error } else { f64::INFINITY };
@@ -58,7 +58,7 @@ impl Centre {
         Estimate { value, low: value - half, high: value + half, confidence, n }
     }
 
-    /// Standard deviation of one sample that has this error.
+    /// Returns the standard deviation of one sample that gives this error.
     pub(crate) fn spread(&self) -> f64 {
         self.error * count(self.n).sqrt()
     }
@@ -68,7 +68,7 @@ fn bounded(error: f64, kept: usize) -> f64 {
     if kept < 2 || !error.is_finite() { f64::INFINITY } else { error }
 }
 
-/// ⌊share · n⌋.
+/// Returns ⌊share · n⌋.
 pub(crate) fn trimmed_per_side(n: usize, share: f64) -> usize {
     (1..=n / 2).take_while(|g| count(*g) <= share * count(n) + 1e-9 && 2 * g < n).last().unwrap_or(0)
 }

@@ -3,13 +3,14 @@
 use crate::estimate::{Estimate, count, mean, standard_deviation, t_quantile, usable};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The ratio of the means of two independent sets of samples, by Fieller's theorem: all θ with
-/// (ā - θ b̄)² ≤ t² (vₐ + θ² v_b), where v are the means' variances and t has Welch-Satterthwaite degrees of freedom at θ = ā / b̄.
-/// Source: Fieller (1954), JRSS B 16:175-185; degrees of freedom: Satterthwaite (1946), Biometrics Bulletin 2:110-114.
-/// For what was measured in the same rounds use [`crate::paired_ratio`], which is sharper.
+/// Returns the ratio of the means of two independent sets of samples, by Fieller's theorem: all θ with (ā - θ b̄)² ≤ t² (vₐ + θ²
+/// v_b). v are the variances of the means, and t has Welch-Satterthwaite degrees of freedom at θ = ā / b̄. Source: Fieller
+/// (1954), JRSS B 16:175-185; degrees of freedom: Satterthwaite (1946), Biometrics Bulletin 2:110-114. For samples from the same
+/// rounds, [`crate::paired_ratio`] is sharper.
 ///
-/// Unbounded when either side has one sample, or when b̄ can't be told from 0 (then no bounded interval can hold its level: Gleser,
-/// Hwang 1987, Annals of Statistics 15:1351-1362). `None` as for [`crate::mean_t`] on either side, and when b̄ is 0.
+/// Unbounded when either side has one sample, or when b̄ is not shown to differ from 0 (then no bounded interval can hold its
+/// level: Gleser, Hwang 1987, Annals of Statistics 15:1351-1362). `None` as for [`crate::mean_t`] on either side, and when b̄ is
+/// 0.
 #[must_use]
 pub fn quotient(a: &[f64], b: &[f64], confidence: f64) -> Option<Estimate> {
     if !usable(a, confidence) || !usable(b, confidence) {
@@ -38,9 +39,9 @@ pub fn quotient(a: &[f64], b: &[f64], confidence: f64) -> Option<Estimate> {
     Some(Estimate { low: centre - half, high: centre + half, ..unbounded })
 }
 
-/// The ratio of the means of paired samples (a, b), e.g. of two metrics of the same trials, by Fieller's theorem with the covariance: all θ for
-/// which the t interval of the mean of a - θb holds 0, that is (ā - θ b̄)² ≤ t² (vₐ - 2θ c + θ² v_b) with n - 1 degrees of freedom. Exact for
-/// normal pairs, whatever their correlation. Source: Fieller (1954), as for [`quotient`].
+/// Returns the ratio of the means of paired samples (a, b), e.g. of two metrics of the same trials, by Fieller's theorem with the
+/// covariance: all θ for which the t interval of the mean of a - θb contains 0, that is (ā - θ b̄)² ≤ t² (vₐ - 2θ c + θ² v_b)
+/// with n - 1 degrees of freedom. Exact for normal pairs, for any correlation. Source: Fieller (1954), as for [`quotient`].
 ///
 /// Unbounded and `None` as for [`quotient`].
 #[must_use]
@@ -69,7 +70,8 @@ pub fn paired_quotient(pairs: &[(f64, f64)], confidence: f64) -> Option<Estimate
         return Some(unbounded);
     }
     let centre = (mean_a * mean_b - square * covariance) / leading;
-    // The discriminant, written so that nothing large cancels: t² times the variance about θ = ā/b̄, less what Cauchy and Schwarz bound.
+    // The discriminant, in a form without cancellation of large terms: t² times the variance about θ = ā/b̄, minus a term that
+    // Cauchy-Schwarz bounds.
     let about = var_a - 2.0 * value * covariance + value * value * var_b;
     let root = square * (mean_b * mean_b * about - square * (var_a * var_b - covariance * covariance));
     let half = root.max(0.0).sqrt() / leading;
@@ -120,8 +122,8 @@ mod tests {
         assert_eq!(paired_quotient(&[(1.0, 0.0)], 0.95), None);
     }
 
-    /// The ends are where the defining equality holds: (ā - θ b̄)² = t² (vₐ + θ² v_b). Equal sizes and relative spreads give 2 (n-1)
-    /// degrees of freedom: t(0.975, 4) = 2.7764.
+    /// The ends are where equality holds: (ā - θ b̄)² = t² (vₐ + θ² v_b). Equal sizes and relative spreads give 2 (n-1) degrees
+    /// of freedom: t(0.975, 4) = 2.7764.
     #[test]
     fn the_ends_solve_the_defining_equation() {
         let (a, b) = ([19.0, 20.0, 21.0], [9.5, 10.0, 10.5]);

@@ -2,8 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A number with its interval. There is no way to have the one without the other: where the data give no interval,
-/// it is unbounded, never of width zero.
+/// A number with its interval. Neither exists without the other: where the data give no interval, it is unbounded, never of width zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The estimate.
@@ -19,27 +18,29 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the data give an interval.
+    /// Whether the interval is bounded.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.low.is_finite() && self.high.is_finite()
     }
 
-    /// Half the interval's width; infinite when there is no interval.
+    /// Returns half the width of the interval; infinite when it is unbounded.
     #[must_use]
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 
-    /// Half-width over the estimate's magnitude; infinite when there is no interval or the estimate is 0 and the interval isn't.
+    /// Returns the half-width divided by the magnitude of the estimate; infinite when the interval is unbounded, or when the
+    /// estimate is 0 and the half-width isn't.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
         let half = self.half_width();
         if half == 0.0 { 0.0 } else { half / self.value.abs() }
     }
 
-    /// The same estimate in another unit: value and ends times `factor`. This is all that a derived figure with an exactly known
-    /// constant needs (IOPS per dollar at a list price): a constant adds no doubt. `None` unless the factor is positive and finite.
+    /// Returns the same estimate in another unit: value and ends times `factor`. A derived figure with an exactly known constant
+    /// (IOPS per dollar at a list price) needs no more, because a constant adds no uncertainty. `None` unless the factor is
+    /// positive and finite.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Option<Self> {
         let usable = factor.is_finite() && factor > 0.0;
@@ -48,13 +49,13 @@ impl Estimate {
     }
 }
 
-/// Whether the samples can be estimated from at all: some, all finite, and a confidence strictly between 0 and 1.
+/// Whether an estimate is possible: there are samples, all are finite, and the confidence is strictly between 0 and 1.
 pub(crate) fn usable(samples: &[f64], confidence: f64) -> bool {
     !samples.is_empty() && confidence > 0.0 && confidence < 1.0 && samples.iter().all(|x| x.is_finite())
 }
 
-/// Mean of independent samples with a two-sided t interval: mean ± t(1 - (1-c)/2, n-1) · s / √n, where s is the sample
-/// standard deviation (n-1 in the denominator). Source: Student (1908), "The Probable Error of a Mean", Biometrika 6:1;
+/// Returns the mean of independent samples with a two-sided t interval: mean ± t(1 - (1-c)/2, n-1) · s / √n, where s is the
+/// sample standard deviation (n-1 in the denominator). Source: Student (1908), "The Probable Error of a Mean", Biometrika 6:1;
 /// NIST/SEMATECH e-Handbook 1.3.5.2. The samples must be trials: seconds within one trial are not independent.
 ///
 /// `None` when there are no samples, one isn't finite, or `confidence` isn't strictly between 0 and 1.
@@ -76,10 +77,10 @@ pub fn mean_t(samples: &[f64], confidence: f64) -> Option<Estimate> {
     Some(Estimate { low: value - half, high: value + half, ..unbounded })
 }
 
-/// Roughly how many samples in all would bring the relative half-width down to `target`, if the spread stays as seen;
-/// `None` when the samples tell nothing (fewer than two, no spread at all, mean 0) or the target isn't positive.
+/// Returns roughly how many samples in total would reduce the relative half-width to `target`, if the spread stays the same.
+/// `None` when the samples give no estimate (fewer than two, no spread at all, mean 0) or the target isn't positive.
 ///
-/// The smallest m with t(c, m) · s / √m ≤ target · |mean|. A forecast, not a promise: s is itself an estimate.
+/// The result is the smallest m with t(c, m) · s / √m ≤ target · |mean|. It is only a forecast: s is itself an estimate.
 #[must_use]
 pub fn trials_for(samples: &[f64], confidence: f64, target: f64) -> Option<u32> {
     let now = mean_t(samples, confidence)?;
@@ -90,7 +91,7 @@ pub fn trials_for(samples: &[f64], confidence: f64, target: f64) -> Option<u32> 
     trials_for_spread(spread, confidence, target * now.value.abs())
 }
 
-/// The smallest m with t(c, m) · spread / √m ≤ wanted; `None` when there is none that could be done.
+/// Returns the smallest m with t(c, m) · spread / √m ≤ wanted; `None` when no practicable number does.
 pub(crate) fn trials_for_spread(spread: f64, confidence: f64, wanted: f64) -> Option<u32> {
     const MOST: u32 = 100_000;
     if wanted.is_nan() || wanted <= 0.0 {
@@ -99,7 +100,7 @@ pub(crate) fn trials_for_spread(spread: f64, confidence: f64, wanted: f64) -> Op
     let tight = |m: u32| {
         t_quantile(confidence, m as usize).is_some_and(|t| t * spread / f64::from(m).sqrt() <= wanted)
     };
-    // The first step far enough, then the place between it and the one before.
+    // Finds the first step that is far enough, then the place between it and the step before.
     let (mut too_few, mut enough) = (1, 4);
     while !tight(enough) {
         if enough == MOST {
@@ -119,13 +120,13 @@ pub(crate) fn trials_for_spread(spread: f64, confidence: f64, wanted: f64) -> Op
     Some(enough)
 }
 
-/// The arithmetic mean, computed about the first sample so that large equal samples give exactly themselves.
+/// Returns the arithmetic mean, computed relative to the first sample, so that large equal samples give exactly their value.
 pub(crate) fn mean(samples: &[f64]) -> f64 {
     let origin = samples[0];
     origin + samples.iter().map(|x| x - origin).sum::<f64>() / count(samples.len())
 }
 
-/// Sample standard deviation about `mean`; 0 for one sample.
+/// Returns the sample standard deviation about `mean`; 0 for one sample.
 pub(crate) fn standard_deviation(samples: &[f64], mean: f64) -> f64 {
     if samples.len() < 2 {
         return 0.0;
@@ -134,7 +135,7 @@ pub(crate) fn standard_deviation(samples: &[f64], mean: f64) -> f64 {
     (squares / (count(samples.len()) - 1.0)).sqrt()
 }
 
-/// The two-sided quantile of Student's t for `n` samples.
+/// Returns the two-sided quantile of Student's t for `n` samples.
 pub(crate) fn t_quantile(confidence: f64, n: usize) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, count(n) - 1.0).ok()?;
     Some(t.inverse_cdf(0.5 + confidence / 2.0))
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// NIST's Michelson-like small example, by hand: 9, 10, 11 -> 10 ± 4.303 / √3.
+    /// A small example by hand: 9, 10, 11 -> 10 ± 4.303 / √3.
     #[test]
     fn a_small_case_by_hand() {
         let e = mean_t(&[9.0, 10.0, 11.0], 0.95).unwrap();

@@ -1,11 +1,11 @@
-//! Many tests at once.
+//! Adjustment of p-values for several tests.
 
-/// Holm's adjusted p-values, in the order given: sorted ascending, the i-th of m is multiplied by m - i + 1, capped at 1 and never
-/// below the one before it. Rejecting all that stay below α keeps the probability of even one false rejection at α or below,
-/// whatever the dependence between the tests. Source: Holm (1979), "A Simple Sequentially Rejective Multiple Test
-/// Procedure", Scandinavian Journal of Statistics 6:65-70.
+/// Returns Holm's adjusted p-values, in the given order: sorted ascending, the i-th of m is multiplied by m - i + 1, capped at 1
+/// and never below the one before it. If all hypotheses with a value below α are rejected, the probability of even one false
+/// rejection is at most α, for any dependence between the tests. Source: Holm (1979), "A Simple Sequentially Rejective Multiple
+/// Test Procedure", Scandinavian Journal of Statistics 6:65-70.
 ///
-/// What is no probability (NaN, above 1) counts as 1.
+/// A value that is not a probability (NaN, above 1) counts as 1.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let clean: Vec<f64> = p_values.iter().map(|p| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) }).collect();
@@ -26,7 +26,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::holm;
 
-    /// By hand, and as R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives.
+    /// By hand, and as R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm").
     #[test]
     fn a_case_by_hand() {
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);

@@ -1,4 +1,4 @@
-//! Numbers in, numbers with intervals out. Knows no storage.
+//! Statistics: numbers in, numbers with intervals out. The crate knows nothing about storage.
 //!
 //! Every formula, with its source and its test, is in docs/statistics.md.
 

@@ -1,15 +1,15 @@
-//! Other centres than the mean: median, trimmed mean, geometric mean.
+//! Centres other than the mean: median, trimmed mean, geometric mean.
 
 use crate::centre::Centre;
 use crate::estimate::{Estimate, count, mean_t, usable};
 
-/// The median with the distribution-free interval of order statistics: [x₍ₖ₎, x₍ₙ₊₁₋ₖ₎] with the largest k for which
-/// 1 - 2·P(Binomial(n, ½) < k) ≥ confidence. That probability is exact for any continuous distribution and a lower bound for others.
-/// The estimate's `confidence` is the one reached, never below the one asked for.
-/// Source: David, Nagaraja (2003), "Order Statistics", 3rd ed., 7.1; Thompson (1936), Annals of Mathematical Statistics 7:122-128.
+/// Returns the median with the distribution-free interval of order statistics: [x₍ₖ₎, x₍ₙ₊₁₋ₖ₎] with the largest k for which 1 -
+/// 2·P(Binomial(n, ½) < k) ≥ confidence. That probability is exact for any continuous distribution and a lower bound for others.
+/// The estimate's `confidence` is the reached one, never below the requested one. Source: David, Nagaraja (2003), "Order
+/// Statistics", 3rd ed., 7.1; Thompson (1936), Annals of Mathematical Statistics 7:122-128.
 ///
-/// Below a number of samples (6 at 95 %) not even the whole range covers the median often enough, so there is no
-/// interval without an assumption on the distribution's shape: it is unbounded, with the confidence asked for.
+/// Below a number of samples (6 at 95 %), not even the whole range covers the median often enough, so there is no interval
+/// without an assumption about the distribution. The interval is unbounded then, with the requested confidence.
 ///
 /// `None` when there are no samples, one isn't finite, or `confidence` isn't strictly between 0 and 1.
 #[must_use]
@@ -27,7 +27,7 @@ pub fn median(samples: &[f64], confidence: f64) -> Option<Estimate> {
     Some(Estimate { value, low: sorted[below], high: sorted[n - 1 - below], confidence: reached, n })
 }
 
-/// How many samples lie below the interval's lower end, and the confidence that this reaches.
+/// Returns how many samples lie below the lower end of the interval, and the confidence that this gives.
 fn rank_of_lower_end(n: usize, confidence: f64) -> Option<(usize, f64)> {
     let mut best = None;
     let mut log_term = -count(n) * std::f64::consts::LN_2;
@@ -44,13 +44,14 @@ fn rank_of_lower_end(n: usize, confidence: f64) -> Option<(usize, f64)> {
     best
 }
 
-/// The mean without the `share` lowest and highest samples (0.1: a tenth on each side, rounded down), with the t interval from the
-/// winsorized variance: g = ⌊share · n⌋, h = n - 2g, x̄ₜ ± t(h - 1) · √(SSD_w / (h (h - 1))), where SSD_w is the sum of squared deviations
-/// when the g outer samples on each side are replaced by the nearest kept one.
-/// Source: Tukey, McLaughlin (1963), Sankhyā A 25:331-352; Yuen (1974), Biometrika 61:165-170.
+/// Returns the mean without the `share` lowest and highest samples (0.1: a tenth on each side, rounded down), with the t interval
+/// from the winsorized variance: g = ⌊share · n⌋, h = n - 2g, x̄ₜ ± t(h - 1) · √(SSD_w / (h (h - 1))). SSD_w is the sum of
+/// squared deviations when the g outer samples on each side are replaced by the nearest kept one. Source: Tukey, McLaughlin
+/// (1963), Sankhyā A 25:331-352; Yuen (1974), Biometrika 61:165-170.
 ///
-/// With too few samples to trim any (fewer than 10 at 0.1) this is the mean with Student's interval. It estimates the distribution's
-/// trimmed mean, which is not its mean when that is skewed: outliers are cut only where the experiment asks for it.
+/// With too few samples to trim any (fewer than 10 at 0.1), this is the mean with Student's interval. It estimates the trimmed
+/// mean of the distribution, which differs from its mean if the distribution is skewed. So outliers are trimmed only where the
+/// experiment requests it.
 ///
 /// `None` as for [`median`], and when `share` isn't in 0 .. 0.5.
 #[must_use]
@@ -61,9 +62,9 @@ pub fn trimmed_mean(samples: &[f64], share: f64, confidence: f64) -> Option<Esti
     Centre::of(samples, Some(share))?.student(confidence)
 }
 
-/// The geometric mean, for what is a ratio by nature: exp of the mean of the logarithms, with the t interval on them.
-/// Source: the t interval of [`mean_t`] under a monotone map, which keeps its level; Fleming, Wallace (1986), CACM 29:218-221 for why
-/// ratios are averaged so.
+/// Returns the geometric mean, for values that are ratios by nature: exp of the mean of the logarithms, with the t interval on
+/// them. Source: the t interval of [`mean_t`] under a monotone map, which keeps its level; Fleming, Wallace (1986), CACM
+/// 29:218-221 for why ratios are averaged in this way.
 ///
 /// `None` as for [`median`], and when a sample isn't positive. With one sample the interval is 0 to infinity.
 #[must_use]
@@ -81,8 +82,8 @@ mod tests {
     use super::{geometric_mean, median, rank_of_lower_end, trimmed_mean};
     use crate::mean_t;
 
-    /// Ranks and confidences as tabled by Conover, "Practical Nonparametric Statistics", for 95 %: n = 6: 1st and 6th, 0.9688;
-    /// n = 10: 2nd and 9th, 0.9785; n = 20: 6th and 15th, 0.9586.
+    /// Ranks and confidences from the tables of Conover, "Practical Nonparametric Statistics", for 95 %: n = 6: 1st and 6th,
+    /// 0.9688; n = 10: 2nd and 9th, 0.9785; n = 20: 6th and 15th, 0.9586.
     #[test]
     fn ranks_agree_with_the_tables() {
         for (n, rank, reached) in [(6, 1, 0.968_75), (9, 2, 0.9609), (10, 2, 0.9785), (20, 6, 0.9586)] {
@@ -112,7 +113,7 @@ mod tests {
         assert!((e.half_width() - half_ranks).abs() < 2.0, "{e:?}");
     }
 
-    /// By hand: 10 samples, one cut on each side; winsorized 2, 2, 3 ... 9, 9: SSD = 66.5, h = 8, t(0.975, 7) = 2.3646.
+    /// By hand: 10 samples, one trimmed on each side; winsorized 2, 2, 3 ... 9, 9: SSD = 66.5, h = 8, t(0.975, 7) = 2.3646.
     #[test]
     fn trimmed_mean_by_hand() {
         let samples = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1000.0];

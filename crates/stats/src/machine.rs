@@ -1,14 +1,16 @@
-//! What all cells of a round have in common: the machine's own drift.
+//! The drift of the machine, which all cells of a round share.
 
 use crate::best::Rounds;
 use crate::estimate::mean;
 
-/// How much higher than usual each round was, over all cells: exp of the mean over cells of ln xᵢⱼ less the cell's own mean of logarithms, for the
-/// rounds that every cell has. What cells have each for themselves averages out, so a drift of the whole machine stands out √k times as clearly
-/// as in one of k cells: give the result to [`crate::doubts`]. This is the additive model of rounds and cells on logarithms.
-/// Source: Tukey (1949), Biometrics 5:232-242; Box, Hunter, Hunter (2005), "Statistics for Experimenters", 4.2, on blocks.
+/// Returns how much higher than usual each round was, over all cells: exp of the mean over cells of ln xᵢⱼ minus the cell's own
+/// mean of logarithms, for the rounds that every cell has. The noise of single cells averages out, so a drift of the whole
+/// machine is √k times as clear as in one of k cells. Pass the result to [`crate::doubts`]. This is the additive model of rounds
+/// and cells on logarithms. Source: Tukey (1949), Biometrics 5:232-242; Box, Hunter, Hunter (2005), "Statistics for
+/// Experimenters", 4.2, on blocks.
 ///
-/// `None` without cells or common rounds, or when a value isn't positive and finite. Every round of a single cell is its own.
+/// `None` without cells or common rounds, or when a value isn't positive and finite. With a single cell, the result is that
+/// cell's own rounds.
 #[must_use]
 pub fn machine_rounds(cells: &[Rounds]) -> Option<Vec<f64>> {
     let count = cells.iter().map(|c| c.len()).min()?;

@@ -1,20 +1,22 @@
-//! Exact tests without a distribution: how often would rounds in another order look at least as odd?
+//! Exact tests without an assumption about the distribution: the share of orders of the rounds that look at least as unusual as
+//! the observed one.
 
 use crate::random::Random;
 
-/// Up to this many rounds all orders are gone through (5,040).
+/// Up to this many rounds, all orders are tested (5,040).
 const ALL_ORDERS_UP_TO: usize = 7;
-/// Beyond, this many random ones, always the same.
+/// With more rounds, this many random orders are drawn, always the same.
 const DRAWN: u32 = 1_999;
-/// With fewer hits than this among them, so many are drawn: many tests at once need smaller p-values than 1 in 2,000.
+/// With fewer hits than this, more orders are drawn: many simultaneous tests need p-values smaller than 1 in 2,000.
 const FEW: u32 = 3;
 const MORE: u32 = 19_999;
 
-/// P-value of `statistic` under the hypothesis that all orders of the rounds are equally likely: the share of orders for which it is at least
-/// as large as for the order seen. Exact over all orders for up to 7 rounds, else (1 + hits) / (1 + draws) over 1,999 seeded random
-/// orders, and over 19,999 where fewer than 3 of the first hit. Both hold their level, and so does the choice between them, since what goes on to the second
-/// had at most 3 / 2,000 in the first. `statistic` gets the index of the round that stands at each place.
-/// Source: Pitman (1937), JRSS Supplement 4:119-130; Phipson, Smyth (2010), SAGMB 9:39, for the 1 + in the random version.
+/// Returns the p-value of `statistic` under the hypothesis that all orders of the rounds are equally likely: the share of orders
+/// for which it is at least as large as for the observed order. Exact over all orders for up to 7 rounds, else (1 + hits) / (1 +
+/// draws) over 1,999 seeded random orders, and over 19,999 if fewer than 3 of the first ones hit. Both hold their level. The
+/// choice between them does too, since the second is used only with at most 3 / 2,000 in the first. `statistic` gets the index of
+/// the round at each place. Source: Pitman (1937), JRSS Supplement 4:119-130; Phipson, Smyth (2010), SAGMB 9:39, for the 1 + in
+/// the random version.
 pub(crate) fn p_value(rounds: usize, statistic: impl Fn(&[usize]) -> f64) -> f64 {
     let mut order: Vec<usize> = (0..rounds).collect();
     let seen = statistic(&order);
@@ -42,7 +44,7 @@ pub(crate) fn p_value(rounds: usize, statistic: impl Fn(&[usize]) -> f64) -> f64
     f64::from(hits + 1) / f64::from(all + 1)
 }
 
-/// Heap (1963), Computer Journal 6:293-294.
+/// Visits every order. Source: Heap (1963), Computer Journal 6:293-294.
 fn every_order(order: &mut [usize], k: usize, visit: &mut impl FnMut(&[usize])) {
     if k <= 1 {
         visit(order);
@@ -72,7 +74,7 @@ mod tests {
         assert_eq!((visits, seen.len()), (120, 120));
     }
 
-    /// The order seen is the only one of 5! with each round in its own place; half of all orders have round 0 before round 1.
+    /// The observed order is the only one of 5! with each round in its own place; half of all orders have round 0 before round 1.
     #[test]
     fn shares_by_hand() {
         let at_home = |o: &[usize]| f64::from(u32::from(o.iter().enumerate().all(|(i, r)| i == *r)));

@@ -1,4 +1,4 @@
-//! A small generator for permutations and null distributions: the same for ever, so that a verdict never flickers.
+//! A small generator for permutations and null distributions. Its sequence never changes, so a verdict never does either.
 
 /// `SplitMix64`. Source: Steele, Lea, Flood (2014), "Fast Splittable Pseudorandom Number Generators", OOPSLA.
 pub(crate) struct Random(pub(crate) u64);
@@ -12,13 +12,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Even in [0, 1).
+    /// Returns a uniform number in [0, 1).
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what a double holds exactly")]
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Even in 0 .. n (Lemire's multiplication; its bias, n / 2⁶⁴, is far below anything counted here).
+    /// Returns a uniform integer in 0 .. n (Lemire's multiplication; its bias, n / 2⁶⁴, is negligible here).
     #[expect(clippy::cast_possible_truncation, reason = "the upper half of the product is below n")]
     pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize

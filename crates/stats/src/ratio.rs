@@ -1,5 +1,5 @@
-//! Ratios with intervals on their logarithms: of paired samples (two things measured in the same round, so that what the round did to both
-//! cancels), and of independent ones.
+//! Ratios with intervals on their logarithms: of paired samples (two values from the same round, so that the effect of the round
+//! on both cancels), and of independent samples.
 
 use crate::centre::{Centre, trimmed_per_side};
 use crate::estimate::{Estimate, count, mean_t, t_quantile, trials_for_spread, usable};
@@ -11,24 +11,24 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct RatioEstimate {
     /// The ratio.
     pub ratio: f64,
-    /// Lower end; 0 when one pair gives no interval.
+    /// Lower end; 0 when there is only one pair.
     pub low: f64,
-    /// Upper end; infinity when one pair gives no interval.
+    /// Upper end; infinity when there is only one pair.
     pub high: f64,
-    /// Mean of the ratios' natural logarithms.
+    /// Mean of the natural logarithms of the ratios.
     pub log_mean: f64,
-    /// Its standard error; infinite when one pair gives none.
+    /// Standard error of `log_mean`; infinite when there is only one pair.
     pub log_error: f64,
     /// Confidence of the interval, between 0 and 1.
     pub confidence: f64,
-    /// Number of pairs; of trimmed ones, those kept; of independent samples, the smaller number.
+    /// Number of pairs; for trimmed pairs, the kept ones; for independent samples, the smaller number.
     pub n: usize,
     /// Degrees of freedom of the standard error.
     pub freedom: f64,
 }
 
-/// The ratio a / b over pairs (a, b) of the same round: exp of the mean of ln(a / b), with a t interval on the logarithms.
-/// Logarithms make a / b and b / a the same statement, and a ratio's spread even on both sides.
+/// Returns the ratio a / b over pairs (a, b) of the same round: exp of the mean of ln(a / b), with a t interval on the
+/// logarithms. On logarithms a / b and b / a are the same statement, and the spread of a ratio is symmetric.
 ///
 /// `None` when there are no pairs, a value isn't positive and finite, or `confidence` isn't strictly between 0 and 1.
 #[must_use]
@@ -37,9 +37,10 @@ pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64) -> Option<RatioEstima
     of_logs(mean_t(&logs, confidence)?, logs.len())
 }
 
-/// The same without the `share` lowest and highest log ratios (0.1: a tenth on each side): their trimmed mean with the winsorized standard error,
-/// h - 1 degrees of freedom for the h pairs kept. Source: Yuen (1974), Biometrika 61:165-170, on the differences of pairs as Wilcox (2012),
-/// "Introduction to Robust Estimation and Hypothesis Testing", 5.9.3. Too few pairs to trim any: as [`paired_ratio`].
+/// The same without the `share` lowest and highest log ratios (0.1: a tenth on each side): their trimmed mean with the winsorized
+/// standard error, h - 1 degrees of freedom for the h kept pairs. Source: Yuen (1974), Biometrika 61:165-170, on the differences
+/// of pairs as in Wilcox (2012), "Introduction to Robust Estimation and Hypothesis Testing", 5.9.3. With too few pairs to trim
+/// any: as [`paired_ratio`].
 ///
 /// `None` as for [`paired_ratio`], and when `share` isn't in 0 .. 0.5.
 #[must_use]
@@ -49,10 +50,10 @@ pub fn paired_ratio_trimmed(pairs: &[(f64, f64)], share: f64, confidence: f64) -
     of_logs(estimate, logs.len() - 2 * trimmed_per_side(logs.len(), share))
 }
 
-/// The ratio of the geometric means of two independent sets of samples, e.g. of two runs: Welch's interval on the logarithms,
-/// m_a - m_b ± t(ν) √(s_a²/n_a + s_b²/n_b) with Satterthwaite's ν. It needs neither equal spreads nor equal numbers; it knows nothing of what
-/// changed for a whole set at once.
-/// Source: Welch (1938), Biometrika 29:350-362, and (1947), Biometrika 34:28-35; ν: Satterthwaite (1946), Biometrics Bulletin 2:110-114.
+/// Returns the ratio of the geometric means of two independent sets of samples, e.g. of two runs: Welch's interval on the
+/// logarithms, m_a - m_b ± t(ν) √(s_a²/n_a + s_b²/n_b) with Satterthwaite's ν. It needs neither equal spreads nor equal numbers.
+/// It doesn't account for changes that affect a whole set at once. Source: Welch (1938), Biometrika 29:350-362, and (1947),
+/// Biometrika 34:28-35; ν: Satterthwaite (1946), Biometrics Bulletin 2:110-114.
 ///
 /// Unbounded when either side has one sample. `None` when either is empty, a value isn't positive and finite, or `confidence` isn't strictly
 /// between 0 and 1.
@@ -61,8 +62,9 @@ pub fn unpaired_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<RatioEsti
     unpaired(a, b, None, confidence)
 }
 
-/// The same without the `share` lowest and highest logarithms of each side: trimmed means, winsorized standard errors and h - 1 degrees of freedom on
-/// each side take the place of the plain ones. Source: Yuen (1974), Biometrika 61:165-170. Too few samples to trim any: as [`unpaired_ratio`].
+/// The same without the `share` lowest and highest logarithms of each side: trimmed means, winsorized standard errors and h - 1
+/// degrees of freedom on each side replace the plain ones. Source: Yuen (1974), Biometrika 61:165-170. With too few samples to
+/// trim any: as [`unpaired_ratio`].
 ///
 /// `None` as for [`unpaired_ratio`], and when `share` isn't in 0 .. 0.5.
 #[must_use]
@@ -108,14 +110,14 @@ fn unpaired(a: &[f64], b: &[f64], trim: Option<f64>, confidence: f64) -> Option<
     })
 }
 
-/// ln(a / b) of each pair; `None` when a value isn't positive and finite.
+/// Returns ln(a / b) of each pair; `None` when a value isn't positive and finite.
 fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     let usable = |x: f64| x.is_finite() && x > 0.0;
     let all = pairs.iter().all(|&(a, b)| usable(a) && usable(b));
     all.then(|| pairs.iter().map(|(a, b)| a.ln() - b.ln()).collect())
 }
 
-/// A t interval of logarithms as a ratio's, `n` of them kept.
+/// Converts a t interval of logarithms into that of a ratio, with `n` kept values.
 fn of_logs(e: Estimate, n: usize) -> Option<RatioEstimate> {
     let bounded = n >= 2 && e.is_bounded();
     let log_error =
@@ -133,13 +135,13 @@ fn of_logs(e: Estimate, n: usize) -> Option<RatioEstimate> {
     })
 }
 
-/// The p-quantile of Student's t.
+/// Returns the p-quantile of Student's t.
 fn quantile(p: f64, freedom: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(p))
 }
 
 impl RatioEstimate {
-    /// The ratio of b to a.
+    /// Returns the ratio of b to a.
     #[must_use]
     pub fn turned(self) -> Self {
         Self {
@@ -151,14 +153,14 @@ impl RatioEstimate {
         }
     }
 
-    /// Whether the data give an interval.
+    /// Whether the interval is bounded.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.log_error.is_finite()
     }
 
-    /// The p-value against "the true ratio's logarithm is at most `log_margin` away from 0": the probability of a mean as
-    /// far out as this one if the truth lay on the margin's edge, where it is largest. With a margin of 0 this is the
+    /// Returns the p-value against "the true ratio's logarithm is at most `log_margin` away from 0": the probability of a mean at
+    /// least this far out if the truth lay on the edge of the margin, where it is largest. With a margin of 0 this is the
     /// ordinary two-sided t test.
     #[must_use]
     pub fn p_beyond(&self, log_margin: f64) -> f64 {
@@ -166,19 +168,19 @@ impl RatioEstimate {
         (self.tail(distance - log_margin) + self.tail(distance + log_margin)).min(1.0)
     }
 
-    /// The one-sided p-value against "the true ratio's logarithm is at most `edge`".
+    /// Returns the one-sided p-value against "the true ratio's logarithm is at most `edge`".
     #[must_use]
     pub fn p_above(&self, edge: f64) -> f64 {
         self.tail(self.log_mean - edge)
     }
 
-    /// The one-sided p-value against "the true ratio's logarithm is at least `edge`".
+    /// Returns the one-sided p-value against "the true ratio's logarithm is at least `edge`".
     #[must_use]
     pub fn p_below(&self, edge: f64) -> f64 {
         self.tail(edge - self.log_mean)
     }
 
-    /// The probability that an estimate lies this far or farther on one side of the truth.
+    /// Returns the probability that an estimate lies at least this far on one side of the truth.
     fn tail(&self, distance: f64) -> f64 {
         if !self.is_bounded() {
             return 1.0;
@@ -195,15 +197,15 @@ impl RatioEstimate {
         self.reach() <= log_margin
     }
 
-    /// The smallest difference that the data exclude: 0.03 says "a difference above 3 % either way is excluded". Infinite when
-    /// there is no interval. Both sides are tested at half the error each, so this is at least as strict as two one-sided
-    /// tests: Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15:657-680.
+    /// Returns the smallest difference that the data exclude: 0.03 means "a difference above 3 % either way is excluded".
+    /// Infinite when the interval is unbounded. Both sides are tested at half the error each, so this is at least as strict as
+    /// two one-sided tests: Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15:657-680.
     #[must_use]
     pub fn excluded_difference(&self) -> f64 {
         self.reach().exp() - 1.0
     }
 
-    /// How far the interval reaches from a ratio of 1 to its farther end, in logarithms.
+    /// Returns the distance from a ratio of 1 to the farther end of the interval, in logarithms.
     fn reach(&self) -> f64 {
         if !self.is_bounded() {
             return f64::INFINITY;
@@ -212,15 +214,15 @@ impl RatioEstimate {
             .map_or(f64::INFINITY, |t| self.log_mean.abs() + t * self.log_error)
     }
 
-    /// Roughly how many rounds in all would bring the interval inside `log_margin`, or all of it outside, if mean and spread
-    /// stay as seen. `None` when they would not in any number that could be done: the mean lies on the margin.
+    /// Returns roughly how many rounds in total would bring the interval inside `log_margin`, or all of it outside, if mean and
+    /// spread stay the same. `None` when no practicable number would: the mean lies on the margin.
     #[must_use]
     pub fn rounds_to_decide(&self, log_margin: f64) -> Option<u32> {
         self.rounds_to_tell(log_margin - self.log_mean.abs())
     }
 
-    /// Roughly how many rounds in all (of independent samples: on each side) would tell the ratio's logarithm from one that is
-    /// `distance` away. `None` when no number that could be done would.
+    /// Returns roughly how many rounds in total (for independent samples: on each side) would distinguish the ratio's logarithm
+    /// from one at this `distance`. `None` when no practicable number would.
     #[must_use]
     pub fn rounds_to_tell(&self, distance: f64) -> Option<u32> {
         if !self.is_bounded() {
@@ -273,7 +275,7 @@ mod tests {
         );
     }
 
-    /// One wild value of ten on one side: trimmed, its side is the mean of the other eight, with the winsorized error.
+    /// One outlier of ten on one side: with trimming, that side is the mean of the other eight, with the winsorized error.
     #[test]
     fn of_independent_samples_outliers_are_cut_side_by_side() {
         let calm = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.2, 99.0, 101.0, 99.8];

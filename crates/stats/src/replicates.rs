@@ -1,4 +1,4 @@
-//! Replicates that are none: what in a cell's rounds speaks against independent trials of one and the same thing.
+//! Tests whether a cell's rounds are replicates: independent trials of the same thing.
 
 mod doubt;
 mod modes;

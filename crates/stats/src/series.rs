@@ -1,4 +1,5 @@
-//! One trial's series of rates, second by second: these samples are not independent, and every formula here knows it.
+//! The time series of one trial's rates, second by second. These samples are not independent, and every formula here takes that
+//! into account.
 
 mod change;
 mod episodes;

@@ -1,4 +1,4 @@
-//! When there are enough rounds.
+//! The stop rule: when there are enough rounds.
 
 mod caution;
 mod needed;

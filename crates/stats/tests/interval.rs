@@ -7,8 +7,8 @@ use diskproof_stats::mean_t;
 use proptest::prelude::{prop, proptest};
 use random::Random;
 
-/// On normal data the interval holds its level exactly, at every n; 20,000 repetitions have a standard error of 0.15 %
-/// at 95 %, so a band of ±0.6 % is four of them.
+/// On normal data the interval holds its level exactly, at every n. 20,000 repetitions have a standard error of 0.15 % at 95 %,
+/// so a band of ±0.6 % is four standard errors.
 #[test]
 fn coverage_on_normal_data_is_the_level() {
     const REPETITIONS: u32 = 20_000;

@@ -1,4 +1,4 @@
-//! What holds for all numbers, also absurd ones.
+//! Properties that hold for all numbers, even extreme ones.
 
 use diskproof_stats::{
     Allowance, Asked, Better, Decision, Estimate, Resource, StopRule, all_pairs, change_points, doubts,

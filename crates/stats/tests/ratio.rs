@@ -1,4 +1,4 @@
-//! Coverage of the paired ratio's interval, and the error rates of the tests built on it, by simulation.
+//! Coverage of the paired ratio's interval, and the error rates of the tests that use it, by simulation.
 
 #[path = "support/random.rs"]
 mod random;
@@ -6,7 +6,7 @@ mod random;
 use diskproof_stats::{holm, paired_ratio};
 use random::Random;
 
-/// Rounds that differ by a factor of several, which falls on both of a pair; a spread of 3 % within the pair.
+/// Returns rounds that differ by a factor of several, which affects both values of a pair; the spread within the pair is 3 %.
 fn pairs(random: &mut Random, n: usize, ratio: f64) -> Vec<(f64, f64)> {
     (0..n)
         .map(|_| {
@@ -18,7 +18,7 @@ fn pairs(random: &mut Random, n: usize, ratio: f64) -> Vec<(f64, f64)> {
 
 const REPETITIONS: u32 = 10_000;
 
-/// Four standard errors of a share of 10,000 repetitions.
+/// Whether a share of 10,000 repetitions is within four standard errors.
 fn within(share: f64, level: f64) -> bool {
     (share - level).abs() < 4.0 * (level * (1.0 - level) / f64::from(REPETITIONS)).sqrt()
 }
@@ -37,7 +37,7 @@ fn the_interval_covers_the_true_ratio_at_its_level() {
     }
 }
 
-/// A truth on the margin is called beyond it in 5 % of all repetitions at most, and one well inside hardly ever.
+/// If the truth lies on the margin, at most 5 % of all repetitions report it beyond the margin; if it lies well inside, hardly any.
 #[test]
 fn the_test_against_a_margin_holds_its_level() {
     let margin = 1.02_f64;
@@ -55,8 +55,8 @@ fn the_test_against_a_margin_holds_its_level() {
     assert!(share(6, 1.5) > 0.99);
 }
 
-/// Of twelve ratios that are all 1, at least one is called different in 5 % of the repetitions at most; uncorrected it would
-/// be 46 %.
+/// Of twelve ratios that are all 1, at least one is reported as different in at most 5 % of the repetitions; without correction
+/// it would be 46 %.
 #[test]
 fn holm_keeps_the_error_of_the_whole_family() {
     let mut random = Random(7);

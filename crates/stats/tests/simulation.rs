@@ -1,5 +1,5 @@
-//! What the statistics promise, checked by simulation with fixed seeds. `DISKPROOF_SIMULATION=10` repeats everything ten times as often, and
-//! `DISKPROOF_SIMULATION_TABLES=DIR` writes the tables there: bench/statistics/run.sh does both.
+//! Simulations with fixed seeds check what the statistics promise. `DISKPROOF_SIMULATION=10` makes ten times as many repetitions,
+//! and `DISKPROOF_SIMULATION_TABLES=DIR` writes the tables there: bench/statistics/run.sh does both.
 
 #![expect(
     clippy::cast_possible_truncation,

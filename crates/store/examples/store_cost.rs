@@ -1,4 +1,4 @@
-//! How long `list` and `show` wait for a store of 100,000 trials; `bench/store/run.sh` runs it.
+//! Measures how long `list` and `show` wait for a store of 100,000 trials; `bench/store/run.sh` runs it.
 //!
 //! `store_cost DIRECTORY`
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't measure should stop")]
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-/// What a run of 1000 cells says of itself is about this long.
+/// About the length of a judgement of a run with 1000 cells.
 const JUDGEMENT_BYTES: usize = 2 << 20;
 const REPEATS: usize = 21;
 
@@ -61,7 +61,7 @@ fn make(path: &Path, runs: u32, cells: u32, rounds: u32) {
     let store = Store::open(path).unwrap();
     let plan = plan(cells, rounds);
     let mut body = trial(0, 0);
-    // As many samples as a second of a real trial has; their number doesn't matter to a list.
+    // As many samples as one second of a real trial has; a list doesn't depend on their number.
     body.evidence.samples.truncate(2);
     for index in 0..runs {
         store.create_run(&run_id(&format!("20261121-{index:06}-bench")), &plan, &environment("6.1")).unwrap();
@@ -72,7 +72,7 @@ fn make(path: &Path, runs: u32, cells: u32, rounds: u32) {
     store.cache_judgement(&run, "bench", revision, &figures(JUDGEMENT_BYTES)).unwrap();
 }
 
-/// Figures, so that it compresses as little as real ones.
+/// Returns figures, so that they compress no better than real ones.
 fn figures(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 32);
     let mut n = 0_u64;

@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! Errors of a store.
 
 use record::id::{RunId, TrialId};
 use record::printable::Shown as _;
@@ -7,53 +7,53 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A store could not do what was asked. Nothing that was stored before is lost by any of these.
+/// An error of a store. None of them loses anything that was stored before.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The directory for the file could not be made.
+    /// The directory for the file could not be created.
     #[error("cannot make the directory for the results file {}", path.shown())]
     Directory {
-        /// The results file.
+        /// Path of the results file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// The file is something else.
+    /// The file is not a store.
     #[error("{} is not a diskproof results file; choose another with DISKPROOF_STORE", path.shown())]
     NotAStore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file was written by a diskproof too new for us.
+    /// A diskproof that is too new for this one wrote the file.
     #[error(
         "{} has results format {found}, this diskproof reads {ours}: use the diskproof that wrote it, or a newer one",
         path.shown()
     )]
     TooNew {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         found: FormatVersion,
-        /// Ours.
+        /// Format that this diskproof reads.
         ours: FormatVersion,
     },
-    /// The file may be read but not written, because a newer diskproof keeps things in it that we would lose.
+    /// The file may be read but not written, because a newer diskproof keeps data in it that this one would lose.
     #[error(
         "{} has results format {found}; this diskproof ({ours}) can read it but must not write it: use a newer one, or another file by DISKPROOF_STORE",
         path.shown()
     )]
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         found: FormatVersion,
-        /// Ours.
+        /// Format that this diskproof writes.
         ours: FormatVersion,
     },
-    /// The file or its directory can't be written by us.
+    /// This user can't write the file or its directory.
     #[error("the results file {} is read-only for this user", path.shown())]
     ReadOnly {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// No space is left. What was stored before is kept.
@@ -62,18 +62,18 @@ pub enum StoreError {
         path.shown(), free_text(*free_bytes)
     )]
     Full {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Bytes an ordinary user could still write there.
+        /// Bytes that an ordinary user can still write there.
         free_bytes: Option<u64>,
     },
-    /// Another process held the file for too long.
+    /// Another process locked the file for too long.
     #[error("the results file {} is being used by another process", path.shown())]
     Busy {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The trial is there already.
+    /// The trial is already stored.
     #[error("run {run} already has a trial of cell {} in round {}", trial.cell, trial.round)]
     DuplicateTrial {
         /// The run.
@@ -81,7 +81,7 @@ pub enum StoreError {
         /// The trial.
         trial: TrialId,
     },
-    /// The run is there already.
+    /// The run is already stored.
     #[error("there is already a run {run}")]
     RunExists {
         /// The run.
@@ -90,66 +90,66 @@ pub enum StoreError {
     /// There is no such run.
     #[error("there is no run `{}` in {}", wanted.shown(), path.shown())]
     NoSuchRun {
-        /// What was looked for.
+        /// The name that was searched for.
         wanted: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// There are no runs at all.
+    /// The store has no runs.
     #[error("there are no runs in {} yet", path.shown())]
     NoRuns {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Several runs begin like this.
+    /// Several runs begin with this name.
     #[error("`{}` could be any of {}: give more of it", wanted.shown(), listed(candidates))]
     Ambiguous {
-        /// What was looked for.
+        /// The name that was searched for.
         wanted: String,
-        /// What it could be; the first few.
+        /// The first few runs that match.
         candidates: Vec<RunId>,
     },
-    /// A plan or trial was written by a diskproof too new for us.
+    /// A diskproof that is too new for this one wrote a plan or trial.
     #[error("{what} has format {found}, this diskproof reads {ours}: use a newer diskproof")]
     RecordTooNew {
-        /// Which plan or trial.
+        /// The plan or trial.
         what: String,
         /// Its format.
         found: FormatVersion,
-        /// Ours.
+        /// Format that this diskproof reads.
         ours: FormatVersion,
     },
-    /// Something stored can't be read back.
+    /// Stored data can't be read.
     #[error("{what} in {} is damaged", path.shown())]
     Damaged {
-        /// What it is.
+        /// The data.
         what: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Something can't be written in a way that could be read back, e.g. a number that is not a number.
+    /// The data can't be stored so that it can be read back, e.g. because of a NaN.
     #[error("{what} can't be stored: it would not read back")]
     Unstorable {
-        /// What it is.
+        /// The data.
         what: String,
-        /// Why.
+        /// The error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Anything else SQLite says.
+    /// Any other error of SQLite.
     #[error("cannot {doing} in {}", path.shown())]
     Sql {
         /// What was being done.
         doing: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: rusqlite::Error,
     },
 }
 
-/// What is written to see whether anything can still be written.
+/// Number of bytes that are written to test whether writing is possible.
 const PROBE_BYTES: usize = 64 << 10;
 
 impl StoreError {
@@ -160,8 +160,8 @@ impl StoreError {
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(DiskFull) => Self::full(path),
-            // Some file systems run full only when a file is made or synchronised, and a quota isn't called a full disk:
-            // SQLite has other names for these.
+            // Some file systems report a full disk only when a file is created or synchronised, and an exceeded quota isn't
+            // reported as a full disk. SQLite has other error codes for these.
             Some(CannotOpen | SystemIoFailure) if is_full(&path) => Self::full(path),
             Some(DatabaseBusy | DatabaseLocked) => Self::Busy { path },
             Some(NotADatabase) => Self::NotAStore { path },
@@ -176,7 +176,7 @@ impl StoreError {
     }
 }
 
-/// Tries it out beside the file.
+/// Tests whether the disk is full, by writing next to the file.
 fn is_full(path: &Path) -> bool {
     let mut name = path.as_os_str().to_owned();
     name.push("-probe");
@@ -185,12 +185,12 @@ fn is_full(path: &Path) -> bool {
         file.write_all(&[0x5a; PROBE_BYTES])?;
         file.sync_all()
     });
-    // Nothing is lost if it can't be removed, and there is an error to tell already.
+    // It does no harm if the file can't be removed, and there is already an error to report.
     let _ = fs::remove_file(&probe);
     written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
-/// Free space where the file is, or would be.
+/// Returns the free space where the file is, or would be.
 fn free_bytes(path: &Path) -> Option<u64> {
     let found =
         rustix::fs::statvfs(path).or_else(|error| path.parent().map_or(Err(error), rustix::fs::statvfs));

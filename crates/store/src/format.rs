@@ -1,4 +1,4 @@
-//! The file's format: its versions, and how an older file is brought up.
+//! Versions of the file format, and the upgrade of older files.
 
 use crate::error::StoreError;
 use record::version::FormatVersion;
@@ -11,33 +11,33 @@ use std::path::Path;
 /// * 1.1: budgets of a run may be raised (`run_raised`).
 pub const STORE_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
-/// Marks our files in SQLite's header, so that `file` and we can tell them: "dprf".
+/// Marks diskproof's files in SQLite's header, so that `file` and diskproof recognize them: "dprf".
 const APPLICATION_ID: i32 = 0x6470_7266;
 
-/// What brings a file from one version to the next, in order; the last one's version is [`STORE_FORMAT`].
+/// The SQL that upgrades a file from one version to the next, in order; the version of the last one is [`STORE_FORMAT`].
 const MIGRATIONS: [(FormatVersion, &str); 2] = [
     (FormatVersion { major: 1, minor: 0 }, include_str!("../schema/001_first.sql")),
     (FormatVersion { major: 1, minor: 1 }, include_str!("../schema/002_raised.sql")),
 ];
 
-/// What a file turned out to be.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
-    /// Ours, now of our version.
+    /// A store in the current version, perhaps after an upgrade.
     Ours,
-    /// Of our major and a newer minor: to be read only.
+    /// A store of the same major version and a newer minor version: only for reading.
     Newer(FormatVersion),
 }
 
-/// Looks at the file, and brings it to our version if that may be done.
+/// Checks the file, and upgrades it to the current version if that is permitted.
 pub(crate) fn prepare(
     connection: &mut Connection,
     path: &Path,
     read_only: bool,
 ) -> Result<FileKind, StoreError> {
     let sql = |source| StoreError::sql(path, "read the format", source);
-    // Most opens find a file of our version and need no lock for writing. What is looked at must be of one instant: with the mark of
-    // before and the tables of after another process made the file, it would pass for somebody else's.
+    // Most opens find a file of the current version and need no write lock. The check must see one instant: with the mark from
+    // before and the tables from after another process created the file, it would look like a foreign database.
     let look = connection.transaction().map_err(sql)?;
     let found = current(&look, path)?;
     drop(look);
@@ -53,7 +53,7 @@ pub(crate) fn prepare(
         };
     }
     let doing = |source| StoreError::sql(path, "bring the format up to date", source);
-    // Another process may have done it while we waited for the lock, so look again inside.
+    // Another process may have done it while this one waited for the lock, so it checks again inside the transaction.
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(doing)?;
     if let Some(found) = current(&transaction, path)? {
         return Ok(found);
@@ -70,14 +70,14 @@ pub(crate) fn prepare(
     Ok(FileKind::Ours)
 }
 
-/// `None` when there is something to do: the file is empty, or of an older minor.
+/// Returns the kind of the file. `None` when it needs work: the file is empty, or of an older minor version.
 fn current(connection: &Connection, path: &Path) -> Result<Option<FileKind>, StoreError> {
     let sql = |source| StoreError::sql(path, "read the format", source);
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sql)?;
     if id != APPLICATION_ID {
         let objects: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
-        // Somebody else's database stays as it is.
+        // A foreign database stays unchanged.
         return if objects == 0 && id == 0 {
             Ok(None)
         } else {

@@ -1,8 +1,8 @@
 //! Runs and their trials in one SQLite file, append-only and durable.
 //!
-//! A trial is on stable storage before [`Store::append_trial`] returns, in a transaction of its own: a process killed at
-//! any instant leaves a file that opens and holds every acknowledged trial exactly once. What is written is never altered;
-//! triggers in the file refuse it, whoever asks. Only cached judgements come and go.
+//! A trial is on stable storage before [`Store::append_trial`] returns, in its own transaction. If the process is killed at any
+//! instant, the file still opens and has every acknowledged trial exactly once. Written data never changes: triggers in the file
+//! refuse any change by any program. Only cached judgements are replaced.
 
 mod error;
 mod format;

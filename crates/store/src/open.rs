@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to wait for another process that is writing.
+/// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An open results file.
@@ -21,24 +21,24 @@ pub struct Store {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Full,
-    /// The file system or its permissions forbid writing.
+    /// The file system or the permissions forbid writing.
     ReadOnly,
-    /// A newer minor version wrote it.
+    /// A newer minor version wrote it, so it is only for reading.
     Newer(record::version::FormatVersion),
 }
 
 impl Store {
-    /// Opens the file, or makes it, with its directory, when there is none. A file that can't be written is opened for
-    /// reading; so is one that a newer diskproof of the same major version wrote.
+    /// Opens the file, or creates it with its directory if it doesn't exist. A file that can't be written is opened for reading,
+    /// and so is a file from a newer diskproof of the same major version.
     ///
     /// # Errors
-    /// When the file is something else, too new, or can't be opened.
+    /// If the file is not a store, is too new, or can't be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent)
                 .map_err(|source| StoreError::Directory { path: path.to_owned(), source })?;
         }
-        // SQLite would wait for the writer of a FIFO
+        // SQLite would block until the FIFO has a writer
         if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
             return Err(StoreError::NotAStore { path: path.to_owned() });
         }
@@ -57,13 +57,13 @@ impl Store {
         Ok(Self { connection, path: path.to_owned(), access })
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Refuses to write what must not be written.
+    /// Refuses to write to a file that must not be written.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
         let path = self.path.clone();
         match self.access {
@@ -78,9 +78,9 @@ impl Store {
     }
 }
 
-/// A rollback journal rather than a write-ahead log: one writer, seconds apart, gains nothing from a log, and so the results
-/// stay one file that can be copied whole. `synchronous = EXTRA` also synchronises the directory after the journal is
-/// removed, which is the instant of commit: FULL alone could lose an acknowledged trial in a power cut.
+/// Uses a rollback journal, not a write-ahead log: one writer with seconds between writes gains nothing from a log, and the
+/// results stay one file that can be copied as a whole. `synchronous = EXTRA` also synchronises the directory after the removal
+/// of the journal, which is the instant of commit. FULL could lose an acknowledged trial in a power cut.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "synchronous", "EXTRA")?;

@@ -1,4 +1,4 @@
-//! Values to bytes and back: JSON, compressed where it is bulk.
+//! Converts values to bytes and back: JSON, compressed if it is large.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,7 +17,7 @@ pub(crate) fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Cause> {
     Ok(zstd::decode_all(bytes)?)
 }
 
-/// JSON that is known to read back: a float that is not a number would be written as null and be lost.
+/// Returns JSON that is known to be readable: a NaN would become null and be lost.
 pub(crate) fn json<T: Serialize + DeserializeOwned>(value: &T) -> Result<String, Cause> {
     let text = serde_json::to_string(value)?;
     let _: T = serde_json::from_str(&text)?;

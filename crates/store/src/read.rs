@@ -17,57 +17,57 @@ use std::collections::BTreeSet;
 /// One line of a list of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
-    /// The run.
+    /// Identity of the run.
     pub id: RunId,
-    /// Its experiment's name.
+    /// Name of its experiment.
     pub experiment: String,
-    /// Start, UTC, milliseconds since the epoch.
+    /// Start time, UTC, milliseconds since the epoch.
     pub started_unix_ms: u64,
-    /// Trials stored, failed ones among them.
+    /// Number of stored trials, including failed ones.
     pub trials_done: u64,
-    /// Of these, failed.
+    /// Number of failed trials.
     pub trials_failed: u64,
-    /// Trials planned in all.
+    /// Number of planned trials.
     pub trials_planned: u64,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
 }
 
-/// All of a run but its trials.
+/// A run without its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunHead {
-    /// The run.
+    /// Identity of the run.
     pub id: RunId,
-    /// What it was to do; budgets as last raised.
+    /// Its plan, with the budgets as last raised.
     pub plan: Plan,
-    /// The machine, as last told.
+    /// The machine, as last stored.
     pub environment: Environment,
-    /// The volumes, as last told; empty before they were ready.
+    /// The volumes, as last stored; empty before they were ready.
     pub volumes: Vec<VolumeFacts>,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
-    /// Trials stored, failed ones among them.
+    /// Number of stored trials, including failed ones.
     pub trials_done: u64,
-    /// Counts every change of the run; goes with a judgement to [`Store::cache_judgement`].
+    /// Counter of all changes of the run; pass it to [`Store::cache_judgement`] with a judgement.
     pub revision: u64,
 }
 
 /// A run with all its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunData {
-    /// The run.
+    /// Identity of the run.
     pub id: RunId,
-    /// What it was to do.
+    /// Its plan.
     pub plan: Plan,
-    /// The machine, as last told.
+    /// The machine, as last stored.
     pub environment: Environment,
-    /// The volumes, as last told; empty before they were ready.
+    /// The volumes, as last stored; empty before they were ready.
     pub volumes: Vec<VolumeFacts>,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
     /// As in [`RunHead::revision`].
     pub revision: u64,
-    /// In the order they were measured.
+    /// The trials in the order of measurement.
     pub trials: Vec<TrialRecord>,
 }
 
@@ -91,14 +91,14 @@ const RAISED: &str = "SELECT body FROM run_raised WHERE run = ?1 ORDER BY seq DE
 pub(crate) const FACT: &str =
     "SELECT body FROM run_fact WHERE run = ?1 AND kind = ?2 ORDER BY seq DESC LIMIT 1";
 
-/// Trials read at a time, so that a long reading never holds the file against the run that writes it.
+/// Number of trials that are read at a time, so that a long reading never blocks the run that writes to the file.
 const BATCH: i64 = 16;
 
 impl Store {
-    /// All runs, the latest first. Reads one small row per run.
+    /// Returns all runs, the latest first. Reads one small row per run.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         let sql = self.sql("list the runs");
         let mut statement = self.connection.prepare_cached(RUNS).map_err(&sql)?;
@@ -115,10 +115,10 @@ impl Store {
             .collect()
     }
 
-    /// The run that is meant: its whole name, a beginning of it that fits no other, or `latest`.
+    /// Finds a run by its whole name, by an unambiguous beginning of it, or by `latest`.
     ///
     /// # Errors
-    /// When there is none, or several.
+    /// If there is none, or several match.
     pub fn find(&self, wanted: &str) -> Result<RunId, StoreError> {
         if wanted.is_empty() || wanted == "latest" {
             let latest = self.latest()?;
@@ -131,28 +131,28 @@ impl Store {
         match found.len() {
             0 => Err(StoreError::NoSuchRun { wanted: wanted.to_owned(), path: self.path.clone() }),
             1 => Ok(found.swap_remove(0)),
-            // The whole name sorts before all that only begin with it.
+            // The whole name sorts before all longer names.
             _ if found[0].0 == wanted => Ok(found.swap_remove(0)),
             _ => Err(StoreError::Ambiguous { wanted: wanted.to_owned(), candidates: found }),
         }
     }
 
-    /// The run that began last.
+    /// Returns the run that began last.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn latest(&self) -> Result<Option<RunId>, StoreError> {
         let found = self.connection.query_row(LATEST, [], |row| row.get(0).map(RunId)).optional();
         found.map_err(self.sql("find the latest run"))
     }
 
-    /// A run without its trials.
+    /// Returns a run without its trials.
     ///
     /// # Errors
-    /// When there is no such run, or it can't be read.
+    /// If there is no such run, or it can't be read.
     pub fn head(&self, run: &RunId) -> Result<RunHead, StoreError> {
         let sql = self.sql("read a run");
-        // One view of the file for all that follows.
+        // One consistent view of the file for all following reads.
         let view = self.connection.unchecked_transaction().map_err(&sql)?;
         let seq = self.seq(&view, run)?;
         let (done, revision, stopped, plan, format) = view
@@ -184,10 +184,10 @@ impl Store {
         })
     }
 
-    /// A run with all its trials in memory; [`Store::trials`] does with one at a time.
+    /// Returns a run with all its trials in memory; [`Store::trials`] keeps only a few in memory.
     ///
     /// # Errors
-    /// When there is no such run, or it can't be read.
+    /// If there is no such run, or it can't be read.
     pub fn load(&self, run: &RunId) -> Result<RunData, StoreError> {
         let RunHead { id, plan, environment, volumes, stopped, revision, .. } = self.head(run)?;
         let mut trials = Vec::new();
@@ -195,10 +195,10 @@ impl Store {
         Ok(RunData { id, plan, environment, volumes, stopped, revision, trials })
     }
 
-    /// Hands out the trials of a run in the order they were measured, few in memory at a time.
+    /// Passes the trials of a run to `each` in the order of measurement, with a few in memory at a time.
     ///
     /// # Errors
-    /// When there is no such run, or a trial can't be read; trials before it have been handed out then.
+    /// If there is no such run, or a trial can't be read; `each` has then received the trials before it.
     pub fn trials(&self, run: &RunId, mut each: impl FnMut(TrialRecord)) -> Result<(), StoreError> {
         let sql = self.sql("read trials");
         let seq = self.seq(&self.connection, run)?;
@@ -215,10 +215,10 @@ impl Store {
         }
     }
 
-    /// Which trials of a run are stored, failed ones among them.
+    /// Returns which trials of a run are stored, including failed ones.
     ///
     /// # Errors
-    /// When there is no such run, or the file can't be read.
+    /// If there is no such run, or the file can't be read.
     pub fn done(&self, run: &RunId) -> Result<BTreeSet<TrialId>, StoreError> {
         let sql = self.sql("list the trials of a run");
         let seq = self.seq(&self.connection, run)?;
@@ -229,10 +229,10 @@ impl Store {
         rows.and_then(Iterator::collect).map_err(sql)
     }
 
-    /// The judgement kept for a run by this judge; `None` when there is none, or the run has changed since.
+    /// Returns the cached judgement of a run by this judge; `None` when there is none, or the run has changed since.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn judgement(&self, run: &RunId, judge: &str) -> Result<Option<String>, StoreError> {
         let sql = self.sql("read a judgement");
         let mut statement = self.connection.prepare_cached(JUDGEMENT).map_err(&sql)?;
@@ -241,10 +241,10 @@ impl Store {
         body.map(|body| self.judgement_text(run, &body)).transpose()
     }
 
-    /// The latest judgement kept for a run, and the judge whose it is; `None` when there is none, or the run has changed since.
+    /// Returns the latest cached judgement of a run, and its judge; `None` when there is none, or the run has changed since.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub fn kept_judgement(&self, run: &RunId) -> Result<Option<(String, String)>, StoreError> {
         let sql = self.sql("read a judgement");
         let found: Option<(String, Vec<u8>)> = self
@@ -269,7 +269,7 @@ impl Store {
         found.map(|text| self.parse(&text, || format!("`{kind}` of run {run}"))).transpose()
     }
 
-    /// Budgets that were raised; none in a file of 1.0 that could only be opened for reading.
+    /// Returns raised budgets; none in a file of format 1.0 that was opened only for reading.
     fn raised(&self, seq: i64, run: &RunId) -> Result<Option<Raised>, StoreError> {
         let sql = self.sql("read a run's budgets");
         let known: bool = self.connection.query_row(HAS_RAISED, [], |row| row.get(0)).map_err(&sql)?;
@@ -304,7 +304,7 @@ impl Store {
     }
 }
 
-/// A trial as it is in the file.
+/// A trial in its stored form.
 struct Stored {
     seq: i64,
     format: FormatVersion,

@@ -1,4 +1,4 @@
-//! What makes lists fast, asserted without a clock: how many rows are read, and by which way.
+//! Checks without a clock that lists are fast: how many rows are read, and through which index.
 
 use crate::read::{BY_PREFIX, FACT, JUDGEMENT, LATEST, RUNS, TRIALS};
 use crate::sample::{environment, plan, run_id, trial};
@@ -8,7 +8,7 @@ use rusqlite::{Params, StatementStatus};
 const CELLS: u32 = 500;
 const ROUNDS: u32 = 200;
 
-/// Steps of SQLite's machine that a statement took, all rows read.
+/// Returns the number of rows, and the steps of SQLite's virtual machine to read them all.
 fn steps(store: &Store, sql: &str, params: impl Params) -> (usize, i32) {
     let mut statement = store.connection.prepare(sql).unwrap();
     let rows = statement.query_map(params, |_| Ok(())).unwrap().count();

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
-    // Two directories that aren't there yet.
+    // Two directories that don't exist yet.
     let path = dir.path().join("a/b/diskproof.db");
     (dir, path)
 }
@@ -80,7 +80,7 @@ fn a_run_that_never_said_its_end_is_unfinished_and_the_latest_word_holds() {
     let head = store.head(&run).unwrap();
     assert_eq!(head.stopped, Stopped::RoundsDone { rounds: 3 });
     assert_eq!(head.environment, environment("6.2"));
-    // What was said before is still there: environment twice, stopped twice.
+    // Earlier facts are still there: environment twice, stopped twice.
     let facts: i64 =
         store.connection.query_row("SELECT count(*) FROM run_fact", [], |row| row.get(0)).unwrap();
     assert_eq!(facts, 4);
@@ -138,7 +138,7 @@ fn runs_are_found_by_name_beginning_or_age() {
     assert_eq!(found("latest").unwrap(), "20261122-080000-00%_");
     assert_eq!(found("").unwrap(), "20261122-080000-00%_");
     assert_eq!(found("20261122").unwrap(), "20261122-080000-00%_");
-    // The whole name is meant even if another begins with it.
+    // The whole name counts even if another name begins with it.
     assert_eq!(found("20261121-201455-3f9a").unwrap(), "20261121-201455-3f9a");
     assert_eq!(
         found("20261121").unwrap_err(),
@@ -159,7 +159,7 @@ fn nothing_stored_can_be_altered_or_removed() {
     store.append_trial(&run, &trial(0, 0)).unwrap();
     store.finish_run(&run, &Stopped::TimeSpent).unwrap();
     let before = store.load(&run).unwrap();
-    // Another connection, without our settings: the file itself refuses.
+    // Another connection without diskproof's settings: the file itself refuses.
     let other = Connection::open(&path).unwrap();
     for attempt in [
         "UPDATE trial SET round = 7",

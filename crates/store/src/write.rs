@@ -1,4 +1,4 @@
-//! Adding to the store. Each of these is one transaction, durable when it returns.
+//! Writes to the store. Each function is one transaction, durable when it returns.
 
 use crate::error::StoreError;
 use crate::open::Store;
@@ -18,10 +18,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const NOT_UNIQUE: i32 = 2067;
 
 impl Store {
-    /// Begins a run: stores what it will do and where.
+    /// Begins a run: stores its plan and its machine.
     ///
     /// # Errors
-    /// When there is a run of this name, or the file can't be written.
+    /// If the run already exists, or the file can't be written.
     pub fn create_run(&self, run: &RunId, plan: &Plan, environment: &Environment) -> Result<(), StoreError> {
         self.writable()?;
         let what = || format!("the plan of run {run}");
@@ -52,10 +52,10 @@ impl Store {
         transaction.commit().map_err(sql)
     }
 
-    /// Stores one finished trial. When this returns, the trial survives a kill and a power cut.
+    /// Stores one finished trial. After the return, the trial survives a kill and a power cut.
     ///
     /// # Errors
-    /// When the run has a trial of this cell and round already, when there is no such run, when the disk is full.
+    /// If the run already has a trial of this cell and round, there is no such run, or the disk is full.
     pub fn append_trial(&self, run: &RunId, trial: &TrialRecord) -> Result<(), StoreError> {
         self.writable()?;
         let body = Body::of(run, trial)?;
@@ -87,34 +87,34 @@ impl Store {
         transaction.commit().map_err(sql)
     }
 
-    /// Stores why a run ended. May be said again after a resume; the latest holds.
+    /// Stores why a run ended. It may be called again after a resume; the latest value counts.
     ///
     /// # Errors
-    /// When there is no such run, or the file can't be written.
+    /// If there is no such run, or the file can't be written.
     pub fn finish_run(&self, run: &RunId, stopped: &Stopped) -> Result<(), StoreError> {
         self.add_fact(run, "stopped", stopped)
     }
 
-    /// Stores what the volumes of a run really are. The latest holds.
+    /// Stores the volumes of a run as found. The latest value counts.
     ///
     /// # Errors
-    /// When there is no such run, or the file can't be written.
+    /// If there is no such run, or the file can't be written.
     pub fn set_volumes(&self, run: &RunId, volumes: &[VolumeFacts]) -> Result<(), StoreError> {
         self.add_fact(run, "volumes", &volumes.to_vec())
     }
 
-    /// Stores the machine anew, e.g. as the node found it, or as a resume found it. The latest holds.
+    /// Stores the machine again, e.g. as the agent process or a resume found it. The latest value counts.
     ///
     /// # Errors
-    /// When there is no such run, or the file can't be written.
+    /// If there is no such run, or the file can't be written.
     pub fn set_environment(&self, run: &RunId, environment: &Environment) -> Result<(), StoreError> {
         self.add_fact(run, "environment", environment)
     }
 
-    /// Raises budgets of a run: all that are raised at all, since the latest holds.
+    /// Raises budgets of a run. `raised` must have all raised budgets, since the latest value counts.
     ///
     /// # Errors
-    /// When there is no such run, or the file can't be written.
+    /// If there is no such run, or the file can't be written.
     pub fn raise_budgets(&self, run: &RunId, raised: &Raised) -> Result<(), StoreError> {
         self.writable()?;
         let body = pack::json(raised)
@@ -131,11 +131,11 @@ impl Store {
         transaction.commit().map_err(sql)
     }
 
-    /// Keeps a judgement of a run so that showing it need not judge again. `revision` is that of the run when it was
-    /// read ([`crate::RunHead::revision`]); if the run has changed since, nothing is kept.
+    /// Caches a judgement of a run, so that showing the run need not judge again. `revision` is the run's at the time of reading
+    /// ([`crate::RunHead::revision`]). If the run has changed since, nothing is kept.
     ///
     /// # Errors
-    /// When there is no such run, or the file can't be written.
+    /// If there is no such run, or the file can't be written.
     pub fn cache_judgement(
         &self,
         run: &RunId,
@@ -174,12 +174,12 @@ impl Store {
         transaction.commit().map_err(sql)
     }
 
-    /// Takes the lock for writing at once, so that nothing changes between our reading and our writing.
+    /// Takes the write lock at once, so that nothing changes between reading and writing.
     fn transaction(&self) -> rusqlite::Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
-    /// The run's number in the file.
+    /// Returns the run's number in the file.
     pub(crate) fn seq(&self, connection: &rusqlite::Connection, run: &RunId) -> Result<i64, StoreError> {
         let found = connection
             .query_row("SELECT seq FROM run WHERE id = ?1", [&run.0], |row| row.get(0))
@@ -189,7 +189,7 @@ impl Store {
     }
 }
 
-/// A trial in the three parts it is stored in: what is judged by, the samples, the engine's text.
+/// A trial in its three stored parts: the data for the judge, the samples, the engine's text.
 struct Body {
     record: Vec<u8>,
     samples: Vec<u8>,
@@ -245,7 +245,7 @@ fn now_unix_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// SQLite's numbers are signed; none of ours comes near the half that is lost.
+/// Converts to SQLite's signed numbers; all stored numbers are far below the limit.
 pub(crate) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
-//! A process that stores trials is killed at any instant; what it was told is stored is there, once.
+//! A process that stores trials is killed at any instant. Every acknowledged trial is there, once.
 //!
-//! The child is this same test binary, told by an environment variable to append trials and to print each one's number
-//! after the store acknowledged it. SIGKILL keeps what was handed to the kernel, so this shows that transactions are whole
-//! and acknowledged ones are in the file; that they are also synchronised rests on SQLite's `synchronous = EXTRA`.
+//! The child is this same test binary. An environment variable makes it append trials and print each one's number after the store
+//! acknowledges it. SIGKILL keeps data that the kernel already has, so this test shows that transactions are whole and
+//! acknowledged ones are in the file. That they are also synchronised rests on SQLite's `synchronous = EXTRA`.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 #[path = "support/sample.rs"]
@@ -20,7 +20,7 @@ use std::time::Duration;
 const PLACE: &str = "DISKPROOF_TEST_STORE";
 const CELLS: u32 = 3;
 
-/// What the child does until it is killed. Without the variable this is an ordinary test of appending.
+/// Runs the child until it is killed. Without the variable this is an ordinary test of appending.
 #[test]
 fn child_appends_trials() {
     let Some(path) = std::env::var_os(PLACE) else {
@@ -31,11 +31,11 @@ fn child_appends_trials() {
     append(Path::new(&path), None, &mut std::io::stdout());
 }
 
-/// Appends what is missing, in order, and goes on with further rounds: for ever, or until so many were appended.
+/// Appends missing trials in order, then continues with further rounds: for ever, or until this many were appended.
 fn append(path: &Path, most: Option<usize>, told: &mut dyn Write) {
     let store = Store::open(path).unwrap();
     let run = run_id("r");
-    // An earlier child may have been killed before it had made the run, or after.
+    // An earlier child may have been killed before or after it created the run.
     if store.runs().unwrap().is_empty() {
         store.create_run(&run, &plan(CELLS, 1000), &environment("6.1")).unwrap();
     }
@@ -61,7 +61,7 @@ fn child(path: &Path) -> Child {
         .unwrap()
 }
 
-/// A small generator (xorshift64*): the instants should differ, and be the same next time.
+/// A small generator (xorshift64*): the instants should vary, but be the same in every test run.
 struct Dice(u64);
 
 impl Dice {
@@ -73,7 +73,7 @@ impl Dice {
     }
 }
 
-/// Lets a child work, kills it, and gives back what it was told is stored.
+/// Starts a child, kills it, and returns the trials that it acknowledged.
 fn killed(path: &Path, wait_for_first: bool, patience: Duration) -> BTreeSet<TrialId> {
     let mut child = child(path);
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -97,7 +97,7 @@ fn killed(path: &Path, wait_for_first: bool, patience: Duration) -> BTreeSet<Tri
     said.lines().filter_map(stored).collect()
 }
 
-/// Opens what a kill left behind and checks all of it. Returns the number of trials.
+/// Opens the file after a kill, and checks all of it. Returns the number of trials.
 fn check(path: &Path, acknowledged: &BTreeSet<TrialId>) -> usize {
     let store = Store::open(path).unwrap();
     let problems: String = rusqlite::Connection::open(path)
@@ -122,7 +122,7 @@ fn check(path: &Path, acknowledged: &BTreeSet<TrialId>) -> usize {
     assert!(lost.is_empty(), "lost: {lost:?}");
     assert_eq!(store.runs().unwrap()[0].trials_done, seen.len() as u64, "the count is wrong");
     assert_eq!(store.done(&run).unwrap(), seen);
-    // Trials are appended in order, so there is no hole, and at most one beyond what was acknowledged.
+    // Trials are appended in order, so there is no gap, and at most one trial is beyond the acknowledged ones.
     assert!(seen.len() <= acknowledged.len() + 1, "{} seen, {} acknowledged", seen.len(), acknowledged.len());
     seen.len()
 }
@@ -136,7 +136,7 @@ fn every_acknowledged_trial_survives_a_hundred_kills() {
     for _ in 0..100 {
         acknowledged.extend(killed(&path, true, Duration::from_micros(dice.below(40_000))));
         let stored = check(&path, &acknowledged);
-        // One may be stored that the child had no time to report; it counts from now on.
+        // One trial may be stored without the child's report; it counts from now on.
         acknowledged.extend(Store::open(&path).unwrap().done(&run_id("r")).unwrap());
         assert_eq!(acknowledged.len(), stored);
     }
@@ -152,7 +152,7 @@ fn a_kill_while_the_file_is_being_made_leaves_one_that_opens() {
         let path = dir.path().join(format!("{attempt}/diskproof.db"));
         let acknowledged = killed(&path, false, Duration::from_micros(dice.below(30_000)));
         before_the_run += usize::from(check(&path, &acknowledged) == 0);
-        // And it can be gone on with.
+        // And the run can continue.
         append(&path, Some(2), &mut std::io::sink());
     }
     assert!(before_the_run > 0, "no kill came early enough to tell anything");

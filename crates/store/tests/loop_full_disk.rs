@@ -1,4 +1,4 @@
-//! A results file on a file system that runs full, and on one that can't be written. Needs root.
+//! A results file on a full file system, and on a read-only one. Needs root.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 #[path = "support/sample.rs"]
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::{Exclusive, LoopDevice, exclusive, fresh_dir, is_root};
 
-/// A small mounted file system; taken down when dropped.
+/// A small mounted file system; unmounted when dropped.
 struct Small {
     point: PathBuf,
     _device: LoopDevice,
@@ -49,7 +49,7 @@ fn run(program: &str, args: &[&str], paths: &[&Path]) {
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A trial that takes some space: text that doesn't compress.
+/// Returns a large trial: its text doesn't compress.
 fn bulky(round: u32) -> TrialRecord {
     let mut bulky = trial(0, round);
     let mut state = u64::from(round) + 1;
@@ -84,11 +84,11 @@ fn fills_and_keeps(mkfs: &[&str], size_bytes: u64, name: &str) {
             "{said}"
         );
         assert!(said.contains("bytes free") && said.contains("what was stored before is kept"), "{said}");
-        // The same process still reads what is there.
+        // The same process can still read the stored trials.
         assert_eq!(store.done(&run).unwrap().len(), stored.len());
     }
     assert!(stored.len() >= 3, "{} fitted", stored.len());
-    // So does the next, which finds a whole file, and can go on once there is space.
+    // So can the next process: it finds an intact file, and continues once there is space.
     let ballast = size_bytes / 4;
     let store = Store::open(&path).unwrap();
     let kept: Vec<TrialRecord> = store.load(&run).unwrap().trials;
@@ -125,7 +125,7 @@ fn loop_a_full_disk_at_the_first_write_leaves_no_half_made_file() {
     };
     let ballast = small.point.join("ballast");
     let mut size = 4 << 20;
-    // As much as fits, down to the last block.
+    // Fills the file system to its last block.
     while size > 0 {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&ballast).unwrap();
         if std::io::Write::write(&mut &file, &vec![1; size]).is_err() {

@@ -1,4 +1,4 @@
-//! Files that earlier versions wrote stay readable. A pinned file is never written anew: each format gets its own.
+//! Files from earlier versions stay readable. A pinned file is never rewritten: each format has its own.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/sample.rs"]
@@ -30,7 +30,7 @@ fn failed() -> TrialRecord {
     failed
 }
 
-/// The samples as a writer of that record format wrote them.
+/// Returns a plan as a writer of that record format wrote it.
 fn planned(format: FormatVersion) -> Plan {
     let minor_2 = format >= FormatVersion { major: 1, minor: 2 };
     Plan { format, ..if minor_2 { plan_with_all_of_1_2() } else { plan(2, 1) } }
@@ -40,7 +40,7 @@ fn written(format: FormatVersion, trial: TrialRecord) -> TrialRecord {
     TrialRecord { format, ..trial }
 }
 
-/// What records of 1.1 may hold and those of 1.0 can't.
+/// Returns a trial with everything that records of 1.1 have and those of 1.0 can't have.
 fn with_all_of_1_1() -> TrialRecord {
     let mut trial = trial(0, 0);
     let engine = trial.engine.take().unwrap();
@@ -69,7 +69,7 @@ fn with_all_of_1_1() -> TrialRecord {
     trial
 }
 
-/// What plans of 1.2 may hold and those of 1.1 can't.
+/// Returns a plan with everything that plans of 1.2 have and those of 1.1 can't have.
 fn plan_with_all_of_1_2() -> Plan {
     let plain = plan(2, 1);
     let formula = Formula { factor: 1.0 / 3.0, over: Some("iops".to_owned()), under: None };
@@ -95,7 +95,7 @@ fn plan_with_all_of_1_2() -> Plan {
     }
 }
 
-/// What trials of 1.2 may hold and those of 1.1 can't.
+/// Returns a trial with everything that trials of 1.2 have and those of 1.1 can't have.
 fn with_all_of_1_2() -> TrialRecord {
     let mut trial = with_all_of_1_1();
     let engine = trial.engine.take().unwrap();
@@ -142,7 +142,7 @@ fn make_the_file_of_this_format() {
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
 }
 
-/// Opens a copy of a pinned file, reads all of it, and goes on with it.
+/// Opens a copy of a pinned file, reads all of it, and continues the run.
 fn reads(file: &str, format: FormatVersion, first: TrialRecord) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("copy.db");

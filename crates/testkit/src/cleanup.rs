@@ -1,4 +1,4 @@
-//! Removing what tests left behind, and nothing else.
+//! Removes what tests left behind, and nothing else.
 
 use crate::machine_state::{
     arrays, exports, forgotten_loops, is_our_export, is_our_mapping, loops, mapped, mounts,
@@ -6,11 +6,11 @@ use crate::machine_state::{
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
 
-/// Loop devices from this number on were added by us, and go when they are detached.
+/// Number of the first loop device that diskproof adds; such devices are removed when they are detached.
 pub(crate) const FIRST_OWN_LOOP: u32 = 1000;
 
-/// Takes down every mount, loop device, cgroup and file that carries [`PREFIX`]. Goes on while it makes progress, since a
-/// loop device may rest on a file in another one's mount. Does nothing under `DISKPROOF_TEST_KEEP=1`.
+/// Removes every mount, loop device, cgroup and file that has [`PREFIX`] in its name. It repeats while it makes progress, since a
+/// loop device may use a file in another one's mount. Does nothing with `DISKPROOF_TEST_KEEP=1`.
 pub fn cleanup() {
     if keep_wreck() {
         return;
@@ -27,18 +27,18 @@ pub fn cleanup() {
             break;
         }
     }
-    // each look at the machine's state would wait for them
+    // each reading of the machine's state would wait for them
     for number in forgotten_loops().iter().filter_map(|name| name.strip_prefix("loop")?.parse().ok()) {
         let _ = device::loop_control::remove(Path::new("/dev"), number);
     }
 }
 
-/// Whether a path has a component that begins with our prefix.
+/// Whether a component of the path begins with [`PREFIX`].
 pub(crate) fn is_ours(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().to_string_lossy().starts_with(PREFIX))
 }
 
-/// Pools of ours, and the processes of ours that serve some.
+/// Removes the tests' pools, and the tests' processes that serve them.
 fn pools() -> bool {
     let mut progress = false;
     for pool in our_pools() {
@@ -50,9 +50,9 @@ fn pools() -> bool {
     progress
 }
 
-/// The names of our imported pools.
+/// Returns the names of the tests' imported pools.
 pub(crate) fn our_pools() -> Vec<String> {
-    // without either, `zpool` would wait for a server
+    // without both, `zpool` would wait for a server
     if zfs_fuse().next().is_none() && !Path::new("/sys/module/zfs").exists() {
         return Vec::new();
     }
@@ -60,7 +60,7 @@ pub(crate) fn our_pools() -> Vec<String> {
     listed.lines().filter(|name| name.starts_with(PREFIX)).map(str::to_owned).collect()
 }
 
-/// The numbers of our processes that serve pools.
+/// Returns the process ids of the tests' processes that serve pools.
 pub(crate) fn our_pool_servers() -> Vec<String> {
     let ours = |process: &PathBuf| {
         std::fs::read(process.join("cmdline"))
@@ -91,7 +91,7 @@ fn unmount() -> bool {
     progress
 }
 
-/// Exports of ours; what is exported can't be unmounted.
+/// Removes the tests' exports, because an exported file system can't be unmounted.
 fn unexport() -> bool {
     let mut progress = false;
     for export in exports().into_iter().filter(|export| is_our_export(export)) {
@@ -102,7 +102,7 @@ fn unexport() -> bool {
     progress
 }
 
-/// Device-mapper devices of ours, and arrays of our loop devices.
+/// Removes the tests' device-mapper devices, and arrays of the tests' loop devices.
 fn unmap() -> bool {
     let mut progress = false;
     for name in mapped().into_iter().filter(|name| is_our_mapping(name)) {
@@ -121,7 +121,7 @@ fn detach() -> bool {
     let mut progress = false;
     for (device, backing) in loops() {
         if is_ours(&backing) {
-            // a btrfs member stays registered with the kernel until it is forgotten
+            // the kernel keeps a btrfs member registered until this command
             let _ = tool::run("btrfs", &["device", "scan", "--forget", &device]);
             let _ = tool::run("losetup", &["-d", &device]);
             progress |= !loops().contains_key(&device);

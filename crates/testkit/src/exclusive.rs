@@ -1,18 +1,18 @@
-//! One loop test at a time on the whole machine.
+//! Lets one loop test run at a time on the whole machine.
 
 use std::fs::{File, OpenOptions};
 
-/// Exclusive use of the machine's loop devices, mounts and cgroups by one test; ends when dropped.
+/// Exclusive use of the machine's loop devices, mounts and cgroups by one test, until it is dropped.
 #[derive(Debug)]
 pub struct Exclusive {
     _lock: File,
 }
 
-/// Waits until no other test on this machine holds the lock, then cleans up what earlier tests left. Test binaries run
-/// side by side under `cargo test`, so a mutex inside the process isn't enough.
+/// Waits until no other test on this machine holds the lock, then cleans up after earlier tests. `cargo test` runs several test
+/// binaries, so a mutex inside one process isn't enough.
 ///
 /// # Panics
-/// When the lock file can't be made or locked.
+/// If the lock file can't be created or locked.
 #[must_use]
 pub fn exclusive() -> Exclusive {
     let path = std::env::temp_dir().join("diskproof-exclusive.lock");

@@ -1,6 +1,6 @@
-//! For tests only: loop devices, exclusive use of the machine, and the machine's state before and after.
+//! For tests only: loop devices, exclusive use of the machine, and comparison of the machine's state before and after.
 //!
-//! Everything made here carries [`PREFIX`]; only what carries it is ever removed. `DISKPROOF_TEST_KEEP=1` keeps the wreck.
+//! Everything that tests create has [`PREFIX`] in its name, and only such things are removed. `DISKPROOF_TEST_KEEP=1` keeps everything.
 
 mod cleanup;
 mod exclusive;
@@ -15,13 +15,13 @@ pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
 pub use program::{program, state_dir, stripped};
 
-/// What every file, directory, mount point, cgroup and label of a test begins with.
+/// The beginning of the name of every file, directory, mount point, cgroup and label of a test.
 pub const PREFIX: &str = "diskproof-test-";
 
-/// A fresh empty directory `<temp>/diskproof-test-<name>`: what an earlier test of that name left is removed.
+/// Creates an empty directory `<temp>/diskproof-test-<name>`, after removing what an earlier test of that name left.
 ///
 /// # Panics
-/// When it can't be made.
+/// If it can't be created.
 #[must_use]
 pub fn fresh_dir(name: &str) -> std::path::PathBuf {
     let dir = std::env::temp_dir().join(format!("{PREFIX}{name}"));

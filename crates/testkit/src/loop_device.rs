@@ -12,10 +12,10 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches one. Take [`crate::exclusive`] first, and use a name only once within a test.
+    /// Attaches a device. Take [`crate::exclusive`] first, and use a name only once within a test.
     ///
     /// # Panics
-    /// When the file can't be made or the device can't be attached.
+    /// If the file can't be created or the device can't be attached.
     #[must_use]
     pub fn new(size_bytes: u64, name: &str) -> Self {
         let backing = std::env::temp_dir().join(format!("{PREFIX}{name}.img"));
@@ -30,22 +30,22 @@ impl LoopDevice {
         }
     }
 
-    /// `/dev/loopN`.
+    /// Returns `/dev/loopN`.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.device
     }
 
-    /// `loopN`.
+    /// Returns `loopN`.
     ///
     /// # Panics
-    /// Never: the path was made by losetup.
+    /// Never: losetup made the path.
     #[must_use]
     pub fn name(&self) -> String {
         self.device.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The backing file.
+    /// Returns the path of the backing file.
     #[must_use]
     pub fn backing(&self) -> &Path {
         &self.backing

@@ -1,4 +1,4 @@
-//! What a test may change on a machine, as a value that can be compared.
+//! The parts of a machine that tests may change, as a value to compare.
 
 use crate::PREFIX;
 use crate::cleanup::{FIRST_OWN_LOOP, is_ours, our_pool_servers, our_pools};
@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What to look at.
+/// What to read.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
     /// Directories whose files are listed, recursively, with their sizes.
     pub dirs: Vec<PathBuf>,
-    /// Files under /sys or /proc whose text is kept.
+    /// Files under /sys or /proc; their text is read.
     pub knobs: Vec<PathBuf>,
-    /// Whether everything on the machine counts, or only what carries our prefix (others may work beside us).
+    /// Whether everything on the machine counts, or only things with [`PREFIX`](crate::PREFIX) (other programs may run at the same time).
     pub everything: bool,
 }
 
-/// Loop devices, mounts, cgroups, files, knobs, exports, pools of ours and mounted btrfs file systems.
+/// Loop devices, mounts, cgroups, files, settings, exports, the tests' pools and mounted btrfs file systems.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineState {
     lines: BTreeSet<String>,
@@ -69,7 +69,7 @@ impl MachineState {
         Self { lines }
     }
 
-    /// What differs, one thing per line: `- ` was there before, `+ ` is there now. Empty when equal.
+    /// Returns the differences, one per line: `- ` was there before, `+ ` is there now. Empty when equal.
     #[must_use]
     pub fn diff(&self, now: &Self) -> String {
         let mut text = String::new();
@@ -82,7 +82,7 @@ impl MachineState {
         text
     }
 
-    /// Everything seen, one thing per line.
+    /// Returns everything that was read, one item per line.
     #[must_use]
     pub fn lines(&self) -> &BTreeSet<String> {
         &self.lines
@@ -96,7 +96,7 @@ pub(crate) struct Mount {
     pub(crate) kind: String,
 }
 
-/// Attached loop devices and their backing files.
+/// Returns attached loop devices and their backing files.
 pub(crate) fn loops() -> BTreeMap<String, PathBuf> {
     let Ok(entries) = std::fs::read_dir("/sys/block") else { return BTreeMap::new() };
     let mut found = BTreeMap::new();
@@ -110,8 +110,8 @@ pub(crate) fn loops() -> BTreeMap<String, PathBuf> {
     found
 }
 
-/// Loop devices that we added and nobody uses. A diskproof beside us has such ones only for an instant, so those that
-/// are gone, or attached, a moment later don't count.
+/// Returns unused loop devices that diskproof added. A running diskproof has such devices only for an instant, so devices that
+/// are gone or attached a moment later don't count.
 pub(crate) fn forgotten_loops() -> BTreeSet<String> {
     let first = unbound_loops();
     if first.is_empty() {
@@ -132,7 +132,7 @@ fn unbound_loops() -> BTreeSet<String> {
     names.filter(is_own).collect()
 }
 
-/// Mounts of this namespace, in the order they were made.
+/// Returns the mounts of this namespace, in the order of mounting.
 pub(crate) fn mounts() -> Vec<Mount> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     text.lines()
@@ -176,8 +176,8 @@ fn files(dir: &Path, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// File systems the btrfs driver has open. Those merely registered by a scan show nowhere; forgetting them is tested
-/// by mounting another one with the same UUID.
+/// Lists the file systems that the btrfs driver has open. Those that a scan merely registered show nowhere; a test that mounts
+/// another one with the same UUID checks that they are forgotten.
 fn mounted_btrfs(
     devices: &BTreeMap<String, PathBuf>,
     counts: &dyn Fn(&Path) -> bool,
@@ -195,7 +195,7 @@ fn mounted_btrfs(
     }
 }
 
-/// Device-mapper devices and md arrays, the links LVM leaves in /dev, and what is written on our loop devices.
+/// Lists device-mapper devices and md arrays, LVM's links in /dev, and the signatures on the tests' loop devices.
 fn stacked(devices: &BTreeMap<String, PathBuf>, everything: bool, lines: &mut BTreeSet<String>) {
     for name in mapped() {
         if everything || is_our_mapping(&name) {
@@ -204,7 +204,7 @@ fn stacked(devices: &BTreeMap<String, PathBuf>, everything: bool, lines: &mut BT
     }
     for (array, members) in arrays() {
         let ours = |member: &String| devices.get(member).is_some_and(|file| is_ours(file));
-        // one that has no members rests on nothing and goes by itself
+        // a device without members rests on nothing and disappears by itself
         if members.iter().any(ours) || (everything && !members.is_empty()) {
             lines.insert(format!("array {array} of {}", members.join(" ")));
         }
@@ -223,30 +223,30 @@ fn stacked(devices: &BTreeMap<String, PathBuf>, everything: bool, lines: &mut BT
     }
 }
 
-/// The NFS server's exports, as its table has them.
+/// Returns the NFS server's exports from its table.
 pub(crate) fn exports() -> Vec<String> {
     let text = std::fs::read_to_string("/var/lib/nfs/etab").unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether what is exported is ours.
+/// Whether an export belongs to the tests.
 pub(crate) fn is_our_export(line: &str) -> bool {
     line.split('\t').next().is_some_and(|path| is_ours(Path::new(path)))
 }
 
-/// Names of device-mapper devices.
+/// Returns the names of device-mapper devices.
 pub(crate) fn mapped() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("dm/name")).ok());
     names.map(|name| name.trim_end().to_owned()).collect()
 }
 
-/// Whether a device-mapper name is of a group whose name begins with our prefix: LVM doubles the dashes in it.
+/// Whether a device-mapper name belongs to a volume group with [`PREFIX`](crate::PREFIX): LVM doubles the dashes in it.
 pub(crate) fn is_our_mapping(name: &str) -> bool {
     name.starts_with(&PREFIX.replace('-', "--")) || name.starts_with(PREFIX)
 }
 
-/// md arrays and the nodes of their members.
+/// Returns md arrays and the device nodes of their members.
 pub(crate) fn arrays() -> BTreeMap<String, Vec<String>> {
     let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let arrays = entries.filter(|entry| entry.path().join("md").exists());

@@ -1,15 +1,16 @@
-//! The program under test, away from what this machine's user has set.
+//! The program under test, isolated from the settings of this machine's user.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The state directory of this machine, which has the lab's image.
+/// Returns the state directory of this machine, which has the lab's image.
 #[must_use]
 pub fn state_dir() -> PathBuf {
     std::env::var_os("DISKPROOF_STATE").map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from)
 }
 
-/// `binary` with `dir` as its home and working directory, its state in `dir/state`, and nothing else of our environment.
+/// Returns a command for `binary` with `dir` as its home and working directory, its state in `dir/state`, and an otherwise empty
+/// environment.
 pub fn program(binary: impl AsRef<Path>, dir: &Path, args: &[&str]) -> Command {
     let mut program = Command::new(binary.as_ref());
     program
@@ -23,10 +24,10 @@ pub fn program(binary: impl AsRef<Path>, dir: &Path, args: &[&str]) -> Command {
     program
 }
 
-/// A copy of `binary` in `dir` without its debug information, which is small enough to be sent to another machine.
+/// Makes a copy of `binary` in `dir` without its debug information, small enough to be sent to another machine.
 ///
 /// # Panics
-/// `strip` fails.
+/// If `strip` fails.
 pub fn stripped(binary: impl AsRef<Path>, dir: &Path) -> PathBuf {
     let copy = dir.join("diskproof");
     let status = Command::new("strip").arg("-o").arg(&copy).arg(binary.as_ref()).status();

@@ -1,9 +1,9 @@
-//! Running the few programs the harness needs.
+//! Runs the few programs that the harness needs.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// Runs a program; its stdout when it succeeds, what it said when it doesn't.
+/// Runs a program; returns its stdout on success, and its error output on failure.
 pub(crate) fn run<A: AsRef<OsStr>>(program: &str, args: &[A]) -> Result<String, String> {
     let output = Command::new(program)
         .args(args)

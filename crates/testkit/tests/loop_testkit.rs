@@ -1,4 +1,4 @@
-//! The harness itself: what it makes shows in the machine's state, and goes away.
+//! Tests of the harness itself: what it creates shows in the machine's state, and disappears.
 
 use diskproof_testkit::{LoopDevice, MachineState, Watch, cleanup, exclusive, fresh_dir, is_root};
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! ZFS's cache in memory: /proc/spl/kstat/zfs/arcstats.
+//! Counters of ZFS's cache in memory (ARC): /proc/spl/kstat/zfs/arcstats.
 
 use crate::error::ReadError;
 use crate::text::{fields, lines, number};
 use record::zfs::ArcCounters;
 use std::path::Path;
 
-/// Lines of name, type and value, below two of head. Names that this build doesn't know are left out; a value that is no
-/// number is an error.
+/// Parses lines of name, type and value, after two header lines. Names that this build doesn't know are skipped; a value that is
+/// not a number is an error.
 pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<ArcCounters, ReadError> {
     let mut arc = ArcCounters::default();
     for (line_number, line) in lines(text).skip(2) {
@@ -47,7 +47,7 @@ mod tests {
     const HEAD: &str =
         "13 1 0x01 123 33456 2471069312 1084166013530\nname                            type data\n";
 
-    /// As OpenZFS has them, among others and in its order; each number is its own.
+    /// A part of OpenZFS's lines, in its order; each number is different.
     #[test]
     fn counters_and_gauges_are_read_by_name() {
         let names = [

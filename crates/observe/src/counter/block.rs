@@ -1,4 +1,4 @@
-//! /sys/class/block/NAME/stat (Documentation/block/stat.rst).
+//! Counters of block devices: /sys/class/block/NAME/stat (Documentation/block/stat.rst).
 
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
@@ -7,12 +7,12 @@ use crate::text::{fields, number};
 use record::counter::BlockCounters;
 use std::path::Path;
 
-/// The kernel counts in sectors of 512 bytes, whatever the device's own sector size.
+/// The unit of the kernel's counters: sectors of 512 bytes, regardless of the device's own sector size.
 const SECTOR_BYTES: u64 = 512;
 
 const EXPECTED: &str = "at least 11 numbers (Documentation/block/stat.rst)";
 
-/// The counters of one block device or partition.
+/// Reads the counters of one block device or partition.
 #[derive(Debug)]
 pub(crate) struct BlockReader {
     pub(crate) name: String,
@@ -20,13 +20,13 @@ pub(crate) struct BlockReader {
 }
 
 impl BlockReader {
-    /// `None` when there is no such device.
+    /// Opens a device's counters. `None` when there is no such device.
     pub(crate) fn open(roots: &Roots, name: &str) -> Result<Option<Self>, ReadError> {
         let file = KernelFile::open(roots.block(name).join("stat"), Shape::OneRecord)?;
         Ok(file.map(|file| Self { name: name.to_owned(), file }))
     }
 
-    /// `None` when the device has gone.
+    /// Reads the counters. `None` when the device is gone.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Result<Option<BlockCounters>, ReadError> {
         self.file.read(buffer)?.map(|text| parse(self.file.path(), text)).transpose()
     }

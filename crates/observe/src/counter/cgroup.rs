@@ -1,4 +1,4 @@
-//! I/O charged to a control group: v1 `blkio.throttle.*`, v2 `io.stat`.
+//! I/O that is charged to a cgroup: v1 `blkio.throttle.*`, v2 `io.stat`.
 
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
@@ -7,7 +7,7 @@ use record::counter::CgroupIo;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The I/O accounting of one control group, whichever flavour it is.
+/// Reads the I/O counters of one cgroup, v1 or v2.
 #[derive(Debug)]
 pub(crate) enum CgroupReader {
     V1 { serviced: KernelFile, bytes: KernelFile },
@@ -15,7 +15,7 @@ pub(crate) enum CgroupReader {
 }
 
 impl CgroupReader {
-    /// `None` when the directory holds neither flavour's files.
+    /// Opens the counters. `None` when the directory has the files of neither version.
     pub(crate) fn open(directory: &Path) -> Result<Option<Self>, ReadError> {
         let open = |name: &str| KernelFile::open(directory.join(name), Shape::OneRecord);
         if let Some(stat) = open("io.stat")? {
@@ -26,7 +26,7 @@ impl CgroupReader {
         Ok(serviced.zip(bytes).map(|(serviced, bytes)| Self::V1 { serviced, bytes }))
     }
 
-    /// Counters by `major:minor`; devices without I/O so far are absent.
+    /// Returns counters by `major:minor`; devices without I/O so far are absent.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Result<BTreeMap<String, CgroupIo>, ReadError> {
         let mut devices = BTreeMap::new();
         match self {
@@ -48,10 +48,10 @@ impl CgroupReader {
     }
 }
 
-/// The pair of counters (read, write) that a v1 file fills.
+/// The pair of counters (read, write) for a v1 file.
 type Pair = fn(&mut CgroupIo) -> (&mut Option<u64>, &mut Option<u64>);
 
-/// Lines `7:0 Read 12`; the last one, `Total 12`, has no device.
+/// Parses lines `7:0 Read 12`; the last one, `Total 12`, has no device.
 fn v1(
     path: &Path,
     text: &[u8],
@@ -73,7 +73,7 @@ fn v1(
     Ok(())
 }
 
-/// Lines `7:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`, perhaps with keys we don't know.
+/// Parses lines `7:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`; unknown keys may follow.
 fn v2(path: &Path, text: &[u8], devices: &mut BTreeMap<String, CgroupIo>) -> Result<(), ReadError> {
     for (line_number, line) in lines(text) {
         let error = || ReadError::parse(path, line_number, line, "`major:minor rbytes=number ...`");
@@ -94,7 +94,7 @@ fn v2(path: &Path, text: &[u8], devices: &mut BTreeMap<String, CgroupIo>) -> Res
             };
             *place = Some(number(value).ok_or_else(error)?);
         }
-        // The kernel lists a device it has nothing to say of as a bare number.
+        // The kernel lists a device without counters as a bare number.
         if io != CgroupIo::default() {
             devices.insert(device, io);
         }

@@ -1,4 +1,4 @@
-//! Everything read at one instant.
+//! Reads all counters at one instant.
 
 use crate::counter::block::BlockReader;
 use crate::counter::cgroup::CgroupReader;
@@ -18,24 +18,24 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What to watch beside the machine as a whole.
+/// What is observed besides the machine as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subjects {
-    /// Kernel names of block devices and partitions, e.g. all of a topology's nodes.
+    /// Kernel names of block devices and partitions, e.g. all devices of a topology.
     pub devices: Vec<String>,
-    /// Directory of the trial's control group, v1 blkio or v2.
+    /// Directory of the trial's cgroup, v1 blkio or v2.
     pub cgroup: Option<PathBuf>,
-    /// Where nobody but the engine should be, to tell who is there nevertheless; `None` on a lent directory.
+    /// Places that only the engine should use, to find other processes that use them; `None` for an existing directory.
     pub exclusive: Option<Exclusive>,
-    /// Whether the ground is served over a network ([`crate::networked`]): only then interfaces are watched.
+    /// Whether the file system under test is served over a network ([`crate::networked`]): only then are interfaces observed.
     pub network: bool,
-    /// Whether the ground is on ZFS: only then its cache is watched, which is one for the whole machine.
+    /// Whether the file system under test is on ZFS: only then is the ARC observed, which belongs to the whole machine.
     pub arc: bool,
-    /// Where the ground is mounted, if it is a mount by NFS whose bytes are to be counted.
+    /// Mount point of the file system under test, if it is an NFS mount with byte counters to read.
     pub nfs: Option<PathBuf>,
 }
 
-/// Reads samples from files it keeps open. One instance, one thread.
+/// Reads samples from files that it keeps open. Use one instance in one thread.
 #[derive(Debug)]
 pub struct Collector {
     roots: Roots,
@@ -44,13 +44,13 @@ pub struct Collector {
     meminfo: Option<KernelFile>,
     vmstat: Option<KernelFile>,
     arcstats: Option<KernelFile>,
-    /// The mount by NFS, and the file that counts.
+    /// The NFS mount, and the file with its counters.
     mountstats: Option<(PathBuf, KernelFile)>,
     pressure: Vec<(&'static str, KernelFile)>,
     cgroup: Option<CgroupReader>,
     journals: Vec<JournalReader>,
     network: Option<NetworkReader>,
-    /// Numbers of the watched devices, as limits name them.
+    /// Numbers of the observed devices, in the form that limits use.
     devnos: BTreeSet<String>,
     throttles: Option<ThrottleReader>,
     quotas: Option<QuotaReader>,
@@ -60,11 +60,11 @@ pub struct Collector {
     problems: Vec<ReadError>,
 }
 
-/// More problems than this tell nothing new: the same file fails at every sample.
+/// Largest number of problems that are kept: the same file fails at every sample.
 const PROBLEMS_KEPT: usize = 16;
 
 impl Collector {
-    /// Opens what is there. What can't be opened is noted in [`Collector::problems`] and absent from the samples.
+    /// Opens the files that exist. [`Collector::problems`] has those that can't be opened; their counters are absent from the samples.
     #[must_use]
     pub fn new(roots: &Roots, subjects: &Subjects) -> Self {
         let mut problems = Vec::new();
@@ -114,7 +114,7 @@ impl Collector {
         }
     }
 
-    /// Follows this process and its children, and the limits on it, from the next sample on. It must be in its cgroup already.
+    /// Observes this process, its children and the limits on it, from the next sample on. It must be in its cgroup already.
     pub fn engine(&mut self, pid: u32) {
         let Self { roots, problems, .. } = self;
         self.engine = noting(ProcessTree::new(&roots.proc, pid), problems);
@@ -122,12 +122,12 @@ impl Collector {
         self.quotas = noting(QuotaReader::open(roots, pid), problems).flatten();
     }
 
-    /// Reads one sample; its `cpu_quota` is filled by [`Collector::settle`].
+    /// Reads one sample. [`Collector::settle`] fills its `cpu_quota`.
     pub fn sample(&mut self) -> Sample {
         let mut sample =
             Sample { monotonic_ns: monotonic_ns(), suspended_ns: Some(suspended_ns()), ..Sample::default() };
         let Self { buffer, problems, .. } = self;
-        // Devices and engine first: they are what rates are made of, so they should be closest to the time stamp.
+        // Devices and engine come first: rates are computed from them, so they should be closest to the time stamp.
         for block in &self.blocks {
             if let Some(counters) = noting(block.read(buffer), problems).flatten() {
                 sample.block.insert(block.name.clone(), counters);
@@ -137,7 +137,7 @@ impl Collector {
             sample.cgroup_io = noting(cgroup.read(buffer), problems).unwrap_or_default();
         }
         if let Some(engine) = &mut self.engine {
-            // A sample that failed keeps the last known sum: counters don't fall.
+            // A failed reading keeps the last known sum, since counters don't fall.
             self.last_engine = noting(engine.read(buffer), problems).or(self.last_engine);
             sample.engine = self.last_engine;
             sample.stopped = engine.stopped();
@@ -182,14 +182,14 @@ impl Collector {
         sample
     }
 
-    /// Tells these samples of the CPU quota that mattered: of several, that is known only afterwards.
+    /// Adds to these samples the CPU quota that mattered most, which is known only at the end.
     pub fn settle(&self, samples: &mut [Sample]) {
         if let Some(quotas) = &self.quotas {
             quotas.settle(samples);
         }
     }
 
-    /// What could not be read or understood so far; the first few.
+    /// Returns what could not be read or parsed so far; only the first few problems.
     #[must_use]
     pub fn problems(&self) -> &[ReadError] {
         &self.problems
@@ -211,8 +211,8 @@ fn text<T>(
     noting(parse(file.path(), text), problems)
 }
 
-/// Whether DAMON is at work, which is there to act on memory that nobody has touched for long: one of its threads (the interface in sysfs) or
-/// its module `damon_reclaim` (Documentation/admin-guide/mm/damon).
+/// Whether DAMON acts on memory that has not been used for long: one of its threads (sysfs interface) or its module
+/// `damon_reclaim` is there (Documentation/admin-guide/mm/damon).
 fn takes_cold_pages(roots: &Roots) -> bool {
     let threads = std::fs::read_dir(roots.sys.join("kernel/mm/damon/admin/kdamonds"));
     let on = |thread: std::fs::DirEntry| first_line(&thread.path().join("state")).as_deref() == Some("on");
@@ -232,13 +232,14 @@ fn noting<T>(result: Result<T, ReadError>, problems: &mut Vec<ReadError>) -> Opt
     }
 }
 
-/// CLOCK_MONOTONIC in nanoseconds.
+/// Returns CLOCK_MONOTONIC in nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     clock_ns(ClockId::Monotonic)
 }
 
-/// How long the machine was suspended since it booted. The two clocks are read one after the other, so an awake machine shows microseconds.
+/// Returns how long the machine was suspended since boot. The two clocks are read one after the other, so a machine that was
+/// never suspended shows microseconds.
 fn suspended_ns() -> u64 {
     let monotonic = clock_ns(ClockId::Monotonic);
     clock_ns(ClockId::Boottime).saturating_sub(monotonic)
@@ -246,7 +247,7 @@ fn suspended_ns() -> u64 {
 
 fn clock_ns(clock: ClockId) -> u64 {
     let now = clock_gettime(clock);
-    // Both parts of a monotonic time are never negative.
+    // Both parts of a monotonic time are nonnegative.
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)
 }

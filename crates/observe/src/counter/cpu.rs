@@ -5,7 +5,7 @@ use crate::text::{fields, lines, number};
 use record::counter::CpuTicks;
 use std::path::Path;
 
-/// The machine's line and the cores', in order.
+/// Parses the line of the machine, and those of the cores in order.
 pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Option<CpuTicks>, Vec<CpuTicks>), ReadError> {
     let mut all = None;
     let mut cores = Vec::new();
@@ -13,7 +13,7 @@ pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Option<CpuTicks>, Vec<C
         let mut fields = fields(line);
         let Some(label) = fields.next() else { continue };
         let Some(core) = label.strip_prefix(b"cpu") else {
-            // The cpu lines come first; the rest of the file (interrupts) is long and not ours.
+            // The cpu lines come first; the rest of the file (interrupts) is long and not needed.
             if all.is_some() {
                 break;
             }
@@ -30,11 +30,11 @@ pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Option<CpuTicks>, Vec<C
     Ok((all, cores))
 }
 
-/// Fields in the order of proc(5): user nice system idle iowait irq softirq steal.
+/// Parses fields in the order of proc(5): user nice system idle iowait irq softirq steal.
 fn ticks<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Option<CpuTicks> {
     let mut required = || number(fields.next()?);
     let (user, nice, system, idle) = (required()?, required()?, required()?, required()?);
-    // A field that is missing is a kernel that doesn't count it; one that is garbage is an error.
+    // A missing field means that the kernel doesn't count it; an unreadable one is an error.
     let mut optional = || fields.next().map_or(Some(None), |field| number(field).map(Some));
     let (iowait, hard, soft, steal) = (optional()?, optional()?, optional()?, optional()?);
     Some(CpuTicks {

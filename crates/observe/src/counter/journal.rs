@@ -1,5 +1,5 @@
-//! What journals of file systems committed: jbd2's transactions (/proc/fs/jbd2/DEVICE-INODE/info), and of xfs the writes to its
-//! log (/sys/fs/xfs/DEVICE/stats/stats), which commit as they are written.
+//! Commits of file system journals: transactions of jbd2 (/proc/fs/jbd2/DEVICE-INODE/info), and writes to the log of xfs
+//! (/sys/fs/xfs/DEVICE/stats/stats), each of which commits.
 
 use crate::error::ReadError;
 use crate::roots::Roots;
@@ -7,7 +7,7 @@ use crate::text::{fields, lines, number, required};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The journal of one device. Opened anew for each reading: jbd2 tells an open file what was true when it was opened.
+/// The journal of one device. The file is opened for each reading, because jbd2 shows an open file the values at the time of its opening.
 #[derive(Debug)]
 pub(crate) struct JournalReader {
     pub(crate) name: String,
@@ -16,7 +16,7 @@ pub(crate) struct JournalReader {
 }
 
 impl JournalReader {
-    /// `None` when no file system with a journal that tells is mounted from this device.
+    /// Finds the journal. `None` when no file system with a readable journal is mounted from this device.
     pub(crate) fn find(roots: &Roots, name: &str) -> Option<Self> {
         let reader = |path, parse| Some(Self { name: name.to_owned(), path, parse });
         let xfs = roots.sys.join("fs/xfs").join(name).join("stats/stats");
@@ -24,7 +24,7 @@ impl JournalReader {
             return reader(xfs, xfs_log_writes);
         }
         let jbd2 = roots.proc.join("fs/jbd2");
-        // `loop3-8`: the journal's inode; a journal on a device of its own has the device's name alone.
+        // `loop3-8` has the journal's inode; an external journal has only the device's name.
         let of_device =
             |entry: &str| entry == name || entry.rsplit_once('-').is_some_and(|(of, _)| of == name);
         let mut entries = fs::read_dir(&jbd2).ok()?.flatten();
@@ -32,13 +32,13 @@ impl JournalReader {
         reader(found.path().join("info"), jbd2_transactions)
     }
 
-    /// `None` when it was unmounted.
+    /// Reads the number of commits. `None` when the file system was unmounted.
     pub(crate) fn read(&self) -> Result<Option<u64>, ReadError> {
         required(&self.path)?.map(|text| (self.parse)(&self.path, &text)).transpose()
     }
 }
 
-/// First line: `10 transactions (10 requested), each up to 2730 blocks`.
+/// Parses the first line: `10 transactions (10 requested), each up to 2730 blocks`.
 fn jbd2_transactions(path: &Path, text: &[u8]) -> Result<u64, ReadError> {
     let (line_number, line) = lines(text).next().unwrap_or((1, b""));
     let mut fields = fields(line);
@@ -46,7 +46,7 @@ fn jbd2_transactions(path: &Path, text: &[u8]) -> Result<u64, ReadError> {
     count.ok_or_else(|| ReadError::parse(path, line_number, line, "`number transactions ...`"))
 }
 
-/// The line `log writes blocks noiclogs force force_sleep`.
+/// Parses the line `log writes blocks noiclogs force force_sleep`.
 fn xfs_log_writes(path: &Path, text: &[u8]) -> Result<u64, ReadError> {
     let found = lines(text).find(|(_, line)| line.starts_with(b"log "));
     let (line_number, line) = found.unwrap_or((1, b""));

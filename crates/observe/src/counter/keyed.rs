@@ -1,11 +1,11 @@
-//! Files of `key value` lines: /proc/meminfo and /proc/vmstat.
+//! Parses files of `key value` lines: /proc/meminfo and /proc/vmstat.
 
 use crate::error::ReadError;
 use crate::text::{fields, lines, number};
 use record::counter::{Memory, VmCounters};
 use std::path::Path;
 
-/// /proc/meminfo, its KiB turned into bytes.
+/// Parses /proc/meminfo, and converts KiB to bytes.
 pub(crate) fn memory(path: &Path, text: &[u8]) -> Result<Memory, ReadError> {
     let mut memory = Memory::default();
     for (line_number, line) in lines(text) {
@@ -26,11 +26,11 @@ pub(crate) fn memory(path: &Path, text: &[u8]) -> Result<Memory, ReadError> {
     Ok(memory)
 }
 
-/// /proc/vmstat.
+/// Parses /proc/vmstat.
 pub(crate) fn vm(path: &Path, text: &[u8]) -> Result<VmCounters, ReadError> {
     let mut vm = VmCounters::default();
     for (line_number, line) in lines(text) {
-        // Nearly all of its 190 lines are of no interest: tell by the first two letters.
+        // Nearly all of its 190 lines are not needed: the first two letters decide.
         if !matches!(line.get(..2), Some(b"pg" | b"nr" | b"ps" | b"dr" | b"wo")) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! One reader per kind of kernel file.
+//! Readers, one per kind of kernel file.
 
 pub(crate) mod arc;
 pub(crate) mod block;

@@ -8,17 +8,17 @@ use record::counter::NetCounters;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The counters of all interfaces but the loopback.
+/// Reads the counters of all interfaces except the loopback.
 #[derive(Debug)]
 pub(crate) struct NetworkReader {
     file: KernelFile,
     roots: Roots,
-    /// Speeds as told when an interface was first seen.
+    /// Speed of each interface when it was first seen.
     speeds: BTreeMap<String, Option<u64>>,
 }
 
 impl NetworkReader {
-    /// `None` when the kernel has no network.
+    /// Opens the counters. `None` when the kernel has no network.
     pub(crate) fn open(roots: &Roots) -> Result<Option<Self>, ReadError> {
         let file = KernelFile::open(roots.proc.join("net/dev"), Shape::Records)?;
         Ok(file.map(|file| Self { file, roots: roots.clone(), speeds: BTreeMap::new() }))
@@ -29,7 +29,7 @@ impl NetworkReader {
         let mut found = parse(self.file.path(), text)?;
         for (name, counters) in &mut found {
             let speed = self.speeds.entry(name.clone()).or_insert_with(|| {
-                // -1, or an error, where the kernel doesn't know.
+                // -1, or an error, if the kernel doesn't know the speed.
                 first_line(&self.roots.sys.join("class/net").join(name).join("speed"))?.parse().ok()
             });
             counters.speed_mbps = *speed;
@@ -38,7 +38,7 @@ impl NetworkReader {
     }
 }
 
-/// Two lines of headings, then `  eth0: bytes packets errs drop fifo frame compressed multicast bytes ...`.
+/// Parses two header lines, then ` eth0: bytes packets errs drop fifo frame compressed multicast bytes ...`.
 fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, NetCounters>, ReadError> {
     let mut found = BTreeMap::new();
     for (line_number, line) in lines(text).skip(2) {

@@ -1,4 +1,4 @@
-//! The bytes of one NFS mount: /proc/self/mountstats.
+//! Byte counters of one NFS mount: /proc/self/mountstats.
 
 use crate::error::ReadError;
 use crate::text::{fields, lines, number};
@@ -6,8 +6,8 @@ use record::nfs::NfsCounters;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// `device SERVER:/PATH mounted on /MOUNT with fstype nfs4 ...`, then lines of that mount, one of them `bytes:` with eight
-/// numbers. `None`: it isn't among them.
+/// Parses `device SERVER:/PATH mounted on /MOUNT with fstype nfs4 ...`, then the lines of that mount; the one with `bytes:` has
+/// eight numbers. `None`: the mount is not in the file.
 pub(crate) fn parse(path: &Path, text: &[u8], mount: &Path) -> Result<Option<NfsCounters>, ReadError> {
     let mut ours = false;
     for (line_number, line) in lines(text) {

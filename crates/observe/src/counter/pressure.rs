@@ -1,11 +1,11 @@
-//! /proc/pressure/* (Documentation/accounting/psi.rst).
+//! Pressure stall information: /proc/pressure/* (Documentation/accounting/psi.rst).
 
 use crate::error::ReadError;
 use crate::text::{fields, lines, number};
 use record::counter::Pressure;
 use std::path::Path;
 
-/// `None` when the file says nothing (pressure accounting switched off).
+/// Parses one file. `None` when the file is empty (pressure accounting is off).
 pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<Option<Pressure>, ReadError> {
     let mut some = None;
     let mut full = None;

@@ -1,4 +1,4 @@
-//! /proc/PID/stat and /proc/PID/io (proc(5)).
+//! Counters of a process: /proc/PID/stat and /proc/PID/io (proc(5)).
 
 use crate::error::ReadError;
 use crate::text::{fields, lines, number};
@@ -8,22 +8,22 @@ use std::path::Path;
 /// PF_KTHREAD of the kernel's include/linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// What /proc/PID/stat (or a thread's) says.
+/// The content of /proc/PID/stat (or of a thread's).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stat<'t> {
     pub(crate) comm: &'t [u8],
     pub(crate) parent: u32,
-    /// Stopped by a signal (`T`) or a debugger (`t`).
+    /// Whether a signal (`T`) or a debugger (`t`) stopped it.
     pub(crate) stopped: bool,
     pub(crate) kernel_thread: bool,
     pub(crate) threads: u32,
     /// Ticks of the process itself.
     pub(crate) own: Ticks,
-    /// Ticks of its children that it has waited for, and theirs.
+    /// Ticks of the children that it has waited for, including their waited children.
     pub(crate) waited: Ticks,
 }
 
-/// CPU time in USER_HZ.
+/// CPU time in ticks of USER_HZ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ticks {
     pub(crate) user: u64,
@@ -43,7 +43,7 @@ impl AddAssign for Ticks {
     }
 }
 
-/// /proc/PID/io: of the process, its ended threads, and the children it has waited for.
+/// The content of /proc/PID/io: counters of the process, its ended threads, and the children that it has waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Io {
     pub(crate) read_chars: u64,
@@ -61,7 +61,7 @@ impl AddAssign for Io {
     }
 }
 
-/// One line: `pid (comm) state ppid ...`; comm may hold blanks and brackets, so the last `)` ends it.
+/// Parses one line: `pid (comm) state ppid ...`. comm may have spaces and brackets, so the last `)` ends it.
 pub(crate) fn stat<'t>(path: &Path, text: &'t [u8]) -> Result<Stat<'t>, ReadError> {
     fields_of(text).ok_or_else(|| {
         ReadError::parse(path, 1, text.trim_ascii_end(), "`pid (comm) state ppid` and at least 18 numbers")
@@ -84,7 +84,7 @@ fn fields_of(text: &[u8]) -> Option<Stat<'_>> {
     let mut next = || number(rest.next()?);
     let own = Ticks { user: next()?, system: next()? };
     let waited = Ticks { user: next()?, system: next()? };
-    // Priority and nice, of which the first may be negative too.
+    // Skips priority and nice; priority may be negative too.
     let mut rest = rest.skip(2);
     let threads = small(rest.next()?)?;
     Some(Stat { comm, parent, stopped, kernel_thread: flags & KERNEL_THREAD != 0, threads, own, waited })
@@ -94,7 +94,7 @@ fn small(field: &[u8]) -> Option<u32> {
     number(field).and_then(|value| value.try_into().ok())
 }
 
-/// All four keys must be there: the kernel writes all or none.
+/// Parses the four keys. All must be there: the kernel writes all or none.
 pub(crate) fn io(path: &Path, text: &[u8]) -> Result<Io, ReadError> {
     let (mut read_chars, mut write_chars, mut read_bytes, mut write_bytes) = (None, None, None, None);
     for (line_number, line) in lines(text) {

@@ -1,5 +1,5 @@
 //! CPU quotas on a process: v1 `cpu.cfs_quota_us`, `cpu.cfs_period_us` and `cpu.stat`, v2 `cpu.max` and `cpu.stat`
-//! (Documentation/scheduler/sched-bwc.rst). A quota of any group above binds too, in both.
+//! (Documentation/scheduler/sched-bwc.rst). In both versions, a quota of any cgroup above applies too.
 
 use crate::cgroups::{self, Flavour, Groups};
 use crate::error::ReadError;
@@ -9,11 +9,11 @@ use crate::text::{fields, lines, number};
 use record::counter::{CpuQuota, Sample};
 use std::path::Path;
 
-/// The groups that may hold one process back, and what was read of them.
+/// The cgroups that may throttle one process, and the readings of them.
 #[derive(Debug)]
 pub(crate) struct QuotaReader {
     groups: Vec<Group>,
-    /// One entry per reading: its sample's time, and a quota per group.
+    /// The readings: the time of the sample, and a quota per cgroup.
     readings: Vec<(u64, Vec<Option<CpuQuota>>)>,
 }
 
@@ -30,7 +30,7 @@ enum Limit {
 }
 
 impl QuotaReader {
-    /// `None` when no group of the process can have a quota.
+    /// Opens the quotas. `None` when no cgroup of the process can have a quota.
     pub(crate) fn open(roots: &Roots, pid: u32) -> Result<Option<Self>, ReadError> {
         let Some(Groups { flavour, directories }) = cgroups::of(roots, pid, "cpu", "cpu")? else {
             return Ok(None);
@@ -49,15 +49,15 @@ impl QuotaReader {
         Ok((!groups.is_empty()).then_some(Self { groups, readings: Vec::new() }))
     }
 
-    /// Reads all groups; which of them matters is known only at the end.
+    /// Reads all cgroups; which of them matters is known only at the end.
     pub(crate) fn read(&mut self, monotonic_ns: u64, buffer: &mut Vec<u8>) -> Result<(), ReadError> {
         let quotas = self.groups.iter().map(|group| group.read(buffer)).collect::<Result<_, _>>()?;
         self.readings.push((monotonic_ns, quotas));
         Ok(())
     }
 
-    /// Gives each sample the quota of the one group that held its tasks back most between its first and its last reading;
-    /// where none did, of the one that grants least.
+    /// Sets each sample's quota to that of one cgroup: the one that throttled its tasks most between its first and its last
+    /// reading, or if none did, the one that grants least.
     pub(crate) fn settle(&self, samples: &mut [Sample]) {
         let seen = |group: usize| self.readings.iter().filter_map(move |(_, quotas)| *quotas.get(group)?);
         let held_back = |group: usize| {
@@ -78,7 +78,7 @@ impl QuotaReader {
 }
 
 impl Group {
-    /// `None` while there is no quota.
+    /// Reads the quota. `None` while there is none.
     fn read(&self, buffer: &mut Vec<u8>) -> Result<Option<CpuQuota>, ReadError> {
         let cpus = match &self.limit {
             Limit::V1 { quota, period } => {
@@ -96,7 +96,7 @@ impl Group {
     }
 }
 
-/// Microseconds; `-1` is no quota.
+/// Parses microseconds; `-1` is no quota.
 fn granted(path: &Path, text: &[u8]) -> Result<Option<u64>, ReadError> {
     match text.trim_ascii() {
         b"-1" => Ok(None),
@@ -109,7 +109,7 @@ fn granted_of(path: &Path, text: &[u8]) -> Result<u64, ReadError> {
     number(text.trim_ascii()).ok_or_else(error)
 }
 
-/// `max 100000`, or `20000 100000`.
+/// Parses `max 100000`, or `20000 100000`.
 fn parse_max(path: &Path, text: &[u8]) -> Result<Option<f64>, ReadError> {
     let error = || ReadError::parse(path, 1, text.trim_ascii_end(), "`number|max number`");
     let mut fields = fields(text);
@@ -126,8 +126,8 @@ fn share(quota: u64, period: u64) -> Option<f64> {
     (period > 0).then(|| quota as f64 / period as f64)
 }
 
-/// cpu.stat: `nr_periods`, `nr_throttled`, and `throttled_time` (ns, v1) or `throttled_usec` (v2). `None` where they are
-/// missing: accounting of bandwidth is off.
+/// Parses cpu.stat: `nr_periods`, `nr_throttled`, and `throttled_time` (ns, v1) or `throttled_usec` (v2). `None` where they are
+/// missing: bandwidth accounting is off.
 fn parse_stat(path: &Path, text: &[u8]) -> Result<Option<CpuQuota>, ReadError> {
     let (mut periods, mut throttled, mut ns) = (None, None, None);
     for (line_number, line) in lines(text) {
@@ -181,7 +181,7 @@ mod tests {
         put(&roots, "a/cpu.max", "50000 100000\n");
         put(&roots, "a/b/cpu.max", "200000 100000\n");
         put(&roots, "a/cpu.stat", &stat(10, 1, 100));
-        // What happened before the first reading doesn't count.
+        // Events before the first reading don't count.
         put(&roots, "a/b/cpu.stat", &stat(900, 800, 99_000));
         let mut reader = QuotaReader::open(&roots, 7).unwrap().unwrap();
         reader.read(2, &mut Vec::new()).unwrap();

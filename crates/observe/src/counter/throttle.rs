@@ -1,7 +1,7 @@
 //! Limits in force on a process's block I/O: v1 `blkio.throttle.*_device`, v2 `io.max`.
 //!
-//! v1 is flat: only the limits of the process's own group bind it, those of groups above don't (block/blk-throttle.c,
-//! `throtl_pd_init`; seen so on Linux 6.18). In v2 every group above binds too, so the lowest limit is the one in force.
+//! v1 is flat: only the limits of the process's own cgroup apply, not those of cgroups above (block/blk-throttle.c,
+//! `throtl_pd_init`; observed on Linux 6.18). In v2 the limits of all cgroups above apply too, so the lowest limit is in force.
 
 use crate::cgroups::{self, Flavour, Groups};
 use crate::error::ReadError;
@@ -12,13 +12,13 @@ use record::volume::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The files that limit one process.
+/// The files with the limits of one process.
 #[derive(Debug)]
 pub(crate) struct ThrottleReader {
     files: Vec<(KernelFile, Parser)>,
 }
 
-/// Reads one file's text into the limits it sets.
+/// Parses one file's text into its limits.
 type Parser = fn(&Path, &[u8], &mut dyn FnMut(&str, Limits)) -> Result<(), ReadError>;
 
 const V1: [(&str, Parser); 4] = [
@@ -45,7 +45,7 @@ const V1: [(&str, Parser); 4] = [
 ];
 
 impl ThrottleReader {
-    /// `None` where nobody can look: no such controller is mounted here, or the process is out of sight.
+    /// Opens the limits. `None` where they can't be read: no such controller is mounted here, or the process is not visible.
     pub(crate) fn open(roots: &Roots, pid: u32) -> Result<Option<Self>, ReadError> {
         let Some(Groups { flavour, directories }) = cgroups::of(roots, pid, "blkio", "io")? else {
             return Ok(None);
@@ -61,18 +61,18 @@ impl ThrottleReader {
                 for (name, parser) in V1 {
                     directories.first().map_or(Ok(()), |own| add(own, name, parser))?;
                 }
-                // A blkio hierarchy without throttling says nothing of limits.
+                // A blkio hierarchy without throttling has no limits to report.
                 Ok((!files.is_empty()).then_some(Self { files }))
             }
             Flavour::V2 => {
-                // The topmost group has no such file, nor has one below a group that doesn't hand the controller down.
+                // The topmost cgroup has no such file, nor has a cgroup below one that doesn't delegate the controller.
                 directories.iter().try_for_each(|group| add(group, "io.max", v2))?;
                 Ok(Some(Self { files }))
             }
         }
     }
 
-    /// The lowest limits, of these devices (`major:minor`) only.
+    /// Returns the lowest limits, for these devices (`major:minor`) only.
     pub(crate) fn read(
         &self,
         devices: &BTreeSet<String>,
@@ -105,7 +105,7 @@ fn lowest(a: &Limits, b: &Limits) -> Limits {
     }
 }
 
-/// Lines `7:0 80`.
+/// Parses lines `7:0 80`.
 fn v1(path: &Path, text: &[u8], each: &mut dyn FnMut(&str, u64)) -> Result<(), ReadError> {
     for (line_number, line) in lines(text) {
         let mut fields = fields(line);
@@ -118,7 +118,7 @@ fn v1(path: &Path, text: &[u8], each: &mut dyn FnMut(&str, u64)) -> Result<(), R
     Ok(())
 }
 
-/// Lines `7:0 rbps=max wbps=1048576 riops=80 wiops=max`.
+/// Parses lines `7:0 rbps=max wbps=1048576 riops=80 wiops=max`.
 fn v2(path: &Path, text: &[u8], each: &mut dyn FnMut(&str, Limits)) -> Result<(), ReadError> {
     for (line_number, line) in lines(text) {
         let error = || ReadError::parse(path, line_number, line, "`major:minor rbps=number|max ...`");
@@ -180,7 +180,7 @@ mod tests {
         put("a", "read_iops", "7:3 20\n254:0 5\n");
         let limits = Limits { read_iops: Some(80), write_bps: Some(1 << 20), ..Limits::default() };
         assert_eq!(read(&roots), Some(BTreeMap::from([("7:3".to_owned(), limits)])));
-        // A limit that changes meanwhile is seen.
+        // The reader sees a limit that changes later.
         put("a/b", "read_iops", "7:3 40\n");
         assert_eq!(read(&roots).unwrap()["7:3"].read_iops, Some(40));
     }

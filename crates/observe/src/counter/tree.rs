@@ -1,9 +1,9 @@
-//! The engine's processes, summed: the one that was started, its children and theirs.
+//! The sum over the engine's processes: the first one and all its descendants.
 //!
-//! A process that ends hands its counters to the parent that waits for it (cutime and cstime in stat; the kernel adds
-//! its I/O to the parent's io as well), so a sum over the living counts everything once. Two things can spoil that, and
-//! are dealt with: a child that ends between the reading of its parent and its own (all are read again), and a process
-//! whose parent isn't in the tree, such as the first one (what was last seen of it is kept).
+//! When a process ends, its counters are added to the parent that waits for it (cutime and cstime in stat; the kernel adds its
+//! I/O to the parent's io as well). So a sum over the living counts everything once. Two cases need care: if a child ends between
+//! the reading of its parent and its own, all are read again; if the parent of an ended process isn't in the tree, as for the
+//! first one, its last seen counters are kept.
 
 use crate::counter::process::{self, Io, Ticks};
 use crate::error::ReadError;
@@ -14,21 +14,21 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How often one sample reads the tree again because a process ended meanwhile.
+/// How often one sample may read the tree again because a process ended meanwhile.
 const PASSES: u32 = 4;
 
-/// A process and all that descends from it.
+/// A process and all its descendants.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
     proc: PathBuf,
-    /// Parents before their children.
+    /// Living processes, parents before their children.
     living: Vec<Process>,
-    /// What ended without handing its counters to a parent in the tree.
+    /// Counters of ended processes without a parent in the tree.
     ended: Counted,
     busiest_thread_ticks: u64,
-    /// Whether every io file could be read so far.
+    /// Whether every io file was readable so far.
     io_complete: bool,
-    /// Where the kernel doesn't list children: processes that are known not to be ours.
+    /// Where the kernel doesn't list children: processes that are known not to be in the tree.
     foreign: BTreeSet<u32>,
 }
 
@@ -50,7 +50,7 @@ struct Counted {
 }
 
 impl ProcessTree {
-    /// Begins with one process; it may be gone already.
+    /// Begins with one process, which may have ended already.
     pub(crate) fn new(proc: &Path, root: u32) -> Result<Self, ReadError> {
         let mut tree = Self {
             proc: proc.to_owned(),
@@ -64,7 +64,7 @@ impl ProcessTree {
         Ok(tree)
     }
 
-    /// Everything counted up to now.
+    /// Returns the sum of all counters up to now.
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> Result<ProcessCounters, ReadError> {
         for _ in 0..PASSES {
             let ended = self.pass(buffer)?;
@@ -92,23 +92,23 @@ impl ProcessTree {
         })
     }
 
-    /// Those of its processes that were stopped when they were read last.
+    /// Returns the processes that were stopped at their last reading.
     pub(crate) fn stopped(&self) -> Vec<u32> {
         self.living.iter().filter(|process| process.stopped).map(|process| process.pid).collect()
     }
 
-    /// Those of its processes that the freezer of a cgroup holds now. The kernel shows such a process asleep (v2) or in an
-    /// uninterruptible wait (v1), as it shows one that waits for a disk; only the place where it waits tells them apart. Where the
-    /// kernel doesn't show that place, none is told.
+    /// Returns the processes that the freezer of a cgroup holds now. The kernel shows such a process as sleeping (v2) or in an
+    /// uninterruptible wait (v1), like one that waits for a disk. Only the place where it waits differs. If the kernel doesn't
+    /// show that place, the result is empty.
     pub(crate) fn frozen(&self) -> Vec<u32> {
         self.living.iter().map(|process| process.pid).filter(|pid| is_frozen(&self.proc, *pid)).collect()
     }
 
-    /// Reads every process, finds new children, lets go of the ended. Says whether any had ended.
+    /// Reads every process, adds new children, and removes the ended ones. Returns whether any had ended.
     fn pass(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ReadError> {
         let mut gone = BTreeSet::new();
         let mut index = 0;
-        // `living` grows while its new children are found behind their parents.
+        // `living` grows during the loop: new children are added behind their parents.
         while let Some(process) = self.living.get_mut(index) {
             index += 1;
             let pid = process.pid;
@@ -154,7 +154,7 @@ impl ProcessTree {
         }
         let directory = self.proc.join(pid.to_string());
         let Some(stat) = KernelFile::open(directory.join("stat"), Shape::OneRecord)? else { return Ok(()) };
-        // Another user's io can't be opened or read: then the tree's I/O is unknown, not an error.
+        // The io file of another user can't be opened or read. Then the tree's I/O is unknown, which is not an error.
         let io = KernelFile::open(directory.join("io"), Shape::OneRecord).unwrap_or(None);
         self.living.push(Process {
             pid,
@@ -168,12 +168,12 @@ impl ProcessTree {
         Ok(())
     }
 
-    /// Children as the kernel lists them per thread (CONFIG_PROC_CHILDREN), else found by their parent's number.
+    /// Returns children from the kernel's list per thread (CONFIG_PROC_CHILDREN), or else by their parent's number.
     fn children(&mut self, pid: u32, threads: u32) -> Result<Vec<u32>, ReadError> {
         let tasks = self.proc.join(pid.to_string()).join("task");
         let first = tasks.join(pid.to_string());
         let Some(text) = required(&first.join("children"))? else {
-            // Either it has ended meanwhile, or this kernel keeps no such lists.
+            // Either the process has ended meanwhile, or this kernel has no such lists.
             return if first.exists() { self.children_by_parent(pid) } else { Ok(Vec::new()) };
         };
         let mut found = numbers(&text);
@@ -197,7 +197,7 @@ impl ProcessTree {
                 parents.push((candidate, process::stat(&path, &text)?.parent));
             }
         }
-        // Who descends from us, however far, is met again when its parent is read; only the rest is foreign for good.
+        // All descendants are found when their parents are read; only the rest is permanently foreign.
         loop {
             let known = kin.len();
             kin.extend(
@@ -216,14 +216,14 @@ impl ProcessTree {
     }
 }
 
-/// What one reading of one process gave beside its counters.
+/// Results of one reading of one process, besides its counters.
 struct Reading {
     io: bool,
     single_thread_ticks: u64,
 }
 
 impl Process {
-    /// `None` when it has ended and been waited for.
+    /// Reads the process. `None` when it has ended and its parent has waited for it.
     fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Reading>, ReadError> {
         let Some(text) = self.stat.read(buffer)? else { return Ok(None) };
         let stat = process::stat(self.stat.path(), text)?;
@@ -233,10 +233,10 @@ impl Process {
         ticks += stat.waited;
         let single_thread_ticks = if stat.threads <= 1 { stat.own.sum() } else { 0 };
         let io = match self.io.as_ref().map(|file| (file.path(), file.read(buffer))) {
-            // Permission is checked at reading; without it the sum is unknown.
+            // The kernel checks permission at the reading; without it the sum is unknown.
             None | Some((_, Err(_))) => None,
             Some((path, Ok(Some(text)))) => Some(process::io(path, text)?),
-            // It ended after stat was read; the next pass sees that.
+            // The process ended after its stat was read; the next pass sees that.
             Some((_, Ok(None))) => Some(self.last.io),
         };
         self.last = Counted { ticks, io: io.unwrap_or(self.last.io) };
@@ -244,7 +244,7 @@ impl Process {
     }
 }
 
-/// Where the kernel keeps what a freezer holds: `__refrigerator` of v1, `do_freezer_trap` of v2 (kernel/freezer.c, kernel/signal.c).
+/// Where a frozen process waits in the kernel: `__refrigerator` of v1, `do_freezer_trap` of v2 (kernel/freezer.c, kernel/signal.c).
 const FREEZERS: [&[u8]; 2] = [b"__refrigerator", b"do_freezer_trap"];
 
 fn is_frozen(proc: &Path, pid: u32) -> bool {
@@ -252,7 +252,7 @@ fn is_frozen(proc: &Path, pid: u32) -> bool {
     place.is_ok_and(|place| FREEZERS.contains(&place.trim_ascii()))
 }
 
-/// CPU ticks of the busiest living thread of a process.
+/// Returns the CPU ticks of the busiest living thread of a process.
 fn busiest_thread(proc: &Path, pid: u32) -> Result<u64, ReadError> {
     let tasks = proc.join(pid.to_string()).join("task");
     let mut busiest = 0;
@@ -265,7 +265,7 @@ fn busiest_thread(proc: &Path, pid: u32) -> Result<u64, ReadError> {
     Ok(busiest)
 }
 
-/// Entries of a directory that are numbers: processes or threads.
+/// Returns the numeric entries of a directory: processes or threads.
 pub(crate) fn numbered(directory: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -6,7 +6,7 @@ fn census(rows: &[(u32, u32, &str, u64, u64)]) -> Census {
     let entry = |&(pid, parent, comm, read, write): &(u32, u32, &str, u64, u64)| {
         let io = Io { read_bytes: read, write_bytes: write, ..Io::default() };
         let kernel_thread = comm.starts_with('k');
-        // As many ticks as MiB, so that both can be told by one number.
+        // As many ticks as MiB, so that one number stands for both.
         let ticks = (read + write) >> 20;
         (
             pid,
@@ -91,7 +91,7 @@ fn cpu_is_summed_over_strangers_and_over_kernel_threads() {
         (21, 20, "cc1", 100 * M, 0),
         (80, 2, "kworker/0:1", 5 * M, 0),
     ]);
-    // The compiler has ended, after one more tick; its 101 are its parent's now.
+    // The compiler has ended after one more tick; its 101 ticks are now its parent's.
     let after = census(&[
         (1, 0, "init", 0, 0),
         (50, 1, "diskproof", 40 * M, 0),

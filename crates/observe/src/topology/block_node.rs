@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads one device. `None` when the kernel doesn't know it; what can't be followed is added to `unknown`.
+/// Reads one device. `None` when the kernel doesn't know it; what can't be traced is added to `unknown`.
 pub(crate) fn read(
     roots: &Roots,
     mounts: &Mounts,
@@ -26,7 +26,7 @@ pub(crate) fn read(
         return None;
     };
     let kind = kind(roots, mounts, name, &directory, found);
-    // A partition has the queue of its disk.
+    // A partition uses the queue of its disk.
     let queue = match &kind {
         BlockKind::Partition { of } => roots.block(of).join("queue"),
         _ => directory.join("queue"),
@@ -48,7 +48,7 @@ pub(crate) fn read(
     })
 }
 
-/// Names of what a device rests on.
+/// Returns the names of the devices below a device.
 pub(crate) fn below(kind: &BlockKind) -> Vec<String> {
     match kind {
         BlockKind::Partition { of } => vec![of.clone()],
@@ -57,8 +57,8 @@ pub(crate) fn below(kind: &BlockKind) -> Vec<String> {
     }
 }
 
-/// The kernel name of a device file, by its number; of a path below /dev where that can't be told, by its last name. Any other
-/// path may end like a device's name without being one.
+/// Returns the kernel name of a device file by its number. If there is no number, it is the last part of a path below /dev. Any
+/// other path may end like a device's name without being one.
 pub(crate) fn name_of(roots: &Roots, path: &Path) -> Option<String> {
     if let Ok(found) = stat(path)
         && FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
@@ -74,7 +74,7 @@ pub(crate) fn name_of(roots: &Roots, path: &Path) -> Option<String> {
     roots.block(name).exists().then(|| name.to_owned())
 }
 
-/// The kernel name of a device number: the last name of where /sys/dev/block/M:m leads.
+/// Returns the kernel name of a device number: the last part of the target of /sys/dev/block/M:m.
 pub(crate) fn name_of_devno(roots: &Roots, (major, minor): (u32, u32)) -> Option<String> {
     let link = roots.sys.join("dev/block").join(format!("{major}:{minor}"));
     let target = fs::read_link(link).ok()?;
@@ -83,7 +83,7 @@ pub(crate) fn name_of_devno(roots: &Roots, (major, minor): (u32, u32)) -> Option
 
 fn kind(roots: &Roots, mounts: &Mounts, name: &str, directory: &Path, found: &mut Topology) -> BlockKind {
     if directory.join("partition").exists() {
-        // The directory of a partition is inside its disk's.
+        // A partition's directory is inside that of its disk.
         let real = fs::canonicalize(directory).unwrap_or_default();
         if let Some(of) = real.parent().and_then(Path::file_name).and_then(|of| of.to_str()) {
             return BlockKind::Partition { of: of.to_owned() };
@@ -104,7 +104,7 @@ fn kind(roots: &Roots, mounts: &Mounts, name: &str, directory: &Path, found: &mu
     if made_of_others { BlockKind::Composite { members } } else { BlockKind::Disk }
 }
 
-/// zram, brd, null_blk, and the SCSI debug driver, which poses as a disk.
+/// Whether the device is zram, brd, null_blk, or the SCSI debug driver, which looks like a disk.
 fn is_memory(name: &str, directory: &Path) -> bool {
     ["zram", "ram", "nullb"].into_iter().any(|prefix| numbered(name, prefix))
         || first_line(&directory.join("device/model")).as_deref() == Some("scsi_debug")
@@ -147,7 +147,7 @@ fn loop_kind(
     BlockKind::Loop { backing_file, direct_io, backing_fs, members, guest: false }
 }
 
-/// `[mq-deadline] none` -> `mq-deadline`; without brackets, all of it.
+/// Returns the selected word: `[mq-deadline] none` -> `mq-deadline`; without brackets, the whole text.
 fn chosen(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(inside, _)| inside)

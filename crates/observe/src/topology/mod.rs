@@ -1,4 +1,4 @@
-//! What lies under a ground, down to the real leaves.
+//! The devices under a file system or device, down to the leaves.
 
 mod block_node;
 mod mounted;

@@ -1,4 +1,4 @@
-//! From a mount to the block devices under it.
+//! Finds the block devices under a mount.
 
 use crate::mountinfo::Mounts;
 use crate::roots::Roots;
@@ -10,32 +10,32 @@ use record::topology::{Hidden, Stacked, Topology, Unseen, is_memory_fs};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// File systems over each other are followed this far.
+/// Largest number of stacked file systems that are followed.
 const STACKED: u32 = 8;
 
-/// File systems without a device number of their own that name block devices as what they are mounted from. Of all others the
-/// source is a word of whoever mounted them (a directory, a server's path, a tag), which may end like the name of a disk.
+/// File systems without their own device number whose mount source is a block device. The source of all other such file systems
+/// is free text (a directory, a server's path, a tag), which may end like the name of a disk.
 const ON_NAMED_DEVICES: [&str; 2] = ["btrfs", "bcachefs"];
 
-/// File systems of the machine that runs this guest.
+/// File systems of the host that runs this guest.
 const OF_THE_HOST: [&str; 4] = ["virtiofs", "vboxsf", "prl_fs", "hostfs"];
 
-/// What is under a path.
+/// The file systems and devices under a path.
 #[derive(Debug)]
 pub(crate) struct Under {
-    /// Types of the file systems that pass everything on, the uppermost first.
+    /// Types of the file systems that pass all bytes on, topmost first.
     through: Vec<String>,
-    /// The lowest mount that can be seen.
+    /// Type of the lowest visible mount.
     fs_type: String,
     mount_options: String,
     source: String,
     point: PathBuf,
-    /// Kernel names of its devices; memory has none.
+    /// Kernel names of its devices; none for memory.
     devices: Result<Vec<String>, Hidden>,
 }
 
 impl Under {
-    /// Follows the mount that holds a path down to the file system that keeps the path's bytes.
+    /// Follows the mount that contains a path down to the file system that holds the path's bytes.
     pub(crate) fn path(roots: &Roots, mounts: &Mounts, mount: &Mount, path: &Path) -> Self {
         let (mut mount, mut path) = (mount, path.to_owned());
         let mut through = Vec::new();
@@ -69,12 +69,12 @@ impl Under {
         }
     }
 
-    /// Type of the file system that decides.
+    /// Returns the type of the deciding file system.
     pub(crate) fn fs_type(&self) -> &str {
         &self.fs_type
     }
 
-    /// The devices; what is between these and the ground, or a device's backing file, is written down.
+    /// Returns the devices. The file systems between them and the load, or the backing file of `device`, are added to `found`.
     pub(crate) fn told(self, device: Option<&str>, found: &mut Topology) -> Vec<String> {
         let device = device.map(str::to_owned);
         let devices = self.devices.unwrap_or_else(|why| {
@@ -96,7 +96,7 @@ impl Under {
     }
 }
 
-/// Kernel names of the devices that a file system itself is on.
+/// Returns the kernel names of the devices that a file system itself uses.
 fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
     let fs_type = mount.fs_type.as_str();
     if is_memory_fs(fs_type) {
@@ -136,7 +136,7 @@ fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
     Ok(names)
 }
 
-/// The members of the file system that one of these devices belongs to: /sys/fs/btrfs/UUID/devices.
+/// Returns the members of the btrfs that one of these devices belongs to: /sys/fs/btrfs/UUID/devices.
 fn btrfs_members(roots: &Roots, sources: &[String]) -> Vec<String> {
     let Ok(file_systems) = fs::read_dir(roots.sys.join("fs/btrfs")) else { return Vec::new() };
     for file_system in file_systems.flatten() {

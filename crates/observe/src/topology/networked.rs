@@ -1,4 +1,4 @@
-//! Whether a ground is served over a network.
+//! Whether a device or file system is served over a network.
 
 use crate::roots::Roots;
 use crate::text::first_line;
@@ -7,7 +7,7 @@ use record::topology::{BlockKind, Topology};
 use std::fs;
 use std::path::Path;
 
-/// File systems whose data is on other machines, as mountinfo calls them.
+/// File systems with their data on other machines, with their names in mountinfo.
 const FILE_SYSTEMS: [&str; 12] = [
     "nfs",
     "nfs4",
@@ -23,11 +23,12 @@ const FILE_SYSTEMS: [&str; 12] = [
     "fuse.s3fs",
 ];
 
-/// Block devices whose data is on other machines, by their names' beginnings.
+/// Name prefixes of block devices with their data on other machines.
 const DEVICES: [&str; 3] = ["nbd", "rbd", "drbd"];
 
-/// Whether any part of what lies under a ground is reached over a network, as far as this kernel tells: a file system (of the
-/// ground, or of a backing file), or a block device. A provider's volume that poses as a local disk is not told.
+/// Whether any part of the devices and file systems under the load is served over a network, as far as this kernel shows it: a
+/// file system (under test, or under a backing file), or a block device. A provider's volume that looks like a local disk is not
+/// recognized.
 #[must_use]
 pub fn networked(roots: &Roots, topology: &Topology) -> bool {
     let remote = |fs_type: Option<&str>| fs_type.is_some_and(|fs| FILE_SYSTEMS.contains(&fs));
@@ -44,13 +45,13 @@ fn remote_device(roots: &Roots, name: &str) -> bool {
     DEVICES.iter().any(|prefix| numbered(name, prefix)) || is_iscsi(&directory) || is_fabric(&directory)
 }
 
-/// The device's place in /sys leads through an iSCSI session.
+/// Whether the device's path in /sys leads through an iSCSI session.
 fn is_iscsi(directory: &Path) -> bool {
     let real = fs::canonicalize(directory).unwrap_or_default();
     real.components().any(|part| part.as_os_str().to_str().is_some_and(|part| numbered(part, "session")))
 }
 
-/// NVMe over TCP or RDMA: told by the controller, or with multipath by one of those under the subsystem.
+/// Whether the device is NVMe over TCP or RDMA: the controller shows it, or with multipath one of the controllers of the subsystem.
 fn is_fabric(directory: &Path) -> bool {
     let device = directory.join("device");
     let remote = |controller: &Path| {

@@ -1,8 +1,8 @@
 //! File systems that keep their files in a directory of another one: overlay and eCryptfs.
 //!
-//! Which directory that is, mountinfo tells as a path, as it was when somebody mounted it: in another mount namespace, before
-//! something was mounted over it, or relative to a directory that nobody knows any more. So a path is believed only where the
-//! directory found there is the one that shows through the file system above.
+//! mountinfo has the directory as a path from the time of the mount. It may belong to another mount namespace, may be hidden by a
+//! later mount, or may be relative to an unknown directory. So a path counts only if the directory there is the one that is
+//! visible through the file system above.
 
 use record::mountinfo::{Mount, unescape};
 use std::ffi::{OsStr, OsString};
@@ -11,37 +11,38 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// How often two directories are compared that somebody may change meanwhile.
+/// How often two directories are compared, in case another process changes one of them meanwhile.
 const LOOKS: u32 = 5;
 
-/// What a file system keeps a path's bytes in.
+/// Where a file system keeps a path's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lower {
-    /// It has no directory below it: it keeps its files itself.
+    /// In itself: it has no directory below it.
     None,
-    /// This directory, or file, of another file system.
+    /// In this directory or file of another file system.
     At(PathBuf),
-    /// A directory of another file system that can't be seen from here.
+    /// In a directory of another file system that is not visible from here.
     Hidden,
 }
 
-/// Where the bytes of a path on this mount really are; of a directory, those of files that will be made in it.
+/// Returns where the bytes of a path on this mount are; for a directory, those of new files in it.
 pub(crate) fn lower(mount: &Mount, path: &Path) -> Lower {
     let inner = path.strip_prefix(&mount.point).unwrap_or(Path::new(""));
-    // What isn't there yet will be in the nearest directory that is.
+    // A path that doesn't exist yet will be in its nearest existing directory.
     let there = inner.ancestors().find(|part| symlink_metadata(mount.point.join(part)).is_ok());
     let view = View { mount, inner: there.unwrap_or(Path::new("")) };
     let found = match mount.fs_type.as_str() {
         "overlay" => overlay(&view),
-        // The names of its files may be encrypted and their sizes differ, so mostly its root tells.
+        // File names may be encrypted and file sizes may differ, so mostly only the root can be compared.
         "ecryptfs" => both(mount.source.as_bytes()).iter().find_map(|lower| view.shown_in(lower, false)),
         _ => return Lower::None,
     };
     found.map_or(Lower::Hidden, |shown| Lower::At(shown.path))
 }
 
-/// What is written goes to the upper layer, so that is where a load's files are. A file that nobody has written to through the
-/// overlay is in the first of the lower layers that has it; a directory that only these have gets new files in the upper one.
+/// Finds the directory of an overlay. Writes go to the upper layer, so a load's files are there. A file that was never written
+/// through the overlay is in the first lower layer that has it. A directory that only lower layers have gets new files in the
+/// upper one.
 fn overlay(view: &View<'_>) -> Option<Shown> {
     let lower =
         || layers(view.mount).iter().find_map(|dir| view.shown_in(dir, true).filter(|shown| shown.whole));
@@ -54,14 +55,14 @@ fn overlay(view: &View<'_>) -> Option<Shown> {
     lower().map(|lower| if is_file { lower } else { upper })
 }
 
-/// The lower layers of an overlay, the uppermost first.
+/// Returns the lower layers of an overlay, topmost first.
 fn layers(mount: &Mount) -> Vec<PathBuf> {
     let options = mount.super_options.split(',').filter_map(|option| option.split_once('='));
     let lists = options.filter(|(key, _)| matches!(*key, "lowerdir" | "lowerdir+"));
     lists.flat_map(|(_, list)| split(&unescape(list.as_bytes()))).flat_map(|layer| both(&layer)).collect()
 }
 
-/// At colons that no backslash stands before.
+/// Splits at colons without a backslash before them.
 fn split(list: &[u8]) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
     let mut part = Vec::new();
@@ -81,9 +82,8 @@ fn split(list: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// What a path of an option may mean. Overlay shows some of its options with a backslash before each `,`, `:` and `\` that
-/// whoever mounted it had to write, so the path is read without and with these. A relative path means something only to whoever
-/// mounted it.
+/// Returns the possible paths of an option. Overlay shows some of its options with the backslash that the mount command had to
+/// put before each `,`, `:` and `\`, so the path is tried without and with them. A relative path is meaningless here.
 fn both(value: &[u8]) -> Vec<PathBuf> {
     let mut plain = Vec::with_capacity(value.len());
     let mut bytes = value.iter();
@@ -102,21 +102,21 @@ fn both(value: &[u8]) -> Vec<PathBuf> {
 /// A path as the file system above shows it.
 struct View<'a> {
     mount: &'a Mount,
-    /// From the mount point on.
+    /// The path below the mount point.
     inner: &'a Path,
 }
 
-/// What of it a directory of another file system has.
+/// The part of the path that exists in a directory of another file system.
 struct Shown {
-    /// There.
+    /// The existing path.
     path: PathBuf,
-    /// Whether it is the path itself, not only a directory above it.
+    /// Whether it is the whole path, not only a directory above it.
     whole: bool,
 }
 
 impl View<'_> {
-    /// The path, or the nearest directory above it, as it is in a directory of another file system; `None` where that isn't what
-    /// shows through here.
+    /// Returns the path, or its nearest existing directory, within a directory of another file system; `None` if that is not what
+    /// is visible through the mount.
     fn shown_in(&self, directory: &Path, with_size: bool) -> Option<Shown> {
         let root = directory.join(self.mount.root.strip_prefix("/").unwrap_or(&self.mount.root));
         let nearest = self.inner.ancestors().find(|part| symlink_metadata(root.join(part)).is_ok())?;
@@ -134,7 +134,8 @@ impl View<'_> {
     }
 }
 
-/// Numbers of devices and inodes differ, but what a file system above shows of a file's age and owner is the lower one's.
+/// Returns properties of a file that the file system above takes from the lower one, such as times and owner. Device and inode
+/// numbers differ.
 fn identity(about: &Metadata, with_size: bool) -> (u32, u32, u32, i64, i64, Option<u64>) {
     let size = (with_size && about.is_file()).then(|| about.size());
     (about.mode(), about.uid(), about.gid(), about.mtime(), about.mtime_nsec(), size)

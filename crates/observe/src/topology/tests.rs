@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A made-up /sys and /proc.
+/// A fake /sys and /proc.
 struct Machine {
     dir: TempDir,
     mounts: String,
@@ -34,7 +34,7 @@ impl Machine {
         fs::write(path, text).unwrap();
     }
 
-    /// A whole disk, or a partition when `place` is `disk/partition`.
+    /// Adds a whole disk, or a partition when `place` is `disk/partition`.
     fn device(&self, place: &str, devno: &str) -> &Self {
         let name = place.rsplit('/').next().unwrap();
         self.put(&format!("sys/block/{place}/dev"), &format!("{devno}\n"));
@@ -58,7 +58,7 @@ impl Machine {
         self
     }
 
-    /// A loop device over a file that really is there, in our directory.
+    /// Adds a loop device over an existing file in the test's directory.
     fn looped(&self, name: &str, devno: &str, file: &str) -> PathBuf {
         let backing = self.dir.path().join(file);
         fs::create_dir_all(backing.parent().unwrap()).unwrap();
@@ -69,7 +69,7 @@ impl Machine {
         backing
     }
 
-    /// A mount at a directory below ours; `rest` is `type source super-options`.
+    /// Adds a mount at a directory below the test's; `rest` is `type source super-options`.
     fn mount(&mut self, devno: &str, point: &str, rest: &str) -> PathBuf {
         let point = self.dir.path().join(point);
         fs::create_dir_all(&point).unwrap();
@@ -124,7 +124,7 @@ fn a_mount_on_lvm_over_md_over_partitions_is_followed_to_the_disks() {
     assert_eq!(found.mount_options.as_deref(), Some("rw,noatime,sunit=128"));
     let members = vec!["xa1".to_owned(), "xb1".to_owned()];
     assert_eq!(found.nodes[1].kind, BlockKind::Composite { members });
-    // The disks a plan claimed are there already, below; one that has nothing to do with it is direct.
+    // The plan's claimed disks are already below; an unrelated one is direct.
     machine.device("xc", "8:32");
     let claimed = ["xb", "xc"].map(|name| Path::new("/dev").join(name));
     let found = topology(&machine.roots(), &claimed, Some(&point));

@@ -1,4 +1,4 @@
-//! From a ground to all devices under it, breadth first.
+//! Finds all devices under a device or file system, breadth first.
 
 use crate::mountinfo::Mounts;
 use crate::roots::Roots;
@@ -9,16 +9,16 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// File systems that don't tell what they lie on: ZFS, and what is served back from this machine.
+/// File systems that don't report their devices: ZFS, and NFS that this machine serves itself.
 const SILENT: [&str; 4] = ["zfs", "fuse.zfs", "nfs", "nfs4"];
 
-/// What lies under a ground.
+/// Returns the devices and file systems under the load.
 ///
-/// `ground_devices` are device files (`/dev/loop3`, a by-id link); `mount` is the ground's directory, or any path below
-/// its mount point, if it is a directory. With a mount, its own devices are the direct ones, found by the kernel's word;
-/// of `ground_devices` those that aren't among them or below them are added. With neither, nothing is known.
+/// `ground_devices` are device files (`/dev/loop3`, a by-id link). `mount` is the directory under test, or any path below its
+/// mount point. With a mount, the kernel's information gives its direct devices, and those of `ground_devices` are added that are
+/// not among them or below them. Without both, nothing is known.
 ///
-/// Nothing here fails: what can't be followed is told in [`Topology::unknown`].
+/// It never fails: [`Topology::unknown`] has what can't be traced.
 #[must_use]
 pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>) -> Topology {
     let mut found = Topology::default();
@@ -31,7 +31,7 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
         direct = under_mount(roots, &mounts, path, &mut found);
         let silent = found.fs_type.as_deref().is_some_and(|fs| SILENT.contains(&fs));
         if silent && !ground_devices.is_empty() {
-            // the mount doesn't say, but whoever built it knows
+            // the mount doesn't show its devices, but the caller knows them
             found.unknown.clear();
             found.unseen.clear();
         }
@@ -50,8 +50,8 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
     found
 }
 
-/// What lies under a directory that this machine exports by NFS and has mounted again at `mount`: the devices are those of
-/// `exported`, the file system of the ground is NFS.
+/// Returns the topology of a directory that this machine exports by NFS and mounts again at `mount`: the devices are those of
+/// `exported`, and the file system under test is NFS.
 #[must_use]
 pub fn topology_exported(
     roots: &Roots,
@@ -85,7 +85,7 @@ fn under_mount(roots: &Roots, mounts: &Mounts, path: &Path, found: &mut Topology
     mounted::Under::path(roots, mounts, mount, &real).told(None, found)
 }
 
-/// Adds these devices and all below them. A device that was seen isn't followed again, so a ring ends.
+/// Adds these devices and all devices below them. A device that was already seen isn't followed again, so a ring ends.
 fn walk(roots: &Roots, mounts: &Mounts, direct: Vec<String>, found: &mut Topology) {
     let mut seen: BTreeSet<String> = found.nodes.iter().map(|node| node.name.clone()).collect();
     let mut queue: VecDeque<(String, u32)> = direct.into_iter().map(|name| (name, 0)).collect();

@@ -1,4 +1,4 @@
-//! Processes beside us.
+//! Processes outside of the test's own tree.
 #![allow(
     clippy::unwrap_used,
     unreachable_pub,
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-/// A process that isn't below us: its parent has ended, so it belongs to init.
+/// Starts a process that is not a descendant: its parent has ended, so it belongs to init.
 pub fn stranger(script: &str) -> (u32, ChildStdin) {
-    // The stranger's stdin is the pipe we hold, by a descriptor of its own: a shell gives its background jobs none.
+    // The stdin of the process is the test's pipe, through a separate descriptor: a shell gives its background jobs none.
     let outer = format!("exec 3<&0; (sh -c '{script}' <&3 >/dev/null 2>&1 & echo $!)");
     let mut parent =
         Command::new("sh").args(["-c", &outer]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -24,12 +24,12 @@ pub fn stranger(script: &str) -> (u32, ChildStdin) {
     (line.trim().parse().unwrap(), stdin)
 }
 
-/// Waits until a file is there, ten seconds at most.
+/// Waits until a file exists, at most ten seconds.
 pub fn wait_for(path: &Path) {
     wait_until(|| path.exists(), &format!("{} is still missing", path.to_string_lossy()));
 }
 
-/// Waits until something holds, ten seconds at most.
+/// Waits until a condition holds, at most ten seconds.
 pub fn wait_until(holds: impl Fn() -> bool, otherwise: &str) {
     for _ in 0..1000 {
         if holds() {

@@ -25,7 +25,7 @@ const OWN: &str = "diskproof sets it itself: it knows its file systems by their 
 const FORCE: &str = "mkfs must refuse a device that is in use; the guard decides what may be written";
 const NOTHING_MADE: &str = "no file system would be made";
 
-/// Profiles are keys of the layer, since the plan reckons with them.
+/// Profiles are keys of the layer instead, since the plan computes with them.
 pub(super) static TABLE: Table = Table {
     program: "mkfs.btrfs",
     allowed: &[

@@ -11,7 +11,7 @@ const OTHER_FS: &str = "the layer's name says which file system is made";
 const FORCE: &str = "mkfs must refuse a device that is in use; the guard decides what may be written";
 const OUTSIDE: &str = "it would read or write files or devices that are no part of the stack";
 
-/// `-c` starts another program, `-e panic` halts the machine, `-o` and `-r` make what the kernel doesn't mount.
+/// `-c` starts another program, `-e panic` halts the machine, `-o` and `-r` make file systems that the kernel doesn't mount.
 pub(super) static TABLE: Table = Table {
     program: "mkfs of ext3 and ext4",
     allowed: &[

@@ -3,7 +3,7 @@
 use super::Form::{Number, OneOf, Size, Switch};
 use super::{Mounted, Named, Refusal, WAY_OUT, named, perhaps, shown};
 
-/// What one file system may be mounted with.
+/// The mount options that one file system allows.
 pub(super) struct Mounts {
     what: &'static str,
     pub(super) allowed: &'static [&'static [Named]],
@@ -31,7 +31,7 @@ const NO_PROGRAM: &str =
 const RIGHTS: &str =
     "nothing on a measured file system needs it, and it would give rights to whoever writes there";
 
-/// Why options are refused that somebody may think of, on whatever file system.
+/// Reasons why options that a user may try are refused, on every file system.
 const REFUSED: &[(&str, &str)] = &[
     ("ro", FRESH),
     ("bind", FRESH),
@@ -59,7 +59,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("errors", "`errors=panic` would halt the machine at an error"),
 ];
 
-/// The kernel's own, on every file system.
+/// The kernel's own options, for every file system.
 const COMMON: &[Named] = &[
     named("async", Switch),
     named("atime", Switch),

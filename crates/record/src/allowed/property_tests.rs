@@ -1,9 +1,9 @@
-//! Whatever list is accepted, the program itself, by the rules of getopt, finds nothing in it but what the table allows.
+//! In every accepted list, the program itself, by the rules of getopt, finds only options that the table allows.
 
 use super::{Mkfs, btrfs, ext, mkfs, xfs};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 
-/// What a program's getopt takes: its letters, and its long names with the letter that each stands for.
+/// The options that a program's getopt takes: its letters, and its long names with the letter that each stands for.
 struct Getopt {
     letters: &'static str,
     long: &'static [(&'static str, bool)],
@@ -42,7 +42,7 @@ const BTRFS: Getopt = Getopt {
     ],
 };
 
-/// What it finds: options with their values; an argument that is no option has no name.
+/// Returns the options that getopt finds, with their values; an argument that is no option has no name.
 fn parse(getopt: &Getopt, argv: &[String]) -> Vec<(String, Option<String>)> {
     let mut found = Vec::new();
     let mut rest = argv.iter();
@@ -79,7 +79,7 @@ fn parse(getopt: &Getopt, argv: &[String]) -> Vec<(String, Option<String>)> {
     found
 }
 
-/// Names, values and rubbish that an attack could be made of.
+/// Names, values and random text that an attack could consist of.
 fn word(getopt: &'static Getopt) -> impl Strategy<Value = String> {
     let letter = proptest::sample::select(getopt.letters.replace(':', "").chars().collect::<Vec<_>>());
     let mut names: Vec<String> = getopt.long.iter().map(|(name, _)| format!("--{name}")).collect();

@@ -1,4 +1,4 @@
-//! Each known attack is refused, and what is useful passes.
+//! The tables refuse each known attack and allow useful options.
 
 use super::{Mkfs, Mounted, mkfs, mount};
 

@@ -7,7 +7,7 @@ const BIT: &[&str] = &["0", "1"];
 const OUTSIDE: &str = "it would read or write files or devices that are no part of the stack";
 const SETTINGS: &str = "it would read its settings from a file";
 
-/// A realtime device would be one that no guard cleared, so `-r` isn't there at all.
+/// `-r` is missing because a realtime device would be a device that the guard did not clear.
 pub(super) static TABLE: Table = Table {
     program: "mkfs.xfs",
     allowed: &[

@@ -45,7 +45,7 @@ fn a_stack_that_stays_up_is_built_and_filled_once() {
     assert!((each.seconds - once.seconds - 2.0 * (0.8 + 31_457_280.0 / 300e6)).abs() < 1e-6);
 }
 
-/// Bytes that the load writes per round beside 30 MiB of layout, and the seconds of a trial.
+/// Returns the bytes that the load writes per round besides 30 MiB of layout, and the seconds of a trial.
 fn load(options: &str) -> (u64, f64) {
     let rest = format!(
         "workloads: {{ w: {{ direct: 1, size: 30m, {options} }} }}\n\

@@ -1,4 +1,4 @@
-//! The jobs of a job file as options, where the native engine knows all that they ask for.
+//! Jobs of a job file as options, if the native engine knows all of their options.
 
 use super::section::{Given, Section, effective};
 use super::value::{count, parse, size, switch};
@@ -8,8 +8,8 @@ use crate::{block_sizes, distribution, options, together};
 use record::workload::{Layout, NamedJob, Options, RateProcess, Rw};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Options that change how fio reports, lays out or makes its data, not the load; with the values for which that is so. No
-/// value: whatever it is.
+/// Options that change how fio reports, lays out or generates data, but not the load, with the values for which this is true. No
+/// values: any value.
 const HARMLESS: &[(&str, &[&str])] = &[
     ("allrandrepeat", &["0"]),
     ("buffer_compress_chunk", &["512"]),
@@ -40,24 +40,24 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("unified_rw_reporting", &["0", "none"]),
 ];
 
-/// Options of fio's `io_uring` that native knows.
+/// Options of fio's `io_uring` engine that the native engine knows.
 const OF_IO_URING: &[&str] = &["fixedbufs", "hipri", "registerfiles", "sqthread_poll"];
 
-/// Most jobs, clones included: as many as a workload may have.
+/// The most jobs, including clones: as many as a workload may have.
 const MOST_JOBS: u32 = 1024;
 
-/// The option for which a job file isn't native's.
+/// The option that the native engine does not know in a job file.
 #[derive(Debug)]
 pub(crate) struct Outside<'s> {
-    /// The section in force.
+    /// The section in which it applies.
     pub(crate) section: &'s str,
-    /// Where the option stands; `None`: the section lacks it.
+    /// Place of the option; `None`: the section lacks it.
     pub(crate) given: Option<&'s Given>,
-    /// What it is, for a sentence that begins with "the native engine does not know".
+    /// Description of it, for a sentence that begins with "the native engine does not know".
     pub(crate) what: String,
 }
 
-/// All jobs, or the first thing that native doesn't know.
+/// Returns all jobs; the error is the first thing that the native engine doesn't know.
 pub(crate) fn jobs(sections: &[Section], layout: Layout) -> Result<Vec<NamedJob>, Outside<'_>> {
     let most = usize::try_from(MOST_JOBS).unwrap_or(usize::MAX);
     let sections: Vec<(&Section, BTreeMap<&str, &Given>)> = effective(sections).take(most + 1).collect();
@@ -92,7 +92,7 @@ pub(crate) fn jobs(sections: &[Section], layout: Layout) -> Result<Vec<NamedJob>
     Ok(jobs)
 }
 
-/// Native ends all jobs of a trial together.
+/// Checks times: the native engine ends all jobs of a trial together.
 fn same_times<'s>(
     first: &Options,
     options: &Options,
@@ -108,7 +108,7 @@ fn same_times<'s>(
     Err(Outside { section: &section.name, given: name.and_then(|name| given.get(name).copied()), what })
 }
 
-/// What jobs that share a file must have in common.
+/// Checks that jobs that share a file agree where they must.
 fn shared<'s>(
     sections: &[(&'s Section, BTreeMap<&str, &'s Given>)],
     jobs: &[NamedJob],
@@ -140,7 +140,7 @@ fn shared<'s>(
     Ok(())
 }
 
-/// Whether a file of this name could be the one of a job that names none: those are called `NUMBER.SECTION`.
+/// Whether a file of this name could belong to a job without a name for its file: such files are called `NUMBER.SECTION`.
 fn numbered(filename: &str) -> bool {
     filename.split_once('.').is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()))
 }
@@ -152,7 +152,7 @@ fn job<'s>(
     layout: Layout,
 ) -> Result<Options, Outside<'s>> {
     let outside = |given: Option<&'s Given>, what: String| Outside { section: &section.name, given, what };
-    // fio's defaults where they differ from ours: psync, no time beyond the data, no ramp but its own.
+    // fio's defaults that differ from diskproof's: psync, no time beyond the data, no ramp except its own.
     let mut read = Options { time_based: false, ramp_time_ms: Some(0), ..Options::new(Rw::Read, 4096, 0) };
     "psync".clone_into(&mut read.ioengine);
     for (name, value) in given {
@@ -170,7 +170,7 @@ fn job<'s>(
     }
     issue(&mut read, given).map_err(|(odd, what)| outside(Some(odd), what))?;
     if is_untimed(given) {
-        // The trial's time, as fio is given it.
+        // The trial's time, as the engine passes it to fio.
         read.time_based = true;
     }
     if read.fio_flushes_each_pass() {
@@ -191,13 +191,13 @@ fn job<'s>(
     Ok(read)
 }
 
-/// Whether a job says nothing about how long it runs.
+/// Whether a job has no option about its duration.
 pub(super) fn is_untimed(given: &BTreeMap<&str, &Given>) -> bool {
     let none = |runtime: &&Given| runtime.value.as_deref().and_then(|text| parse(text, "s", 1000)) == Some(0);
     given.get("runtime").is_none_or(none) && !given.contains_key("time_based")
 }
 
-/// How fio's I/O engine issues, as native does it; or the option that doesn't fit it.
+/// Reads how fio's I/O engine issues I/O, if native can do the same; the error is the option that doesn't fit.
 fn issue<'s>(read: &mut Options, given: &BTreeMap<&str, &'s Given>) -> Result<(), (&'s Given, String)> {
     let ioengine = given.get("ioengine").copied();
     match (read.ioengine.as_str(), ioengine) {
@@ -220,13 +220,13 @@ fn issue<'s>(read: &mut Options, given: &BTreeMap<&str, &'s Given>) -> Result<()
     }
 }
 
-/// Takes one option. False: its name or value isn't in the subset.
+/// Takes one option. Returns false if its name or value isn't in the subset.
 fn take(read: &mut Options, name: &str, given: &Given, alone: bool) -> bool {
     if let Some((_, values)) = HARMLESS.iter().find(|(harmless, _)| *harmless == name) {
         return values.is_empty() || values.contains(&given.value_or_set());
     }
     if name == "stonewall" {
-        // There is nothing before it to wait for.
+        // There are no earlier jobs to wait for.
         return alone;
     }
     data(read, name, given)
@@ -235,7 +235,7 @@ fn take(read: &mut Options, name: &str, given: &Given, alone: bool) -> bool {
         .is_some()
 }
 
-/// What is read and written, and where.
+/// Takes options about what is read and written, and where.
 fn data(read: &mut Options, name: &str, given: &Given) -> Option<()> {
     let value = given.value.as_deref();
     match name {
@@ -265,7 +265,7 @@ fn data(read: &mut Options, name: &str, given: &Given) -> Option<()> {
     Some(())
 }
 
-/// When I/O is issued, and how long.
+/// Takes options about when I/O is issued, and for how long.
 fn pace(read: &mut Options, name: &str, given: &Given) -> Option<()> {
     let value = given.value.as_deref();
     match name {
@@ -280,7 +280,7 @@ fn pace(read: &mut Options, name: &str, given: &Given) -> Option<()> {
         }
         "thinktime" => read.thinktime_us = parse(value?, "us", 1_000_000)?,
         "thinktime_blocks" => read.thinktime_blocks = count(value?, 1..=u64::from(u32::MAX))?,
-        // 0: none, as if it were not said.
+        // 0 means no runtime, as if the option were absent.
         "runtime" => read.runtime_ms = Some(parse(value?, "s", 1000)?).filter(|ms| *ms > 0),
         "ramp_time" => read.ramp_time_ms = Some(parse(value?, "s", 1000)?),
         "time_based" => read.time_based = given.is_set()?,
@@ -289,7 +289,7 @@ fn pace(read: &mut Options, name: &str, given: &Given) -> Option<()> {
     Some(())
 }
 
-/// How I/O is issued and made durable.
+/// Takes options about how I/O is issued and made durable.
 fn issued(read: &mut Options, name: &str, given: &Given) -> Option<()> {
     let value = given.value.as_deref();
     match name {

@@ -1,4 +1,4 @@
-//! Sections of a job file and what a job inherits.
+//! Sections of a job file, and what a job inherits.
 
 use crate::source::Span;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ pub(crate) struct Section {
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) name: String,
-    /// `None`: a bare word, which is right for some switches only.
+    /// Value of the option; `None`: a bare word, which only some switches allow.
     pub(crate) value: Option<String>,
     pub(crate) span: Span,
-    /// Whether it says the opposite of the option it is another name of.
+    /// Whether it means the opposite of the option that it is an alias of.
     inverse: bool,
     typed: String,
 }
 
-/// fio's other names of options.
+/// fio's aliases of options.
 const ALIASES: &[(&str, &str)] = &[
     ("blocksize", "bs"),
     ("blocksize_range", "bsrange"),
@@ -35,7 +35,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 impl Given {
-    /// An option with the name that fio itself goes by, and the value that it means.
+    /// Returns an option under fio's main name, with the corresponding value.
     pub(crate) fn new(name: &str, value: Option<&str>, span: Span) -> Self {
         let typed = name.to_owned();
         let plain = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, plain)| *plain);
@@ -59,7 +59,7 @@ impl Given {
         }
     }
 
-    /// The option as it may be quoted.
+    /// Returns the option as messages quote it.
     pub(crate) fn shown(&self) -> String {
         let text = match &self.value {
             Some(value) if !self.inverse => format!("{}={value}", self.typed),
@@ -68,7 +68,7 @@ impl Given {
         crate::diagnostic::printable(&text, 60)
     }
 
-    /// Its value, `1` for a bare word.
+    /// Returns its value, `1` for a bare word.
     pub(super) fn value_or_set(&self) -> &str {
         self.value.as_deref().unwrap_or("1")
     }
@@ -79,8 +79,8 @@ impl Given {
     }
 }
 
-/// Every job with all options that hold for it: fio's [global] sections count for the jobs below them, and what is said
-/// later counts.
+/// Returns every job with all its options. A fio [global] section applies to the jobs below it, and a later option overrides an
+/// earlier one.
 pub(crate) fn effective(sections: &[Section]) -> impl Iterator<Item = (&Section, BTreeMap<&str, &Given>)> {
     let mut defaults: BTreeMap<&str, &Given> = BTreeMap::new();
     sections.iter().filter_map(move |section| {

@@ -1,4 +1,4 @@
-//! What can be asked only when there are cells: have they the metric, is there anything to compare, what do they cost?
+//! Checks of `measure` that need the cells: whether they have the metric, whether there is anything to compare, and the prices.
 
 use crate::diagnostic::printable;
 use crate::problems::Problems;
@@ -7,7 +7,7 @@ use record::metric::info;
 use record::plan::{Cell, Derived, Goal, Measure, Prices, Until};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the rest of the file came to.
+/// The rest of the file, after reading.
 pub(crate) struct Rest<'a> {
     pub(crate) cells: &'a [Cell],
     pub(crate) derived: &'a [Derived],

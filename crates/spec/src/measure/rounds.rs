@@ -1,4 +1,4 @@
-//! How many rounds: `rounds`, `budget: { rounds }`, or as many as `until` takes.
+//! Number of rounds: `rounds`, `budget: { rounds }`, or as many as `until` needs.
 
 use super::DEFAULT_ROUNDS;
 use crate::fields::Fields;
@@ -8,10 +8,10 @@ use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
 
-/// Most rounds with `until` when the file says no number: ±5 % is reached up to a spread of about 12 % between trials.
+/// Most rounds with `until` when the file has no number: they suffice for ±5 % up to a spread of about 12 % between trials.
 const MOST: u32 = 30;
 
-/// The number of rounds, or the most there may be.
+/// Returns the number of rounds, or the largest number.
 pub(super) fn read(
     fields: &Fields<'_>,
     budget: Option<&Fields<'_>>,

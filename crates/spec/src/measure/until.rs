@@ -1,4 +1,4 @@
-//! When it is enough: `measure: { until: ... }`.
+//! `measure: { until: ... }`: the goal that ends a run.
 
 use super::{agreed, confidence, share};
 use crate::fields::Fields;
@@ -11,7 +11,7 @@ use record::plan::{Goal, Measure, Until};
 
 const GOALS: [&str; 3] = ["interval", "ratios", "told"];
 
-/// Reads `until` into `measure`, whose own keys were read before.
+/// Reads `until` into `measure`. The other keys of `measure` were read before.
 pub(super) fn read(
     node: &Node,
     own: &Fields<'_>,
@@ -39,7 +39,7 @@ pub(super) fn read(
     Some(())
 }
 
-/// What is asked for: exactly one thing.
+/// Reads the goal: exactly one.
 fn goal(node: &Node, fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Goal> {
     const EXPECTED: &str =
         "exactly one of `interval` (of every cell), `ratios` (between cells), `told` (which cell is better)";

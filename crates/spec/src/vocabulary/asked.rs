@@ -1,8 +1,8 @@
-//! Keys of what is asked of the results: `contrast`, `expect`.
+//! Keys of `contrast` and `expect`.
 
 use super::{Shape, Table, key, needed};
 
-/// A ratio that is asked for.
+/// A requested ratio.
 pub(crate) static CONTRAST: Table = Table {
     what: "a contrast",
     keys: &[

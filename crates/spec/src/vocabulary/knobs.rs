@@ -2,7 +2,7 @@
 
 use super::{Shape, Table, key};
 
-/// Settings of the kernel.
+/// Kernel settings.
 pub(crate) static KNOBS: Table = Table {
     what: "`knobs`",
     keys: &[

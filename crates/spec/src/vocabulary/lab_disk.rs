@@ -30,7 +30,7 @@ pub(crate) static LAB_DISK: Table = Table {
     ],
 };
 
-/// Other limits of a lab's disk from some time on.
+/// A change of a lab disk's limits at some time.
 pub(crate) static LIMIT_CHANGE: Table = Table {
     what: "a change of limits",
     keys: &[
@@ -59,5 +59,5 @@ pub(crate) static BURST: Table = Table {
 
 /// How a guest sees a disk.
 pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi"];
-/// How QEMU opens what backs a disk.
+/// How QEMU opens the backing file of a disk.
 pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync"];

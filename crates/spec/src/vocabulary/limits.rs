@@ -1,4 +1,4 @@
-//! Limits of what is emulated: of a volume, of a lab's disk, and of the latter from some time on.
+//! Limits of emulated volumes and of a lab's disks, and of changes of the latter.
 
 use super::{Key, Shape, key};
 

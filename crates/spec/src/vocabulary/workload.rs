@@ -1,4 +1,4 @@
-//! The keys of a workload, and the words some of them take.
+//! The keys of a workload, and the words for some of them.
 
 use super::{Shape, Table, key};
 
@@ -206,7 +206,7 @@ pub(crate) static RW: &[&str] = &[
 pub(crate) static SYNC: &[&str] = &["none", "0", "dsync", "sync", "1"];
 /// fio's `rate_process`.
 pub(crate) static RATE_PROCESSES: &[&str] = &["linear", "poisson"];
-/// fio's `verify`, but for the kinds that fio 3.33 was seen to let a changed byte pass with.
+/// Kinds of fio's `verify`, except those with which fio 3.33 did not detect a changed byte.
 pub(crate) static VERIFY: &[&str] = &[
     "none",
     "crc32c",
@@ -232,15 +232,15 @@ pub(crate) static IOENGINES: &[&str] =
 pub(crate) static LAYOUTS: &[&str] = &["written", "unwritten", "hole"];
 /// Engines; the first is the default.
 pub(crate) static ENGINES: &[&str] = &["native", "fio", "corpus", "bonnie"];
-/// Who copies a corpus; the first is the default.
+/// Programs that copy a corpus; the first is the default.
 pub(crate) static COPIERS: &[&str] = &["native", "cpio", "cp", "rsync", "tar"];
-/// What several writers make; the first is the default.
+/// How several writers share the work; the first is the default.
 pub(crate) static COPIES: &[&str] = &["each", "one"];
 /// Orders of names.
 pub(crate) static ORDERS: &[&str] = &["ascending", "descending", "interleaved", "random", "listed"];
-/// When a copy is durable; the first is the default.
+/// When a copy is made durable; the first is the default.
 pub(crate) static COPY_SYNC: &[&str] = &["end", "file", "none"];
-/// What a copy keeps beside content.
+/// Attributes that a copy keeps besides content.
 pub(crate) static PRESERVE: &[&str] = &["mode", "owner", "mtime", "xattrs", "nothing"];
 /// Cache states.
 pub(crate) static CACHES: &[&str] = &["cold", "warm", "keep"];

@@ -44,14 +44,14 @@ pub(crate) static ZFS: Table = Table {
     ],
 };
 
-/// Volumes beside those a layer stands on.
+/// Additional volumes of a layer.
 pub(crate) static DEVICES: Table = Table {
     what: "devices beside the pool's own",
     keys: &[needed("on", Shape::Texts, "The volumes")],
     instead: &[],
 };
 
-/// How devices are joined.
+/// How devices form a vdev.
 pub(crate) static VDEVS: &[&str] = &["stripe", "mirror", "raidz", "raidz1", "raidz2", "raidz3"];
 static CACHED: &[&str] = &["all", "none", "metadata"];
 static ON_OFF: &[&str] = &["on", "off"];

@@ -1,33 +1,33 @@
-//! All tests of a cell's rounds together.
+//! All tests of a cell's rounds, with a common adjustment.
 
 use super::modes::{TwoModes, two_modes};
 use super::order::{Autocorrelation, FirstRound, Trend, autocorrelation, first_round, trend};
 use crate::holm::holm;
 
-/// What speaks against rounds being replicates.
+/// A reason to doubt that rounds are replicates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Suspicion {
-    /// They rise or fall.
+    /// The rounds rise or fall.
     Trend(Trend),
-    /// The first is unlike the others.
+    /// The first round differs from the others.
     FirstRound(FirstRound),
-    /// Each takes after the one before.
+    /// Each round resembles the one before.
     Autocorrelated(Autocorrelation),
-    /// They fall into two groups.
+    /// The rounds fall into two groups.
     TwoModes(TwoModes),
 }
 
-/// A suspicion with its p-value, adjusted for all tests made.
+/// A suspicion with its p-value, adjusted for all tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Doubt {
-    /// What it is.
+    /// The suspicion.
     pub suspicion: Suspicion,
     /// Holm's adjusted p-value over the tests of this cell.
     pub p_adjusted: f64,
 }
 
-/// The suspicions that hold at `level` after Holm's adjustment, the strongest first: independent normal trials raise any of them with probability
-/// ≤ `level`. Tests that these samples can't support (too few, no spread) aren't made.
+/// Returns the suspicions that hold at `level` after Holm's adjustment, the strongest first. Independent normal trials raise any
+/// of them with probability ≤ `level`. Tests for which the samples are not sufficient (too few, no spread) are not made.
 #[must_use]
 pub fn doubts(samples: &[f64], level: f64) -> Vec<Doubt> {
     let tests = [

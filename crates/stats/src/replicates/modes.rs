@@ -1,11 +1,11 @@
-//! Two modes: trials that fall into two groups.
+//! Two modes: a test whether trials fall into two groups.
 
 use crate::estimate::{count, mean};
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The two groups that samples fall into.
+/// Two groups of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoModes {
     /// Mean of the lower group.
@@ -14,21 +14,23 @@ pub struct TwoModes {
     pub high: f64,
     /// Share of samples in the upper group.
     pub upper_share: f64,
-    /// P-value against one group.
+    /// P-value against a single group.
     pub p: f64,
 }
 
-/// Draws of the null distribution.
+/// Number of draws for the null distribution.
 const DRAWS: u32 = 9_999;
-/// Fewer than this can't show two groups of two.
+/// Smallest number of samples: fewer can't show two groups of two.
 const LEAST: usize = 5;
-/// With more samples every k-th of the sorted ones stands for all: as good to see two groups, and the null stays cheap.
+/// With more samples, every k-th of the sorted ones is used: two groups show as well, and the null distribution stays cheap.
 const MOST: usize = 200;
 
-/// The split of the sorted samples into two groups (of at least two each, so that an outlier is none) with the smallest sum of squares within, and
-/// how often evenly distributed samples of this number split as well: the share of squares that lies between the groups, against 9,999 seeded
-/// draws. The even distribution is the one-humped one that looks most like two groups, so no other one-humped shape is taken for two. Source: Engelman, Hartigan (1969), "Percentage points of a test for clusters", JASA 64:1647-1648. The even reference
-/// is that of the dip test: Hartigan, Hartigan (1985), Annals of Statistics 13:70-84, which has no power at a dozen samples.
+/// Splits the sorted samples into the two groups with the smallest sum of squares within them. Each group has at least two
+/// samples, so an outlier is not a group. The statistic is the share of squares between the groups. The p-value is the share of
+/// 9,999 seeded draws of uniform samples that split at least as well. The uniform distribution is the one-humped one that looks
+/// most like two groups, so no other one-humped shape is mistaken for two. Source: Engelman, Hartigan (1969), "Percentage points
+/// of a test for clusters", JASA 64:1647-1648. The uniform reference is that of the dip test: Hartigan, Hartigan (1985), Annals
+/// of Statistics 13:70-84, which has no power at a dozen samples.
 ///
 /// `None` for fewer than five samples, no spread, or samples that aren't finite.
 #[must_use]
@@ -53,7 +55,7 @@ pub fn two_modes(samples: &[f64]) -> Option<TwoModes> {
     })
 }
 
-/// The largest share of squares between two groups, and the size of the lower one.
+/// Returns the largest share of squares between two groups, and the size of the lower group.
 fn best_split(sorted: &[f64]) -> Option<(f64, usize)> {
     let (n, m) = (sorted.len(), mean(sorted));
     let total: f64 = sorted.iter().map(|x| (x - m).powi(2)).sum();
@@ -72,7 +74,7 @@ fn best_split(sorted: &[f64]) -> Option<(f64, usize)> {
     (best.1 > 0).then_some(best)
 }
 
-/// Sorted shares of evenly distributed samples of this number, drawn once.
+/// Returns sorted shares of uniform samples of this number, drawn once.
 fn null_distribution(n: usize) -> Arc<[f64]> {
     static DRAWN: LazyLock<Mutex<BTreeMap<usize, Arc<[f64]>>>> = LazyLock::new(Mutex::default);
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);

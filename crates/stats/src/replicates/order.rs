@@ -1,4 +1,4 @@
-//! Tests of the order of rounds: trend, a first round unlike the others, autocorrelation.
+//! Tests of the order of rounds: trend, a different first round, autocorrelation.
 
 use crate::estimate::{Estimate, count, mean, standard_deviation, t_quantile};
 use crate::permutation::p_value;
@@ -9,20 +9,21 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Trend {
     /// Least-squares slope: change per round.
     pub per_round: Estimate,
-    /// Slope over the mean: relative change per round.
+    /// Slope divided by the mean: relative change per round.
     pub relative: f64,
-    /// P-value against "the rounds' order doesn't matter".
+    /// P-value against "the order of the rounds doesn't matter".
     pub p: f64,
-    /// The same by Student's t of the slope. It rests on normal trials, but can be as small as six rounds' order never is (2 of 720), which many
-    /// tests at once need.
+    /// P-value by Student's t of the slope. It assumes normal trials, but can be smaller than the p-value of an order of six
+    /// rounds (at least 2 of 720), which many simultaneous tests need.
     pub p_student: f64,
 }
 
-/// Least-squares slope over rounds b = Σ (i - ī) xᵢ / Σ (i - ī)², with the t interval on n - 2 degrees of freedom, and the permutation
-/// p-value of its magnitude: exact at small n for any distribution of independent trials, where t's tail would rest on normality.
-/// Source: Draper, Smith (1998), "Applied Regression Analysis", 1.4; Pitman (1937), JRSS Supplement 4:225-232, for the permutation test.
+/// Returns the least-squares slope over rounds b = Σ (i - ī) xᵢ / Σ (i - ī)², with the t interval on n - 2 degrees of freedom,
+/// and the permutation p-value of its magnitude. The latter is exact at small n for any distribution of independent trials, while
+/// the tail of t assumes normality. Source: Draper, Smith (1998), "Applied Regression Analysis", 1.4; Pitman (1937), JRSS
+/// Supplement 4:225-232, for the permutation test.
 ///
-/// `None` for fewer than four rounds (no order could be odd enough), no spread, or samples that aren't finite.
+/// `None` for fewer than four rounds (no order is unusual enough), no spread, or samples that aren't finite.
 #[must_use]
 pub fn trend(samples: &[f64], confidence: f64) -> Option<Trend> {
     let centred = centred(samples, 4)?;
@@ -41,7 +42,7 @@ pub fn trend(samples: &[f64], confidence: f64) -> Option<Trend> {
     let p = p_value(n, |order| product(order).abs());
     let t = StudentsT::new(0.0, 1.0, count(n) - 2.0).ok()?;
     let far = slope.abs() / error;
-    // Infinite: a perfect line; no number: figures too large to be squared.
+    // Infinite: a perfect line; NaN: values too large to be squared.
     let p_student = match far.is_finite() {
         true => 2.0 * t.cdf(-far),
         false if far.is_nan() => 1.0,
@@ -50,18 +51,18 @@ pub fn trend(samples: &[f64], confidence: f64) -> Option<Trend> {
     Some(Trend { per_round, relative: slope / mean(samples).abs(), p, p_student })
 }
 
-/// A first round unlike the others.
+/// A first round that differs from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FirstRound {
-    /// The first round over the mean of the others.
+    /// The first round divided by the mean of the others.
     pub ratio: f64,
     /// Two-sided p-value.
     pub p: f64,
 }
 
-/// Whether the first round is unlike the others (cold caches, an empty journal, a burst): t = (x₁ - m) / (s √(1 + 1/(n-1))), with mean and
-/// spread of the others and n - 2 degrees of freedom, a prediction interval turned around.
-/// Source: Hahn (1969), JASA 64:878-888. `None` for fewer than four rounds, no spread among the others, or samples that aren't finite.
+/// Tests whether the first round differs from the others (cold caches, an empty journal, a burst): t = (x₁ - m) / (s √(1 +
+/// 1/(n-1))), with mean and spread of the others and n - 2 degrees of freedom, which inverts a prediction interval. Source: Hahn
+/// (1969), JASA 64:878-888. `None` for fewer than four rounds, no spread among the others, or samples that aren't finite.
 #[must_use]
 pub fn first_round(samples: &[f64]) -> Option<FirstRound> {
     centred(samples, 4)?;
@@ -73,21 +74,22 @@ pub fn first_round(samples: &[f64]) -> Option<FirstRound> {
     (spread > 0.0 && far.is_finite()).then(|| FirstRound { ratio: first / m, p: 2.0 * t.cdf(-far) })
 }
 
-/// How much a round takes after the one before.
+/// How much a round resembles the one before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Autocorrelation {
     /// Lag-1 autocorrelation, corrected for its bias at small n, between -1 and 1.
     pub rho: f64,
-    /// What so many rounds are worth in independent ones: n (1 - ρ) / (1 + ρ), between 1 and n.
+    /// Number of independent rounds with the same information: n (1 - ρ) / (1 + ρ), between 1 and n.
     pub effective_n: f64,
-    /// One-sided p-value against "the rounds' order doesn't matter".
+    /// One-sided p-value against "the order of the rounds doesn't matter".
     pub p: f64,
 }
 
-/// r₁ = Σ (xᵢ - x̄)(xᵢ₊₁ - x̄) / Σ (xᵢ - x̄)², whose mean is ρ - (1 + 4ρ) / n to first order, so ρ̂ = (n r₁ + 1) / (n - 4). The p-value is that of the
-/// serial permutation test, one-sided: only positive autocorrelation makes intervals too narrow.
-/// Source: Marriott, Pope (1954), Kendall (1954), Biometrika 41:390-404, for the bias; Wald, Wolfowitz (1943), Annals of Mathematical
-/// Statistics 14:378-388, for the test; Bayley, Hammersley (1946), JRSS Supplement 8:184-197, for the effective number.
+/// Returns the lag-1 autocorrelation r₁ = Σ (xᵢ - x̄)(xᵢ₊₁ - x̄) / Σ (xᵢ - x̄)². Its mean is ρ - (1 + 4ρ) / n to first order, so
+/// ρ̂ = (n r₁ + 1) / (n - 4). The p-value is that of the serial permutation test, one-sided: only positive autocorrelation makes
+/// intervals too narrow. Source: Marriott, Pope (1954), Kendall (1954), Biometrika 41:390-404, for the bias; Wald, Wolfowitz
+/// (1943), Annals of Mathematical Statistics 14:378-388, for the test; Bayley, Hammersley (1946), JRSS Supplement 8:184-197, for
+/// the effective number.
 ///
 /// `None` for fewer than six rounds, no spread, or samples that aren't finite.
 #[must_use]
@@ -102,12 +104,12 @@ pub fn autocorrelation(samples: &[f64]) -> Option<Autocorrelation> {
     Some(Autocorrelation { rho, effective_n, p: p_value(samples.len(), product) })
 }
 
-/// r₁ without its bias at small n.
+/// Returns r₁ without its bias at small n.
 pub(crate) fn unbiased(r: f64, n: f64) -> f64 {
     ((n * r + 1.0) / (n - 4.0)).clamp(-1.0, 1.0)
 }
 
-/// Samples less their mean; `None` when too few, not finite, or without spread.
+/// Returns the samples minus their mean; `None` when there are too few, one isn't finite, or they have no spread.
 fn centred(samples: &[f64], least: usize) -> Option<Vec<f64>> {
     if samples.len() < least || samples.iter().any(|x| !x.is_finite()) {
         return None;

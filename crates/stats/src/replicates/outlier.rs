@@ -1,24 +1,24 @@
-//! Samples that don't belong to the others.
+//! Outliers among samples.
 
 use crate::estimate::{count, mean, standard_deviation};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// One sample that stands apart.
+/// One outlier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlier {
-    /// Its index.
+    /// Index of the sample.
     pub index: usize,
-    /// How far it lies from the mean, in standard deviations of all samples that were left when it was found.
+    /// Distance from the mean, in standard deviations of all samples that were left when it was found.
     pub deviations: f64,
 }
 
-/// Outliers by the generalized extreme studentized deviate test, at most a third of the samples, and below 15 samples (where its level
-/// isn't kept for more) at most one, which is Grubbs' test: remove the farthest sample one by one;
-/// as many are outliers as the largest i whose deviation Rᵢ exceeds λᵢ = (n-i) t / √((n-i-1+t²)(n-i+1)), with t the 1 - α/(2(n-i+1)) quantile of
-/// Student's t on n-i-1 degrees of freedom. Several outliers can't hide each other as in a one by one test.
-/// Source: Rosner (1983), Technometrics 25:165-172; NIST/SEMATECH e-Handbook 1.3.5.17.3. They are to be shown and kept.
+/// Finds outliers by the generalized extreme studentized deviate test: at most a third of the samples, and below 15 samples at
+/// most one (Grubbs' test), since the test for more doesn't hold its level there. It removes the farthest sample one by one. The
+/// number of outliers is the largest i with a deviation Rᵢ above λᵢ = (n-i) t / √((n-i-1+t²)(n-i+1)), with t the 1 - α/(2(n-i+1))
+/// quantile of Student's t on n-i-1 degrees of freedom. Several outliers can't hide each other, unlike in a test of single
+/// samples. Source: Rosner (1983), Technometrics 25:165-172; NIST/SEMATECH e-Handbook 1.3.5.17.3. Outliers are shown and kept.
 ///
-/// Empty for fewer than five samples, where nothing can stand apart, or samples that aren't finite.
+/// Empty for fewer than five samples, where no sample can be an outlier, or samples that aren't finite.
 #[must_use]
 pub fn outliers(samples: &[f64], level: f64) -> Vec<Outlier> {
     let n = samples.len();
@@ -51,7 +51,7 @@ pub fn outliers(samples: &[f64], level: f64) -> Vec<Outlier> {
     removed
 }
 
-/// Grubbs' critical value for the farthest of m samples.
+/// Returns Grubbs' critical value for the farthest of m samples.
 fn critical(m: usize, level: f64) -> Option<f64> {
     let m = count(m);
     let t = StudentsT::new(0.0, 1.0, m - 2.0).ok()?.inverse_cdf(1.0 - level / (2.0 * m));
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// Rosner's own example, NIST/SEMATECH 1.3.5.17.3: of 54 values the three largest are outliers, though one alone isn't.
+    /// Rosner's own example, NIST/SEMATECH 1.3.5.17.3: of 54 values the three largest are outliers, although one alone isn't.
     #[test]
     fn rosners_example() {
         let data = [

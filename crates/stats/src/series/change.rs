@@ -1,4 +1,4 @@
-//! Where in a series the level changes.
+//! Change points: where the level of a series changes.
 
 use crate::estimate::{count, mean};
 use crate::replicates::unbiased;
@@ -16,19 +16,19 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// Neither side of a change is shorter.
+/// Fewest samples on each side of a change.
 const SHORTEST: usize = 5;
-/// Autocorrelation above this is taken for this: a series that drifts like a random walk has no level to change.
+/// Autocorrelation above this value counts as this value: a series that drifts like a random walk has no level to change.
 const MOST_RHO: f64 = 0.9;
 
-/// Changes of level by binary segmentation: the CUSUM statistic max |S_k - (k/n) S_n| / (σ √n) against the Kolmogorov distribution, where σ² is
-/// the long-run variance of the residuals about two to four levels (one for every twenty samples), as an AR(1) process: σ² = s_e² / (1 - ρ̂)²,
-/// with ρ̂ a standard error (1/√n) on the safe side, since levels fitted where they fit best take some of it away.
-/// A series that merely wanders is not taken for one that jumps, and jumps don't inflate their own yardstick. The place is that of the least squares of two
-/// levels; then both sides are searched in the same way.
-/// Source: Brown, Durbin, Evans (1975), JRSS B 37:149-192, and Ploberger, Krämer (1992), Econometrica 60:271-285, for the statistic; Robbins, Gallagher, Lund,
-/// Aue (2011), Journal of Time Series Analysis 32:498-511, for AR residuals in it; Vostrikova (1981), Soviet
-/// Mathematics Doklady 24:55-59, for binary segmentation.
+/// Finds changes of level by binary segmentation: the CUSUM statistic max |S_k - (k/n) S_n| / (σ √n) against the Kolmogorov
+/// distribution. σ² is the long-run variance of the residuals about two to four levels (one for every twenty samples), as of an
+/// AR(1) process: σ² = s_e² / (1 - ρ̂)². ρ̂ is raised by one standard error (1/√n), since levels that are fitted at the best
+/// places lower it. So a series that only wanders doesn't count as one that jumps, and jumps don't inflate σ. The place of a
+/// change minimizes the sum of squares about two levels; then both sides are searched in the same way. Source: Brown, Durbin,
+/// Evans (1975), JRSS B 37:149-192, and Ploberger, Krämer (1992), Econometrica 60:271-285, for the statistic; Robbins, Gallagher,
+/// Lund, Aue (2011), Journal of Time Series Analysis 32:498-511, for AR residuals in it; Vostrikova (1981), Soviet Mathematics
+/// Doklady 24:55-59, for binary segmentation.
 ///
 /// Empty for fewer than ten samples or samples that aren't finite.
 #[must_use]
@@ -56,7 +56,7 @@ fn search(series: &[f64], offset: usize, level: f64, places: &mut Vec<(usize, f6
     search(&series[at..], offset + at, level, places);
 }
 
-/// The best place for a change and its p-value.
+/// Returns the best place for a change, and its p-value.
 fn tested_split(series: &[f64]) -> Option<(usize, f64)> {
     let (at, _) = best_split(series)?;
     let (n, m) = (count(series.len()), mean(series));
@@ -70,7 +70,8 @@ fn tested_split(series: &[f64]) -> Option<(usize, f64)> {
     Some((at, p))
 }
 
-/// Long-run variance about as many levels as the series may have, found greedily: one for every twenty samples, two at least and four at most.
+/// Returns the long-run variance about as many levels as the series may have, found greedily: one for every twenty samples, at
+/// least two and at most four.
 fn noise(series: &[f64]) -> f64 {
     let levels = (series.len() / 20).clamp(2, 4);
     let mut parts = vec![series];
@@ -90,7 +91,7 @@ fn noise(series: &[f64]) -> f64 {
     long_run_variance(&residuals, count(parts.len()), 1.0 / count(series.len()).sqrt())
 }
 
-/// The place with the smallest sum of squares about two levels, and by how much it lowers the sum; `None` where nothing does.
+/// Returns the place with the smallest sum of squares about two levels, and by how much it lowers the sum; `None` if no place lowers it.
 fn best_split(series: &[f64]) -> Option<(usize, f64)> {
     let n = series.len();
     if n < 2 * SHORTEST {
@@ -107,8 +108,8 @@ fn best_split(series: &[f64]) -> Option<(usize, f64)> {
     (best.0 > 0).then_some(best)
 }
 
-/// Long-run variance of residuals as of an AR(1) process. Its lag-1 autocorrelation is corrected for its bias, once per fitted level, and taken
-/// `margin` higher.
+/// Returns the long-run variance of residuals as of an AR(1) process. Their lag-1 autocorrelation is corrected for its bias, once
+/// per fitted level, and raised by `margin`.
 pub(crate) fn long_run_variance(residuals: &[f64], levels: f64, margin: f64) -> f64 {
     let n = count(residuals.len());
     let squares: f64 = residuals.iter().map(|x| x * x).sum();
@@ -137,7 +138,7 @@ fn kolmogorov_tail(x: f64) -> f64 {
 mod tests {
     use super::{change_points, kolmogorov_tail, long_run_variance};
 
-    /// Tabled: 10 % at 1.224, 5 % at 1.358, 1 % at 1.628.
+    /// From tables: 10 % at 1.224, 5 % at 1.358, 1 % at 1.628.
     #[test]
     fn kolmogorov_agrees_with_the_table() {
         for (x, p) in [(1.2238, 0.10), (1.3581, 0.05), (1.6276, 0.01)] {
@@ -175,7 +176,7 @@ mod tests {
         assert!(change_points(&[f64::NAN; 50], 0.05).is_empty());
     }
 
-    /// An alternating series has no positive autocorrelation, so its variance is taken as it is: 1 on 19 - 1 degrees of freedom.
+    /// An alternating series has no positive autocorrelation, so its variance is used as it is: 1 on 19 - 1 degrees of freedom.
     #[test]
     fn long_run_variance_by_hand() {
         let alternating: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();

@@ -1,43 +1,45 @@
-//! Times in which a series is at another level, and comes back.
+//! Episodes: times in which a series is at another level, and from which it returns.
 
 use crate::estimate::{count, mean};
 
-/// A series with two levels that it goes to and fro between.
+/// A series that alternates between two levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Episodes {
-    /// From the first sample at the other level to the one after its last, in order.
+    /// The episodes in order: index of the first sample at the other level, and index after its last one.
     pub places: Vec<(usize, usize)>,
     /// Mean of all samples at the ordinary level.
     pub ordinary: f64,
-    /// Mean of all samples at the other level, without those on the way.
+    /// Mean of all samples at the other level, without those on the way to or from it.
     pub other: f64,
-    /// Samples from the begin of one episode to that of the next, where they come at even times.
+    /// Number of samples from the begin of one episode to that of the next, if they are evenly spaced.
     pub period: Option<f64>,
-    /// P-value of samples at the other level that come together in so few episodes, if their order were chance.
+    /// Probability that the samples at the other level form so few episodes by chance.
     pub p: f64,
 }
 
-/// How far two levels must be apart, in standard deviations about them. The halves of a normal distribution are 2.6 apart, those of a uniform
-/// one or of a straight line 3.5, those of a sine 4.1: what merely spreads, drifts or swells has no two levels.
+/// Smallest distance of the two levels, in standard deviations about them. The halves of a normal distribution are 2.6 apart,
+/// those of a uniform one or of a straight line 3.5, those of a sine 4.1. So a series that only spreads, drifts or swells has no
+/// two levels.
 const APART: f64 = 6.0;
 
-/// So many samples at each of the two levels.
+/// Fewest samples at each of the two levels.
 const LEAST: usize = 4;
 
-/// So many of the samples at the other level lie in episodes: the others are noise.
+/// Share of the samples at the other level that must lie in episodes or at the ends of the series; the rest is noise.
 const TOLD: f64 = 0.8;
 
-/// The distances of even episodes differ from their mean by less than this share of it.
+/// Largest relative deviation of the distances of evenly spaced episodes from their mean.
 const EVEN: f64 = 0.15;
 
-/// The episodes of a series whose rest is of one level: a pair of changes that undo each other, several pairs, and pairs that come again after
-/// the same time. The rarer of two levels is the other one.
+/// Returns the episodes of a series that otherwise has one level: a pair of changes that undo each other, several pairs, or pairs
+/// at even intervals. The level with fewer samples is the other level.
 ///
-/// The levels are those with the least sum of squares about them (Otsu (1979), IEEE Transactions on Systems, Man, and Cybernetics 9:62-66). They are two
-/// if their means are six standard deviations apart, by the median deviation about each; and if the number of runs of the rarer one is no chance
-/// at this `level` (Wald, Wolfowitz (1940), Annals of Mathematical Statistics 11:147-162): samples that are low here and there are noise.
-/// An episode has `shortest` samples at least. One at the begin or at the end of the series is none, since nobody knows when it began, or that it
-/// ends; where there is one, there must be two others.
+/// The levels minimize the sum of squares about them (Otsu (1979), IEEE Transactions on Systems, Man, and Cybernetics 9:62-66).
+/// There are two levels if their means are six standard deviations apart, by the median deviation about each, and if the number
+/// of runs of the rarer one is too small to be chance at this `level` (Wald, Wolfowitz (1940), Annals of Mathematical Statistics
+/// 11:147-162): scattered low samples are noise. An episode has at least `shortest` samples. A stretch at the begin or the end of
+/// the series is not an episode, since its begin or end is unknown. If there is such a stretch, there must be two episodes
+/// besides it.
 #[must_use]
 pub fn episodes(series: &[f64], shortest: usize, level: f64) -> Option<Episodes> {
     if series.is_empty() || series.iter().any(|x| !x.is_finite()) {
@@ -72,7 +74,7 @@ pub fn episodes(series: &[f64], shortest: usize, level: f64) -> Option<Episodes>
     })
 }
 
-/// The bound between the two levels, which belongs to the lower one; `None` where all samples are equal.
+/// Returns the bound between the two levels, which belongs to the lower one; `None` if all samples are equal.
 fn bound(series: &[f64]) -> Option<f64> {
     let mut sorted = series.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -107,14 +109,16 @@ fn middle(list: &[f64]) -> f64 {
     f64::midpoint(at(sorted.len().saturating_sub(1) / 2), at(sorted.len() / 2))
 }
 
-/// Standard deviation of what is near normal, by the median of the absolute deviations: samples on the way from one level to the other don't count.
+/// Returns the standard deviation by the median of the absolute deviations, for nearly normal samples: samples on the way between
+/// the levels don't affect it.
 fn deviation(list: &[f64]) -> f64 {
     let m = middle(list);
     let off: Vec<f64> = list.iter().map(|x| (x - m).abs()).collect();
     1.4826 * middle(&off)
 }
 
-/// The mean of what lies within the episodes, without their first and last samples where there are others: these may be of both levels.
+/// Returns the mean of the samples within the episodes, without their first and last samples if there are others: these may mix
+/// both levels.
 fn settled(series: &[f64], places: &[(usize, usize)]) -> Option<f64> {
     let inner: Vec<f64> = places
         .iter()
@@ -125,19 +129,20 @@ fn settled(series: &[f64], places: &[(usize, usize)]) -> Option<f64> {
     (!inner.is_empty()).then(|| mean(&inner))
 }
 
-/// The distance of episodes that are as far from each other, three at least.
+/// Returns the distance of evenly spaced episodes, at least three.
 fn period(places: &[(usize, usize)]) -> Option<f64> {
     let gaps: Vec<f64> = places.windows(2).map(|pair| count(pair[1].0 - pair[0].0)).collect();
     if gaps.len() < 2 {
         return None;
     }
     let m = mean(&gaps);
-    // a sample more or less is how fine it can be told
+    // one sample more or less is the resolution
     let even = gaps.iter().all(|gap| (gap - m).abs() <= (EVEN * m).max(1.0));
     even.then_some(m)
 }
 
-/// P(at most so many runs of `rare` among `rare + common` in random order) = sum over r of C(rare-1, r-1) C(common+1, r) / C(rare+common, rare).
+/// Returns P(at most this many runs of `rare` among `rare + common` in random order) = sum over r of C(rare-1, r-1) C(common+1,
+/// r) / C(rare+common, rare).
 fn runs_by_chance(rare: usize, common: usize, runs: usize) -> f64 {
     let all = ln_choose(rare + common, rare);
     let of = |r: usize| (ln_choose(rare - 1, r - 1) + ln_choose(common + 1, r) - all).exp();
@@ -160,7 +165,7 @@ mod tests {
         (0..n).map(|i| level(i) + wiggle(i)).collect()
     }
 
-    /// By hand: of 3 among 5, all together: 3 places of C(5, 3) = 10; in at most two runs: 3 + 2 * C(3, 2) = 9 of 10.
+    /// By hand: 3 among 5, all together: 3 places of C(5, 3) = 10; in at most two runs: 3 + 2 * C(3, 2) = 9 of 10.
     #[test]
     fn runs_by_hand() {
         assert!((runs_by_chance(3, 2, 1) - 0.3).abs() < 1e-12);

@@ -1,51 +1,52 @@
-//! How long a trial should be: as long as it takes for what varies within it to fade beside what varies between trials.
+//! The length of a trial: long enough that the variance within it is small compared with the variance between trials.
 
 use super::change::long_run_variance;
 use crate::estimate::{count, mean, standard_deviation};
 use crate::stop::StopRule;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// What a trial costs and what is asked of the cell.
+/// The cost of a trial, and the goal for the cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialPlan {
-    /// Relative half-width asked for.
+    /// Requested relative half-width.
     pub half_width: f64,
     /// The rule that ends the run.
     pub rule: StopRule,
-    /// Whether the half-width is that of ratios within rounds.
+    /// Whether the half-width applies to ratios within rounds.
     pub ratios: bool,
-    /// Seconds that each batch of the series lasted.
+    /// Duration of each batch of the series, in seconds.
     pub batch_seconds: f64,
     /// Seconds a trial takes besides its measured time: preparation, ramp.
     pub overhead_seconds: f64,
-    /// Shortest trial.
+    /// Length of the shortest trial in seconds.
     pub shortest_seconds: f64,
-    /// Longest trial.
+    /// Length of the longest trial in seconds.
     pub longest_seconds: f64,
 }
 
-/// The variances seen, and the trial that costs least.
+/// The observed variances, and the cheapest length of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialLength {
-    /// Variance between trials that no trial length takes away.
+    /// Variance between trials, which no trial length reduces.
     pub between: f64,
     /// Variance within trials, times seconds: a trial of T seconds has variance between + within / T.
     pub within_seconds: f64,
-    /// Suggested length of a trial.
+    /// Suggested length of a trial in seconds.
     pub trial_seconds: f64,
-    /// Rounds that this takes.
+    /// Number of rounds at this length.
     pub rounds: u32,
-    /// Time of the device in all, with overhead.
+    /// Total time of the device in seconds, including overhead.
     pub device_seconds: f64,
 }
 
-/// Variance components from trials' series of batch means, and the trial length T with the least (overhead + T) · n(T), where n(T) is the number
-/// of rounds that the width asked for takes at variance between + within / T. Within is the long-run variance (AR(1)) of batches
-/// about their trial's mean, pooled over trials; between is the variance of the trials' means less what within explains of it, at least 0.
-/// A few trials tell little about between, and trials too long cost more than trials too short: T is chosen for the upper 80 % limit of
-/// the means' variance, s² (k-1) / χ²(0.2, k-1); the rounds are forecast for the estimate itself.
-/// Source: Searle, Casella, McCulloch (1992), "Variance Components", 3.6 (ANOVA estimators); Cochran (1977), "Sampling Techniques", 3rd ed.,
-/// 10.6, for the best allocation, T* = √(overhead · within / between) where n isn't held up by its minimum.
+/// Returns variance components from the trials' series of batch means, and the trial length T with the least (overhead + T) ·
+/// n(T), where n(T) is the number of rounds that the requested width takes at variance between + within / T. `within` is the
+/// long-run variance (AR(1)) of batches about their trial's mean, pooled over trials. `between` is the variance of the trials'
+/// means minus the part that `within` explains, at least 0. A few trials give a poor estimate of `between`, and too long trials
+/// cost more than too short ones. So T is chosen for the upper 80 % limit of the means' variance, s² (k-1) / χ²(0.2, k-1), and
+/// the rounds are forecast for the estimate itself. Source: Searle, Casella, McCulloch (1992), "Variance Components", 3.6 (ANOVA
+/// estimators); Cochran (1977), "Sampling Techniques", 3rd ed., 10.6, for the best allocation, T* = √(overhead · within /
+/// between) where n isn't at its minimum.
 ///
 /// `None` for fewer than two trials, trials of fewer than ten batches, values that aren't finite, a mean of 0, or a plan out of range.
 #[must_use]
@@ -61,7 +62,7 @@ pub fn trial_length(trials: &[&[f64]], plan: &TrialPlan) -> Option<TrialLength> 
     let of_means = standard_deviation(&means, centre).powi(2);
     let most = of_means * upper_factor(means.len())?;
     let batches = count(residuals.len()) / count(trials.len());
-    // What varies within can't explain more than there is between the means.
+    // The variance within trials can't explain more than the variance between the means.
     let explained = (long_run_variance(&residuals, count(trials.len()), 0.0) / batches).min(most);
     let within_seconds = explained * batches * plan.batch_seconds;
     let between = (of_means - explained).max(0.0);
@@ -78,7 +79,7 @@ pub fn trial_length(trials: &[&[f64]], plan: &TrialPlan) -> Option<TrialLength> 
     Some(TrialLength { between, within_seconds, trial_seconds, rounds, device_seconds })
 }
 
-/// From a variance of k values to its upper 80 % limit.
+/// Returns the factor from a variance of k values to its upper 80 % limit.
 fn upper_factor(k: usize) -> Option<f64> {
     let freedom = count(k) - 1.0;
     Some(freedom / ChiSquared::new(freedom).ok()?.inverse_cdf(0.2))
@@ -95,7 +96,7 @@ impl TrialPlan {
             && self.overhead_seconds >= 0.0
     }
 
-    /// From shortest to longest in steps of 5 %.
+    /// Returns lengths from shortest to longest in steps of 5 %.
     fn lengths(&self) -> Vec<f64> {
         let steps = std::iter::successors(Some(self.shortest_seconds), |s| Some(s * 1.05));
         steps.take_while(|s| *s < self.longest_seconds).chain([self.longest_seconds]).collect()
@@ -119,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Series that alternate about their level, so that the variance within is known.
+    /// Returns series that alternate about their level, so that the variance within them is known.
     fn trials(levels: &[f64], swing: f64) -> Vec<Vec<f64>> {
         let series = |level: f64| (0..20).map(|i| level + if i % 2 == 0 { swing } else { -swing }).collect();
         levels.iter().map(|l| series(*l)).collect()

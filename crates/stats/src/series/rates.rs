@@ -1,9 +1,9 @@
-//! Two rates in one trial: burst credits or a write cache that run out.
+//! Two rates in one trial, as when burst credits or a write cache run out.
 
 use super::change::{change_points, long_run_variance};
 use crate::estimate::{Estimate, count, mean, mean_t, standard_deviation, t_quantile, usable};
 
-/// A trial that ran at one rate, then at another.
+/// A trial that ran at one rate, then at another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoRates {
     /// Index of the first sample at the second rate.
@@ -12,16 +12,16 @@ pub struct TwoRates {
     pub before: Estimate,
     /// The second rate.
     pub after: Estimate,
-    /// P-value against one rate.
+    /// P-value against a single rate.
     pub p: f64,
 }
 
-/// Other steps in the series must stay below this share of the big one; else the series has more than two rates, or none.
+/// Other steps in the series must be smaller than this share of the largest one; otherwise the series has more than two rates, or none.
 const MINOR: f64 = 0.25;
 
-/// Whether a series runs at two rates: of its changes of level ([`change_points`]) one is more than four times as large as each of the others.
-/// The rates are the means before and after it, with intervals that know the autocorrelation ([`mean_of_series`]).
-/// `None` when there is no such change.
+/// Returns the two rates of a series if one of its changes of level ([`change_points`]) is more than four times as large as each
+/// of the others. The rates are the means before and after it, with intervals that allow for autocorrelation
+/// ([`mean_of_series`]). `None` when there is no such change.
 #[must_use]
 pub fn two_rates(series: &[f64], level: f64, confidence: f64) -> Option<TwoRates> {
     let changes = change_points(series, level);
@@ -39,11 +39,11 @@ pub fn two_rates(series: &[f64], level: f64, confidence: f64) -> Option<TwoRates
     })
 }
 
-/// Mean of an autocorrelated series: Student's interval with the long-run variance of an AR(1) process, on as many degrees of freedom as
-/// there are independent samples' worth: n_eff = n · s² / σ². It speaks of this one trial: what another trial would give is another matter.
-/// Source: Law (2015), "Simulation Modeling and Analysis", 5th ed., 9.5.3 (autoregressive method, Fishman 1971).
+/// Returns the mean of an autocorrelated series: Student's interval with the long-run variance of an AR(1) process, with degrees
+/// of freedom from the effective number of independent samples: n_eff = n · s² / σ². It applies to this one trial only, not to
+/// other trials. Source: Law (2015), "Simulation Modeling and Analysis", 5th ed., 9.5.3 (autoregressive method, Fishman 1971).
 ///
-/// Below ten samples the autocorrelation can't be judged, and the interval is unbounded. `None` as for [`mean_t`].
+/// Below ten samples the autocorrelation can't be estimated, and the interval is unbounded. `None` as for [`mean_t`].
 #[must_use]
 pub fn mean_of_series(series: &[f64], confidence: f64) -> Option<Estimate> {
     if !usable(series, confidence) {

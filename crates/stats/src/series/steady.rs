@@ -2,9 +2,9 @@
 
 use crate::estimate::{count, mean};
 
-/// How many samples to cut at the start: MSER-5. The series is averaged in batches of five; of all cuts d in the first half, the one with the
-/// smallest Σ (yᵢ - ȳ)² / (m - d)² over the batches kept (the squared standard error of what is left).
-/// Source: White (1997), Simulation 69:323-334; White, Cobb, Spratt (2000), Proc. Winter Simulation Conference, 755-761.
+/// Returns how many samples to cut at the start, by MSER-5. The series is averaged in batches of five. Of all cuts d in the first
+/// half, the result has the smallest Σ (yᵢ - ȳ)² / (m - d)² over the kept batches (their squared standard error). Source: White
+/// (1997), Simulation 69:323-334; White, Cobb, Spratt (2000), Proc. Winter Simulation Conference, 755-761.
 ///
 /// `None` when the best cut lies at the edge of the first half (the series is too short to have settled), for fewer than four batches, or
 /// samples that aren't finite.
@@ -28,26 +28,26 @@ pub fn ramp_up(series: &[f64]) -> Option<usize> {
     (best < last).then_some(best * BATCH)
 }
 
-/// A window of five rounds, as SNIA looks at it.
+/// A window of five rounds, as in SNIA's definition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyState {
     /// Index of the window's first round.
     pub first: usize,
     /// Mean over the window.
     pub mean: f64,
-    /// Highest less lowest, over the mean.
+    /// Highest minus lowest value, divided by the mean.
     pub range: f64,
-    /// Rise or fall of the least-squares line over the window, over the mean.
+    /// Change of the least-squares line over the window, divided by the mean.
     pub slope: f64,
 }
 
 impl SteadyState {
-    /// The most that [`SteadyState::range`] may be.
+    /// Largest permitted [`SteadyState::range`].
     pub const RANGE: f64 = 0.20;
-    /// The most that [`SteadyState::slope`] may be, up or down.
+    /// Largest permitted magnitude of [`SteadyState::slope`].
     pub const SLOPE: f64 = 0.10;
 
-    /// Five rounds, steady or not.
+    /// Returns the window of five rounds, steady or not.
     #[must_use]
     pub fn of(rounds: &[f64; 5]) -> Self {
         let mean = mean(rounds);
@@ -57,18 +57,18 @@ impl SteadyState {
         Self { first: 0, mean, range: (high - low) / mean, slope: 4.0 * per_round / mean }
     }
 
-    /// Whether it is steady: highest less lowest at most 20 % of the mean, and the least-squares line rises or falls over the window by at
-    /// most 10 % of the mean.
-    /// Source: SNIA Solid State Storage Performance Test Specification 2.0.2 (2020), definition of "Steady State".
+    /// Whether it is steady: highest minus lowest is at most 20 % of the mean, and the least-squares line changes over the window
+    /// by at most 10 % of the mean. Source: SNIA Solid State Storage Performance Test Specification 2.0.2 (2020), definition of
+    /// "Steady State".
     #[must_use]
     pub fn is_steady(&self) -> bool {
         self.mean > 0.0 && self.range <= Self::RANGE && self.slope.abs() <= Self::SLOPE
     }
 }
 
-/// The first window of five rounds that is steady as SNIA defines it ([`SteadyState::is_steady`]).
+/// Returns the first window of five rounds that is steady by SNIA's definition ([`SteadyState::is_steady`]).
 ///
-/// `None` when no window is, or a round isn't finite.
+/// `None` when no window is steady, or a round isn't finite.
 #[must_use]
 pub fn steady_state(rounds: &[f64]) -> Option<SteadyState> {
     if rounds.iter().any(|x| !x.is_finite()) {

@@ -1,24 +1,25 @@
-//! How much wider autocorrelation between rounds may make an interval.
+//! Widening of an interval for autocorrelation between rounds.
 
 use crate::estimate::{count, mean};
 
-/// No autocorrelation above this is believed in.
+/// Largest autocorrelation that is allowed for.
 const MOST: f64 = 0.9;
-/// Nor, where the rounds themselves don't show more, above this: few rounds exclude nothing.
+/// Largest autocorrelation that is allowed for unless the rounds show more: a few rounds can't exclude any value.
 const MOST_UNSEEN: f64 = 0.6;
-/// Standard errors that are added to what is seen; 1.5 of them make the upper 93 % limit.
+/// Number of standard errors that are added to the observed value; 1.5 give the upper 93 % limit.
 const ERRORS: f64 = 1.5;
 
-/// How much of the autocorrelation that the rounds don't exclude is allowed for.
+/// How much autocorrelation an interval allows for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caution {
-    /// What is seen. For figures that have nothing in common from round to round: ratios within rounds.
+    /// The observed value: for figures that have nothing in common from round to round, such as ratios within rounds.
     Seen,
-    /// What may be there as well: its upper limit.
+    /// The upper limit of the value.
     Possible,
 }
 
-/// The lag-1 autocorrelation of samples less its mean for independent ones, -1/n (Moran 1948, Biometrika 35:255-260); 0 where there is no spread.
+/// Returns the lag-1 autocorrelation of samples minus its mean for independent ones, -1/n (Moran 1948, Biometrika 35:255-260); 0
+/// if there is no spread.
 pub(crate) fn seen(samples: &[f64]) -> f64 {
     let m = mean(samples);
     let squares: f64 = samples.iter().map(|x| (x - m).powi(2)).sum();
@@ -30,8 +31,9 @@ pub(crate) fn seen(samples: &[f64]) -> f64 {
 }
 
 impl Caution {
-    /// √((1 + ρ) / (1 - ρ)) for what was seen of ρ, after `n` rounds. Its standard error is about 1/√n where there is none (Bartlett 1946, JRSS
-    /// Supplement 8:27-41); the factor is that of the mean of many samples of an AR(1) process (Bayley, Hammersley 1946, ibid. 8:184-197).
+    /// Returns √((1 + ρ) / (1 - ρ)) for the observed ρ after `n` rounds. The standard error of ρ is about 1/√n if there is no
+    /// autocorrelation (Bartlett 1946, JRSS Supplement 8:27-41). The factor is that of the mean of many samples of an AR(1)
+    /// process (Bayley, Hammersley 1946, ibid. 8:184-197).
     pub(crate) fn factor(self, seen: f64, n: usize) -> f64 {
         let rho = match self {
             Self::Seen => seen,

@@ -1,6 +1,6 @@
-//! Which cells still have to be measured.
+//! The cells that still have to be measured.
 
-/// Two cells whose comparison is asked for.
+/// Two cells with a requested comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// Index of one cell.
@@ -11,8 +11,9 @@ pub struct Pair {
     pub settled: bool,
 }
 
-/// For each cell, whether it takes part in the next round: its own figure or a comparison that it belongs to isn't settled. A
-/// cell that is asked for in neither way counts as settled. Both sides of an open comparison go on, since only common rounds count.
+/// Returns for each cell whether it takes part in the next round: its own figure, or a comparison that it belongs to, isn't
+/// settled. A cell with no requested figure or comparison counts as settled. Both cells of an open comparison go on, since only
+/// common rounds count.
 #[must_use]
 pub fn needed(settled: &[bool], pairs: &[Pair]) -> Vec<bool> {
     let mut go_on: Vec<bool> = settled.iter().map(|s| !s).collect();

@@ -1,43 +1,44 @@
-//! Looking after every round without spoiling the level.
+//! A stop rule that looks after every round and still holds its level.
 
 use super::caution::{Caution, seen};
 use crate::anytime::anytime;
 use crate::centre::Centre;
 use crate::estimate::{Estimate, t_quantile};
 
-/// Share of the error that each look's interval may have, so that all looks together keep to the whole.
+/// Share of the error for each look's interval, so that all looks together hold the level.
 const ERROR_PER_LOOK: f64 = 0.6;
-/// No forecast of rounds goes beyond.
+/// Largest forecast of rounds.
 const MOST_ROUNDS: u32 = 100_000;
 
-/// What is asked of one figure.
+/// The goal for one figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Asked {
-    /// A relative half-width: 0.05 for ±5 %. Of a ratio, its interval from ratio / 1.05 to ratio · 1.05.
+    /// A relative half-width: 0.05 for ±5 %. For a ratio: an interval from ratio / 1.05 to ratio · 1.05.
     HalfWidth(f64),
-    /// Of a ratio: to be told apart from 1, or shown to be within a factor of 1 + margin of it.
+    /// For a ratio: it is shown to differ from 1, or to be within a factor of 1 + margin of 1.
     Told {
-        /// The difference that would not matter: 0.02 for 2 %.
+        /// The difference that does not matter: 0.02 for 2 %.
         margin: f64,
     },
 }
 
 /// When to stop. Look after every round from [`StopRule::min_rounds`] on.
 ///
-/// For a half-width: the interval is Student's at 0.6 of the error asked for (97 % for 95 %), widened by √((1 + ρ) / (1 - ρ)); and the rule stops when it
-/// is as narrow as asked. Of a cell's figure, ρ is the upper 93 % limit of the autocorrelation between rounds, r₁ + 1/n + 1.5/√n, but above 0.6 only what is seen,
-/// and never above 0.9: few rounds don't exclude that each takes after the one before, so the rule pays for it in rounds. Of a ratio within rounds ρ is what is
-/// seen, r₁ + 1/n: what time does to all cells of a round cancels. A plain 95 % interval would stop
-/// too often where the spread happens to look small, and cover 91 to 93 %. For normal samples the number of rounds and the width depend on
-/// the deviations from the mean only, and these are independent of the mean, so the true coverage is E[2Φ(h √N / σ) - 1] for the half-width h at
-/// the stop: computed for 80 to 99 % in tests/simulation/stop_rule.rs, with what ρ costs.
-/// Source: Chow, Robbins (1965), Annals of Mathematical Statistics 36:457-462; Starr (1966), ibid. 37:36-50, for the loss at small
-/// numbers; Bayley, Hammersley (1946), JRSS Supplement 8:184-197, for the effective number of autocorrelated samples.
+/// For a half-width: the interval is Student's at 0.6 of the requested error (97 % for 95 %), widened by √((1 + ρ) / (1 - ρ)),
+/// and the rule stops when it is narrow enough. For a cell's figure, ρ is the upper 93 % limit of the autocorrelation between
+/// rounds, r₁ + 1/n + 1.5/√n, but above 0.6 only the observed value, and never above 0.9. A few rounds can't exclude that each
+/// resembles the one before, so the rule takes more rounds. For a ratio within rounds, ρ is the observed value, r₁ + 1/n, because
+/// the effect of time on all cells of a round cancels. A plain 95 % interval would stop too often where the spread happens to
+/// look small, and would cover 91 to 93 %. For normal samples the number of rounds and the width depend only on the deviations
+/// from the mean, and these are independent of the mean. So the true coverage is E[2Φ(h √N / σ) - 1] for the half-width h at the
+/// stop: computed for 80 to 99 % in tests/simulation/stop_rule.rs, with the cost of ρ. Source: Chow, Robbins (1965), Annals of
+/// Mathematical Statistics 36:457-462; Starr (1966), ibid. 37:36-50, for the loss at small numbers; Bayley, Hammersley (1946),
+/// JRSS Supplement 8:184-197, for the effective number of autocorrelated samples.
 ///
-/// For "told apart or shown equal" when to stop depends on the mean, so that argument is void and the interval is the anytime-valid one
-/// ([`crate::mean_anytime`]).
+/// For "different or equal", the stop depends on the mean, so this argument doesn't apply, and the interval is the anytime-valid
+/// one ([`crate::mean_anytime`]).
 ///
-/// Where a share of the samples is cut off at each end ([`StopRule::trimmed`]), trimmed means and winsorized errors take the place of plain ones throughout.
+/// With trimming at each end ([`StopRule::trimmed`]), trimmed means and winsorized errors replace the plain ones throughout.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopRule {
     asked: Asked,
@@ -46,7 +47,7 @@ pub struct StopRule {
     trim: Option<f64>,
 }
 
-/// What may run out before the answer is there.
+/// A resource that may run out before the goal is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
     /// The number of rounds.
@@ -59,98 +60,98 @@ pub enum Resource {
     Money,
 }
 
-/// How many more rounds a resource allows.
+/// The number of rounds that a resource still allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// What is limited.
+    /// The limited resource.
     pub resource: Resource,
     /// Rounds that it still allows.
     pub rounds_left: u32,
 }
 
-/// Why it is enough.
+/// The reason why there are enough rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Settled {
-    /// The interval is as narrow as asked.
+    /// The interval is narrow enough.
     Narrow {
-        /// Relative half-width reached.
+        /// Relative half-width that was reached.
         reached: f64,
-        /// Relative half-width asked for.
+        /// Requested relative half-width.
         asked: f64,
     },
     /// The ratio's interval excludes 1.
     Different,
     /// The ratio's interval lies within the margin.
     Equal {
-        /// The margin asked for.
+        /// The requested margin.
         margin: f64,
     },
 }
 
-/// Why it isn't enough.
+/// The reason why there are not enough rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lacking {
-    /// Too few rounds to judge by.
+    /// There are too few rounds for a look.
     Rounds {
-        /// Rounds there are.
+        /// Number of rounds so far.
         have: u32,
-        /// Rounds needed before the first look.
+        /// Number of rounds before the first look.
         need: u32,
     },
     /// The interval is too wide.
     Width {
-        /// Relative half-width reached.
+        /// Relative half-width that was reached.
         reached: f64,
-        /// Relative half-width asked for.
+        /// Requested relative half-width.
         asked: f64,
     },
-    /// The ratio's interval holds 1 and reaches beyond the margin.
+    /// The ratio's interval contains 1 and reaches beyond the margin.
     Undecided {
-        /// A difference above this is excluded; infinite when nothing is.
+        /// A difference above this is excluded; infinite when none is.
         excluded: f64,
-        /// The margin asked for.
+        /// The requested margin.
         margin: f64,
     },
 }
 
-/// What to do after a look.
+/// The decision after a look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Decision {
-    /// The question is answered.
+    /// The goal is reached.
     Enough(Settled),
-    /// Measure on.
+    /// More rounds are needed.
     More {
-        /// Why.
+        /// The reason.
         lacking: Lacking,
-        /// About how many more rounds it will take, if mean and spread stay as seen; `None` when the samples tell nothing.
+        /// About how many more rounds are needed, if mean and spread stay the same; `None` when the samples give no estimate.
         rounds_estimate: Option<u32>,
     },
-    /// Something ran out.
+    /// A resource ran out.
     Budget {
-        /// What.
+        /// The resource.
         exhausted: Resource,
-        /// What the answer lacks.
+        /// The reason why the goal is not reached.
         lacking: Lacking,
-        /// About how many more rounds it would take.
+        /// About how many more rounds would be needed.
         rounds_estimate: Option<u32>,
     },
 }
 
-/// One look: the interval to be shown if the run ends here, and what to do.
+/// One look: the interval to show if the run ends here, and the decision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// Estimate with the interval that accounts for the looks. Of a ratio: the ratio.
+    /// Estimate with the interval that accounts for the looks. For a ratio: the ratio.
     pub interval: Estimate,
-    /// What to do.
+    /// The decision.
     pub decision: Decision,
 }
 
 impl StopRule {
-    /// First look. Six rounds let the permutation tests of replicates work, leave a second mode of half the trials unseen in 3 % of
-    /// runs only, and suffice for ±5 % up to a spread of 4 %.
+    /// Rounds before the first look. With six rounds, the permutation tests of replicates work, a second mode of half the trials
+    /// stays unseen in only 3 % of runs, and ±5 % is reached up to a spread of 4 %.
     pub const MIN_ROUNDS: u32 = 6;
 
-    /// A rule with [`Self::MIN_ROUNDS`]. `None` unless the half-width or margin is positive and finite and 0 < confidence < 1.
+    /// Returns a rule with [`Self::MIN_ROUNDS`]. `None` unless the half-width or margin is positive and finite and 0 < confidence < 1.
     #[must_use]
     pub fn new(asked: Asked, confidence: f64) -> Option<Self> {
         let (Asked::HalfWidth(x) | Asked::Told { margin: x }) = asked;
@@ -158,25 +159,25 @@ impl StopRule {
         valid.then_some(Self { asked, confidence, min_rounds: Self::MIN_ROUNDS, trim: None })
     }
 
-    /// Another first look; at least 4, below which the level isn't kept.
+    /// Sets the rounds before the first look; at least 4, since the level isn't held below.
     #[must_use]
     pub fn with_min_rounds(self, min_rounds: u32) -> Self {
         Self { min_rounds: min_rounds.max(4), ..self }
     }
 
-    /// The same of trimmed means, as [`crate::trimmed_mean`]: without this share of the samples on each side.
+    /// Returns the same rule for trimmed means, as in [`crate::trimmed_mean`]: without this share of the samples on each side.
     #[must_use]
     pub fn trimmed(self, share: Option<f64>) -> Self {
         Self { trim: share, ..self }
     }
 
-    /// Rounds before the first look.
+    /// Returns the number of rounds before the first look.
     #[must_use]
     pub fn min_rounds(&self) -> u32 {
         self.min_rounds
     }
 
-    /// Look at a cell's trials. `None` when there are none, one isn't finite, or the rule asks about a ratio.
+    /// Looks at a cell's trials. `None` when there are none, one isn't finite, or the goal is about a ratio.
     #[must_use]
     pub fn look(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Look> {
         let Asked::HalfWidth(asked) = self.asked else { return None };
@@ -192,8 +193,8 @@ impl StopRule {
         Some(Look { interval, decision: self.decide(samples.len(), state, forecast, allowances) })
     }
 
-    /// Look at a ratio a / b over pairs (a, b) of the same rounds, on the logarithmic scale. `None` when there are no pairs or a value
-    /// isn't positive and finite.
+    /// Looks at a ratio a / b over pairs (a, b) of the same rounds, on the logarithmic scale. `None` when there are no pairs, or
+    /// a value isn't positive and finite.
     #[must_use]
     pub fn look_at_ratio(&self, pairs: &[(f64, f64)], allowances: &[Allowance]) -> Option<Look> {
         let positive = |x: f64| x.is_finite() && x > 0.0;
@@ -225,9 +226,9 @@ impl StopRule {
         Some(Look { interval, decision: self.decide(logs.len(), state, forecast, allowances) })
     }
 
-    /// The interval of any mean over trials of a run that this rule ends, of the figure that it looks at or another: what goes up and down with that
-    /// figure is stopped with it. Where the rule stops on ratios, on their decisions too, a cell's mean takes part in stopping, so its interval is
-    /// the anytime-valid one. `None` as for [`mean_t`].
+    /// Returns the interval of any mean over trials of a run that this rule ends, for the figure of the rule or another one:
+    /// stopping also selects figures that rise and fall with that figure. Where the rule stops on decisions about ratios, a
+    /// cell's mean affects the stop, so its interval is the anytime-valid one. `None` as for [`mean_t`].
     #[must_use]
     pub fn mean(&self, samples: &[f64], allowances: &[Allowance]) -> Option<Estimate> {
         let centre = Centre::of(samples, self.trim)?;
@@ -239,13 +240,13 @@ impl StopRule {
         }
     }
 
-    /// Whether no decision has depended on the data yet.
+    /// Whether no decision has depended on the data so far.
     fn nothing_decided(&self, samples: usize, allowances: &[Allowance]) -> bool {
         let n = rounds(samples);
         n < self.min_rounds || (n == self.min_rounds && exhausted(allowances).is_some())
     }
 
-    /// Student's interval: the repeated one from the first look on, the plain one while no decision has depended on the data.
+    /// Returns Student's interval: the repeated one from the first look on, the plain one while no decision has depended on the data.
     fn fixed_or_repeated(
         &self,
         centre: &Centre,
@@ -260,12 +261,12 @@ impl StopRule {
         Some(centre.within(reach, self.confidence))
     }
 
-    /// Confidence of each look's interval, so that the one at the stop has the rule's.
+    /// Returns the confidence of each look's interval, so that the interval at the stop has the rule's.
     fn repeated(&self) -> f64 {
         1.0 - ERROR_PER_LOOK * (1.0 - self.confidence)
     }
 
-    /// About how many more rounds until half-width `wanted`.
+    /// Returns about how many more rounds are needed for half-width `wanted`.
     fn more_rounds(&self, centre: &Centre, caution: Caution, wanted: f64) -> Option<u32> {
         let have = rounds(centre.n);
         if have < 2 || !centre.error.is_finite() {
@@ -275,14 +276,14 @@ impl StopRule {
         Some(all.saturating_sub(have).max(1))
     }
 
-    /// About how many rounds it takes to know a figure of this spread, between independent rounds, to the half-width `wanted`; of a ratio within
-    /// rounds if `ratio`. `None` when no number that could be done would do.
+    /// Returns about how many independent rounds it takes to know a figure of this spread to the half-width `wanted`; with
+    /// `ratio`, a ratio within rounds. `None` when no practicable number does.
     #[must_use]
     pub fn rounds_at(&self, spread: f64, wanted: f64, ratio: bool) -> Option<u32> {
         self.rounds_in_all(spread, 0.0, if ratio { Caution::Seen } else { Caution::Possible }, wanted)
     }
 
-    /// The smallest m from the first look on with t(m - 1) · caution · spread / √m ≤ wanted.
+    /// Returns the smallest m from the first look on with t(m - 1) · caution · spread / √m ≤ wanted.
     fn rounds_in_all(&self, spread: f64, seen: f64, caution: Caution, wanted: f64) -> Option<u32> {
         let sound = spread >= 0.0 && wanted >= 0.0 && (wanted > 0.0 || spread == 0.0);
         let tight = |m: u32| {
@@ -293,7 +294,7 @@ impl StopRule {
         if !sound || !tight(MOST_ROUNDS) {
             return None;
         }
-        // The first step far enough, then the place between it and the one before: the width falls with m.
+        // Finds the first step that is far enough, then the place between it and the step before: the width falls with m.
         let (mut too_few, mut enough) = (self.min_rounds - 1, self.min_rounds);
         while !tight(enough) {
             too_few = enough;

@@ -1,70 +1,71 @@
-//! All cells of a run at once: one look at what is asked, and who still has to be measured.
+//! A look at all cells of a run: which goals are reached, and which cells still have to be measured.
 
 use super::needed::{Pair, needed};
 use super::rule::{Allowance, Asked, Decision, Lacking, Look, StopRule};
 use crate::best::Rounds;
 
-/// What is asked of the cells of a run.
+/// The goal for the cells of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Question {
-    /// Every cell's mean, to this relative half-width.
+    /// Every cell's mean has at most this relative half-width.
     Means(f64),
-    /// The ratio of every two cells of a group, to this relative half-width.
+    /// The ratio of every two cells of a group has at most this relative half-width.
     Ratios(f64),
-    /// Every two cells of a group told apart, or shown to be within this margin of each other.
+    /// Every two cells of a group are shown to differ, or to be within this margin of each other.
     Told(f64),
 }
 
-/// How it is asked.
+/// The conditions of a goal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms {
-    /// Confidence of every answer.
+    /// Confidence of every result.
     pub confidence: f64,
-    /// Share of the rounds that is cut off at each end; `None`: all are kept.
+    /// Share of the rounds that is cut off at each end; `None`: all are used.
     pub trim: Option<f64>,
 }
 
 /// One cell of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contender<'a> {
-    /// Cells of one group are compared with each other.
+    /// Group of the cell: the cells of one group are compared with each other.
     pub group: usize,
-    /// Cells of one family, of one or more groups, are answered for together: their pairs share the error of decisions, whether asked for or not.
+    /// Family of the cell: one or more groups with one common answer. All pairs of a family share the error of decisions,
+    /// including pairs without a goal.
     pub family: usize,
-    /// Its figure in every round made so far.
+    /// The cell's figure in every round so far.
     pub rounds: Rounds<'a>,
     /// Whether it can still be measured.
     pub alive: bool,
 }
 
-/// One thing that is asked: a cell's figure, or the ratio of two.
+/// One subject of a goal: a cell's figure, or the ratio of two cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Matter {
-    /// Index of the cell, or of the one above the line.
+    /// Index of the cell, or of the cell in the numerator.
     pub a: usize,
-    /// Index of the cell below the line.
+    /// Index of the cell in the denominator.
     pub b: Option<usize>,
-    /// What there is to see; `None` while there is nothing to look at.
+    /// Result of the look; `None` while there is no data.
     pub look: Option<Look>,
 }
 
-/// What a look at all cells showed.
+/// The result of a look at all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
-    /// All that is asked, in the order of the cells.
+    /// All subjects of the goal, in the order of the cells.
     pub matters: Vec<Matter>,
     /// For each cell, whether it takes part in the next round.
     pub needed: Vec<bool>,
 }
 
 impl Matter {
-    /// Whether the question is answered.
+    /// Whether it has reached its goal.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.look.is_some_and(|look| matches!(look.decision, Decision::Enough(_)))
     }
 
-    /// About how many more rounds it will take; `None` when it is settled, or nobody can tell.
+    /// Returns about how many more rounds are needed; `None` when the goal is reached, or when no estimate is possible.
     #[must_use]
     pub fn more_rounds(&self) -> Option<u32> {
         match self.look?.decision {
@@ -75,8 +76,8 @@ impl Matter {
         }
     }
 
-    /// How wide the interval is that isn't settled yet: the relative half-width, or the difference that isn't excluded; infinite where nothing
-    /// bounds it. `None` when it is settled.
+    /// Returns the width of an interval that hasn't reached its goal: the relative half-width, or the smallest excluded
+    /// difference; infinite if there is no bound. `None` when the goal is reached.
     #[must_use]
     pub fn width(&self) -> Option<f64> {
         let Some(look) = self.look else { return Some(f64::INFINITY) };
@@ -93,8 +94,8 @@ impl Matter {
 }
 
 impl Question {
-    /// The rule that answers it, at `confidence` for each of `family` statements together (Bonferroni) where they are decisions; widths
-    /// hold for each by itself. `None` unless it is a width or margin that can be asked for.
+    /// Returns the rule for this goal. For decisions, `confidence` holds for all statements of a `family` together (Bonferroni);
+    /// for widths, it holds for each by itself. `None` if the width or margin is not valid.
     #[must_use]
     pub fn rule(self, confidence: f64, family: usize) -> Option<StopRule> {
         match self {
@@ -106,9 +107,10 @@ impl Question {
         }
     }
 
-    /// Looks at all cells. A matter whose cells weren't both measured in the last round has been looked at before, so the end of a budget
-    /// doesn't make its interval a plain one. Before the rule's first look every cell that can be measured is needed; afterwards those that aren't
-    /// settled, and both sides of each comparison that isn't. `None` unless the question can be asked.
+    /// Looks at all cells. If the cells of a subject weren't both measured in the last round, there was a look at it before, so
+    /// the end of a budget doesn't make its interval a plain one. Before the rule's first look, every cell that can be measured
+    /// is needed. Later, the cells that haven't reached their goal are needed, and both cells of each open comparison. `None`
+    /// unless the goal is valid.
     #[must_use]
     pub fn survey(self, terms: Terms, cells: &[Contender<'_>], allowances: &[Allowance]) -> Option<Survey> {
         let rule = |family: usize| Some(self.rule(terms.confidence, family)?.trimmed(terms.trim));
@@ -128,12 +130,12 @@ impl Question {
     }
 }
 
-/// Pairs of so many cells.
+/// Returns the number of pairs of this many cells.
 fn pairs_of(cells: usize) -> usize {
     cells * cells.saturating_sub(1) / 2
 }
 
-/// All pairs of one group, in order.
+/// Returns all pairs within groups, in order.
 fn pairs(cells: &[Contender<'_>]) -> Vec<(usize, usize)> {
     let with = |a: usize| {
         (a + 1..cells.len()).filter(move |&b| cells[a].group == cells[b].group).map(move |b| (a, b))
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(seen.needed, [true, true]);
     }
 
-    /// Two told apart among many need more than two alone.
+    /// To show a difference among many cells takes more than for two alone.
     #[test]
     fn decisions_share_the_error_of_their_group() {
         let half: Vec<Option<f64>> = QUIET.iter().map(|x| Some(x / 1.02)).collect();
@@ -257,7 +259,7 @@ mod tests {
         assert!((reach(2) - 0.95).abs() < 1e-12 && (reach(4) - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
     }
 
-    /// Two groups are answered for together: two pairs are asked for, six are told of.
+    /// Two groups have one common answer: two pairs have a goal, and six are reported.
     #[test]
     fn decisions_share_the_error_of_all_that_is_told_with_them() {
         let (quiet, half) = (rounds(&QUIET), rounds(&QUIET.map(|x| x / 1.02)));
@@ -268,7 +270,7 @@ mod tests {
         assert!(sure.len() == 2 && sure.iter().all(|c| (c - (1.0 - 0.05 / 6.0)).abs() < 1e-12), "{sure:?}");
     }
 
-    /// One wild round of twelve: what is looked at is the trimmed mean, and both are of the same samples.
+    /// One outlier of twelve rounds: the rule looks at the trimmed mean, and both use the same samples.
     #[test]
     fn where_outliers_are_cut_the_trimmed_mean_is_looked_at() {
         let mut wild = [QUIET, QUIET].concat();
@@ -282,7 +284,7 @@ mod tests {
         assert_eq!((settled(None), settled(Some(0.1))), (false, true));
     }
 
-    /// A cell that dropped out at the first look was looked at; when the others' budget ends, its interval stays what it was.
+    /// There was a look at a cell before it dropped out. When the others' budget ends, its interval stays the same.
     #[test]
     fn the_end_of_a_budget_narrows_no_interval_that_was_looked_at() {
         let mut gone = rounds(&QUIET);

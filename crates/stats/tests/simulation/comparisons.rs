@@ -1,4 +1,4 @@
-//! Differences that aren't, differences that are, and the set that may be the best.
+//! Comparisons of equal and of unequal cells, and the set of cells that may be the best.
 
 use super::noise::{TRUTH, normal};
 use super::random::Random;
@@ -8,13 +8,13 @@ use diskproof_stats::{
     paired_ratio, paired_ratio_trimmed, standings, unpaired_ratio,
 };
 
-/// One round of cells with these factors: 2 % noise of their own each, and 3 % that the round does to all.
+/// Returns one round of cells with these factors: 2 % noise per cell, and 3 % that the round adds to all.
 fn round(factors: &[f64], random: &mut Random) -> Vec<f64> {
     let common = 1.0 + 0.03 * normal(random);
     factors.iter().map(|f| TRUTH * f * common * (1.0 + 0.02 * normal(random))).collect()
 }
 
-/// Cells by rounds.
+/// Returns cells by rounds.
 fn cells(factors: &[f64], rounds: usize, random: &mut Random) -> Vec<Vec<Option<f64>>> {
     let mut cells = vec![Vec::new(); factors.len()];
     for _ in 0..rounds {
@@ -37,7 +37,8 @@ fn pairs_until(rule: &StopRule, factor: f64, random: &mut Random) -> (Vec<(f64, 
     }
 }
 
-/// Under the stop rule: false differences between equal cells at most 5 %, coverage at least 93 %, and the power to see 5 % at 2 % noise.
+/// Under the stop rule: false differences between equal cells in at most 5 %, coverage at least 93 %, and the power to see 5 % at
+/// 2 % noise.
 #[test]
 fn equal_cells_are_not_told_apart_and_unequal_ones_are() {
     let n = repetitions(1000);
@@ -99,8 +100,8 @@ fn a_family_of_equal_cells_holds_its_level() {
     }
 }
 
-/// The set holds the true best in at least 95 %: with all equal (where each is one that must be kept), with a close second, and with losers.
-/// The second figure is how much of the field it leaves.
+/// The set contains the true best in at least 95 %: with all equal (where one given cell must be kept), with a close second, and
+/// with losers. The second figure is the share of the cells in the set.
 #[test]
 fn the_set_holds_the_best() {
     let n = repetitions(1000);
@@ -161,8 +162,8 @@ fn what_is_excluded_is_not_there() {
     }
 }
 
-/// What verdicts do with a run that a stop rule looked at: plain t intervals of the pairs at half of the error. Equal cells are told apart in 5 % at
-/// most, whatever the rule was asked, also for being told apart; and the interval covers.
+/// What verdicts do after a stop rule's looks: plain t intervals of the pairs at half of the error. Equal cells are reported as
+/// different in at most 5 %, for every goal of the rule, including decisions; and the interval covers.
 #[test]
 fn half_of_the_error_pays_for_the_looks() {
     let n = repetitions(1500);
@@ -186,8 +187,8 @@ fn half_of_the_error_pays_for_the_looks() {
     }
 }
 
-/// Two cells of a machine whose rate wanders, 3 % from trial to trial and each much like the one before, measured in random order within rounds. Each has
-/// 1 % of its own noise.
+/// Returns two cells of a machine with a wandering rate, 3 % from trial to trial and each trial similar to the one before,
+/// measured in random order within rounds. Each cell adds 1 % noise.
 fn wandering(factor: f64, rho: f64, random: &mut Random) -> impl FnMut() -> (f64, f64) {
     let mut state = normal(random);
     move || {
@@ -201,8 +202,9 @@ fn wandering(factor: f64, rho: f64, random: &mut Random) -> impl FnMut() -> (f64
     }
 }
 
-/// Ratios within rounds aren't widened for autocorrelation that isn't seen: what time does to a machine hardly has a sign within a round, since the order is
-/// drawn anew each time. Whatever hangs together from trial to trial, equal cells are told apart in 5 % at most, and the intervals cover.
+/// Ratios within rounds are widened only for observed autocorrelation: the effect of time on a machine hardly has a sign within a
+/// round, since the order is drawn anew each time. For any correlation between trials, equal cells are reported as different in
+/// at most 5 %, and the intervals cover.
 #[test]
 fn what_time_does_to_all_cells_cancels_within_rounds() {
     let n = repetitions(600);
@@ -242,8 +244,8 @@ fn what_time_does_to_all_cells_cancels_within_rounds() {
     table.write();
 }
 
-/// A rule that cuts a tenth at each end, on noise that now and then is far off: means and ratios cover, and "told" errs in 5 % at most, though looked at after
-/// every round.
+/// A rule that trims a tenth at each end, on noise with occasional outliers: means and ratios cover, and decisions err in at most
+/// 5 %, with a look after every round.
 #[test]
 fn trimmed_rules_hold_their_level() {
     let n = repetitions(400);
@@ -282,12 +284,14 @@ fn trimmed_rules_hold_their_level() {
     assert!(share(apart, n) <= 0.05 + slack(0.05, n), "{apart} false of {n}");
 }
 
-/// One run: rounds with 2 % noise of their own. What its time did to it as a whole isn't in there: no interval over rounds could know it.
+/// Returns one run: rounds with 2 % noise. It has no effect of the time on the whole run, because no interval over rounds could
+/// account for that.
 fn alone(factor: f64, spread: f64, rounds: u32, random: &mut Random) -> Vec<f64> {
     (0..rounds).map(|_| TRUTH * factor * (spread * normal(random)).exp()).collect()
 }
 
-/// Two runs, unpaired: the interval covers, also with unequal numbers and spreads; equal runs differ in 5 %; 5 % at 2 % noise are seen.
+/// Two runs, unpaired: the interval covers, also with unequal numbers and spreads; equal runs differ in 5 %; a difference of 5 %
+/// at 2 % noise is seen.
 #[test]
 fn unpaired_ratios_hold_their_level_and_see_differences() {
     let n = repetitions(4000);
@@ -327,8 +331,9 @@ fn unpaired_ratios_hold_their_level_and_see_differences() {
     table.write();
 }
 
-/// The gate: twelve figures of two runs of six rounds each, 2 % noise, margin 5 %. A regression is shown when the one-sided test at the margin's edge,
-/// Holm's adjustment over the twelve, holds at half of the error; it passes when for every figure the opposite test holds.
+/// The gate: twelve figures of two runs of six rounds each, 2 % noise, margin 5 %. It reports a regression when the one-sided
+/// test at the margin's edge, with Holm's adjustment over the twelve, rejects at half of the error. It passes when the opposite
+/// test rejects for every figure.
 #[test]
 fn the_gate_errs_in_five_percent_at_most() {
     let n = repetitions(1500);
@@ -373,7 +378,8 @@ fn the_gate_errs_in_five_percent_at_most() {
     table.write();
 }
 
-/// Trimmed pairs cover where now and then one is far off, and the quotient of two metrics of the same trials covers whatever they have in common.
+/// Trimmed pairs cover with occasional outliers, and the quotient of two metrics of the same trials covers for any correlation
+/// between them.
 #[test]
 fn trimmed_pairs_and_paired_quotients_cover() {
     let n = repetitions(3000);

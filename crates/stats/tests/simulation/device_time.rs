@@ -1,4 +1,4 @@
-//! Device time to a ±5 % answer: this rule, the usual protocol and pilot-bench's rule on the same storage, second by second.
+//! Device time until a ±5 % result: this rule, the usual protocol and pilot-bench's rule on the same simulated storage, second by second.
 
 use super::noise::{TRUTH, normal};
 use super::random::Random;
@@ -10,7 +10,7 @@ use diskproof_stats::{Asked, Decision, StopRule, TrialPlan, mean_t, trial_length
 const OVERHEAD: f64 = 2.0;
 /// Autocorrelation from one second to the next.
 const RHO: f64 = 0.5;
-/// Trials at most.
+/// Most trials.
 const MOST: usize = 60;
 
 /// Storage whose trials differ by `between` and whose seconds differ by `within`, both in percent.
@@ -33,7 +33,7 @@ impl Storage {
     }
 }
 
-/// How a protocol ended: whether the interval holds the truth, whether it is as narrow as asked, and the device's seconds.
+/// The end of a protocol: whether the interval contains the truth, whether it is narrow enough, and the device time in seconds.
 struct End {
     covers: bool,
     narrow: bool,
@@ -52,14 +52,14 @@ fn mean(series: &[f64]) -> f64 {
     series.iter().sum::<f64>() / series.len() as f64
 }
 
-/// Five trials of a minute.
+/// The usual protocol: five trials of a minute.
 fn usual(storage: Storage, random: &mut Random) -> End {
     let trials: Vec<f64> = (0..5).map(|_| mean(&storage.trial(60, random))).collect();
     let e = mean_t(&trials, 0.95).unwrap();
     end(e.value, e.half_width(), 5, 60)
 }
 
-/// pilot-bench's presets on readings of a second, in rounds of ten seconds, at ±5 % (its "10 % of mean" is the whole width).
+/// pilot-bench's presets on readings of one second, in rounds of ten seconds, at ±5 % (its "10 % of mean" is the whole width).
 fn pilot_preset(limit: f64, least: usize, storage: Storage, random: &mut Random) -> End {
     let mut readings = Vec::new();
     for trials in 1..=MOST {
@@ -75,7 +75,7 @@ fn rule() -> StopRule {
     StopRule::new(Asked::HalfWidth(0.05), 0.95).unwrap()
 }
 
-/// This rule with trials of this many seconds, these being there already.
+/// This rule with trials of this many seconds, after the given trials.
 fn go_on(mut trials: Vec<f64>, each: usize, storage: Storage, random: &mut Random) -> End {
     let rule = rule();
     loop {
@@ -94,14 +94,14 @@ fn ours(each: usize, storage: Storage, random: &mut Random) -> End {
 
 /// The shortest trial of a range.
 const SHORTEST: usize = 5;
-/// A run changes to trials this much longer, or not at all (`run/src/ledger/length.rs`).
+/// Smallest ratio of a longer trial's length to the pilot's; with less, a run keeps its length (`run/src/ledger/length.rs`).
 const LEAST_CHANGE: f64 = 1.25;
 
-/// What a run with `trial: 5s..60s` does with one cell: three pilot trials of 5 s; then longer ones, if that saves time though the pilots are left out of the
-/// figures, else on as before.
+/// What a run with `trial: 5s..60s` does with one cell: three pilot trials of 5 s, then longer ones, if these save time although
+/// the pilots don't count; otherwise it goes on as before.
 fn chosen(storage: Storage, random: &mut Random) -> End {
     let pilots: Vec<Vec<f64>> = (0..3).map(|_| storage.trial(SHORTEST, random)).collect();
-    // A run reads the counters several times a second: the same series in halves of seconds has the ten steps that it takes.
+    // A run reads the counters several times a second: the series in half seconds has the ten steps that the function needs.
     let halves: Vec<Vec<f64>> = pilots.iter().map(|p| p.iter().flat_map(|x| [*x, *x]).collect()).collect();
     let plan = |shortest_seconds: f64, longest_seconds: f64| TrialPlan {
         half_width: 0.05,

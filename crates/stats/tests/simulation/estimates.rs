@@ -7,8 +7,8 @@ use diskproof_stats::{Estimate, geometric_mean, mean_anytime, mean_t, median, qu
 
 type Estimator = fn(&[f64]) -> Estimate;
 
-/// On symmetric noise mean, median and trimmed mean estimate the same, and each covers it at every number of trials; the median also where
-/// the tail is heavy.
+/// On symmetric noise mean, median and trimmed mean estimate the same value, and each covers it at every number of trials; the
+/// median also with a heavy tail.
 #[test]
 fn centres_cover_at_every_number() {
     let n = repetitions(1500);
@@ -29,7 +29,7 @@ fn centres_cover_at_every_number() {
                 let mut next = noise.rounds(3.0, &mut random);
                 let mut held = 0;
                 for _ in 0..n {
-                    // Once in ten thousand trials the heavy tail falls below 0, where no rate is.
+                    // Once in ten thousand trials the heavy tail falls below 0, which is not a possible rate.
                     let samples: Vec<f64> = (0..trials).map(|_| next().max(1.0)).collect();
                     let e = estimator(&samples);
                     held += u32::from(e.low <= TRUTH && TRUTH <= e.high);
@@ -65,7 +65,7 @@ fn the_quotient_covers_the_true_ratio() {
     }
 }
 
-/// The anytime-valid interval misses at any of 150 looks with probability 5 % at most; plain t intervals would miss in far more.
+/// The anytime-valid interval misses at any of 150 looks with a probability of at most 5 %; plain t intervals would miss far more often.
 #[test]
 fn the_anytime_interval_never_misses_in_nineteen_of_twenty_runs() {
     let n = repetitions(1000);

@@ -1,4 +1,4 @@
-//! Models of what trials of one cell may look like, round by round. The true value is always 100.
+//! Models of the trials of one cell, round by round. The true value is always 100.
 
 use super::random::Random;
 
@@ -11,7 +11,7 @@ pub(crate) enum Noise {
     Lognormal,
     Uniform,
     Laplace,
-    /// Student's t with 3 degrees of freedom: now and then a trial far off, either way.
+    /// Student's t with 3 degrees of freedom: occasional outliers on both sides.
     HeavyTail,
     /// Exponential stalls: skewed to the left.
     Stalls,
@@ -19,11 +19,11 @@ pub(crate) enum Noise {
     Discrete,
     /// Half the trials in each of two modes.
     Bimodal,
-    /// Each round takes after the one before.
+    /// Each round resembles the one before.
     Autocorrelated(f64),
-    /// The value moves by this many standard deviations each round; the truth is that of the first round.
+    /// The value moves by this many standard deviations each round; the true value is that of the first round.
     Drift(f64),
-    /// The first round is this many standard deviations low, each next one half as much.
+    /// The first round is this many standard deviations low, and each next one half as much.
     WarmUp(f64),
 }
 

@@ -1,4 +1,4 @@
-//! How often doubts are raised where there is nothing, and where there is something.
+//! How often doubts are raised, without and with a reason.
 
 use super::noise::{Noise, TRUTH, normal};
 use super::random::Random;
@@ -12,7 +12,8 @@ fn samples(noise: Noise, n: usize, random: &mut Random) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
-/// Each test by itself holds 5 % on independent trials; the permutation tests whatever the distribution, the two modes for any of one hump.
+/// Each test by itself holds 5 % on independent trials: the permutation tests for any distribution, the test of two modes for any
+/// with one hump.
 #[test]
 fn nothing_is_raised_by_independent_trials() {
     let n = repetitions(600);
@@ -42,7 +43,7 @@ fn nothing_is_raised_by_independent_trials() {
     }
 }
 
-/// The power of the doubts, each alone among the four with Holm's adjustment.
+/// The power of each doubt among the four with Holm's adjustment.
 #[test]
 fn doubts_are_raised_where_there_is_reason() {
     let n = repetitions(200);
@@ -92,7 +93,7 @@ fn doubts_are_raised_where_there_is_reason() {
     table.write();
 }
 
-/// The bias of the plain lag-1 autocorrelation at 8 rounds is large; corrected, most of it is gone.
+/// The bias of the plain lag-1 autocorrelation at 8 rounds is large; the correction removes most of it.
 #[test]
 fn autocorrelation_is_corrected_for_its_bias() {
     let n = repetitions(300);
@@ -115,7 +116,7 @@ fn autocorrelation_is_corrected_for_its_bias() {
     }
 }
 
-/// A machine that drifts by half a spread each round, seen over eight cells at six rounds; and one that doesn't.
+/// A machine that drifts by half a spread each round, seen over eight cells and six rounds; and one that doesn't drift.
 #[test]
 fn the_machines_drift_is_seen_over_its_cells() {
     let n = repetitions(300);

@@ -1,17 +1,18 @@
-//! Other ways to know when to stop, for comparison.
+//! Other stop rules, for comparison.
 
 use diskproof_stats::{mean_anytime, mean_t};
 
 /// An interval's centre and half-width at each look.
 pub(crate) type Rule = fn(&[f64]) -> (f64, f64);
 
-/// The usual peeking: a plain t interval at each look.
+/// Plain peeking: a plain t interval at each look.
 pub(crate) fn plain(samples: &[f64]) -> (f64, f64) {
     let e = mean_t(samples, 0.95).unwrap();
     (e.value, e.half_width())
 }
 
-/// Student's interval at 0.6 of the error, widened by √((1 + ρ) / (1 - ρ)) for the lag-1 autocorrelation seen only, ρ = max(0, r₁ + 1/n) up to 0.9.
+/// Student's interval at 0.6 of the error, widened by √((1 + ρ) / (1 - ρ)) only for the observed lag-1 autocorrelation, ρ =
+/// max(0, r₁ + 1/n) up to 0.9.
 pub(crate) fn seen_only(samples: &[f64]) -> (f64, f64) {
     let e = mean_t(samples, 0.97).unwrap();
     let squares: f64 = samples.iter().map(|x| (x - e.value).powi(2)).sum();
@@ -20,7 +21,7 @@ pub(crate) fn seen_only(samples: &[f64]) -> (f64, f64) {
     (e.value, e.half_width() * ((1.0 + rho) / (1.0 - rho)).sqrt())
 }
 
-/// Anytime-valid: the t mixture of the crate.
+/// Anytime-valid: this crate's t mixture.
 pub(crate) fn anytime(samples: &[f64]) -> (f64, f64) {
     let e = mean_anytime(samples, 0.95).unwrap();
     (e.value, e.half_width())
@@ -39,10 +40,10 @@ pub(crate) fn asymptotic(samples: &[f64]) -> (f64, f64) {
     (e.value, half)
 }
 
-/// The rule of pilot-bench (Li, Gupta, Miller, Long: "Pilot: A Framework that Understands How to Do Performance Benchmarks the Right
-/// Way", MASCOTS 2016; source at d8bf8a5, lib/priv_include/libpilotcpp.h and lib/workload.cc): merge every q readings until the lag-1
-/// autocorrelation lies within ±`limit`, take Student's interval over the merged ones, and stop when there are as many as its width
-/// asks for, and at least `least`. Returns the interval when that is reached.
+/// The rule of pilot-bench (Li, Gupta, Miller, Long: "Pilot: A Framework that Understands How to Do Performance Benchmarks the
+/// Right Way", MASCOTS 2016; source at d8bf8a5, lib/priv_include/libpilotcpp.h and lib/workload.cc). It merges every q readings
+/// until the lag-1 autocorrelation lies within ±`limit`, takes Student's interval over the merged ones, and stops when there are
+/// enough for the width, and at least `least`. Returns the interval at that moment.
 pub(crate) fn pilot(readings: &[f64], limit: f64, least: usize, half_width: f64) -> Option<(f64, f64)> {
     let n = readings.len();
     let mean = readings.iter().sum::<f64>() / n as f64;

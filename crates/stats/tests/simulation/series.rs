@@ -1,4 +1,4 @@
-//! Changes of level within a trial: false alarms on series that merely wander, and the power to see a step.
+//! Changes of level within a trial: false alarms on series that only wander, and the power to see a step.
 
 use super::noise::{Noise, TRUTH, normal};
 use super::random::Random;
@@ -55,7 +55,7 @@ fn steps_are_seen_and_wandering_is_not() {
     table.write();
 }
 
-/// Credits that run out after two thirds: located, and both rates covered.
+/// Credits that run out after two thirds: the change is located, and both rates are covered.
 #[test]
 fn two_rates_are_located_and_covered() {
     let n = repetitions(400);
@@ -74,7 +74,7 @@ fn two_rates_are_located_and_covered() {
     assert!(share(before, seen) > 0.90 && share(after, seen) > 0.88, "{before} and {after} of {seen}");
 }
 
-/// A series' own mean is covered in spite of its autocorrelation.
+/// The interval covers a series' own mean despite its autocorrelation.
 #[test]
 fn the_mean_of_a_series_is_covered() {
     let n = repetitions(1000);

@@ -1,4 +1,4 @@
-//! Coverage of the intervals that the stop rule leaves, and what it costs.
+//! Coverage of the intervals at the end of the stop rule, and the cost of the rule.
 
 use super::noise::{Noise, TRUTH, normal};
 use super::random::Random;
@@ -13,7 +13,7 @@ fn five_percent() -> StopRule {
     StopRule::new(Asked::HalfWidth(0.05), 0.95).unwrap()
 }
 
-/// Trials until the rule has enough, or the most there are.
+/// Measures trials until the rule has enough, or the largest number is reached.
 fn run(rule: &StopRule, mut next: impl FnMut() -> f64) -> (Vec<f64>, Look) {
     let mut trials: Vec<f64> = (1..rule.min_rounds()).map(|_| next()).collect();
     loop {
@@ -25,9 +25,9 @@ fn run(rule: &StopRule, mut next: impl FnMut() -> f64) -> (Vec<f64>, Look) {
     }
 }
 
-/// On normal trials the coverage is at least the level whatever the spread, for 80 to 99 % and from 4 rounds on. Above it lies what few rounds
-/// don't exclude of autocorrelation; what that costs is in [`candidates_for_the_rule`]. Exact but for the spread's distribution: given the deviations, the
-/// mean is normal.
+/// On normal trials the coverage is at least the level for every spread, for 80 to 99 % and from 4 rounds on. It is above the
+/// level because a few rounds can't exclude autocorrelation; [`candidates_for_the_rule`] shows what that costs. Exact except for
+/// the distribution of the spread: given the deviations, the mean is normal.
 #[test]
 fn the_level_holds_for_every_spread() {
     let standard = Normal::standard();
@@ -78,8 +78,8 @@ fn the_level_holds_for_every_spread() {
     table.write();
 }
 
-/// A budget that ends at the first look shows the plain interval; who finds it too wide and raises the budget goes on with the rule. Also then
-/// the interval that is left at the end holds its level. Exact but for the spread's distribution, as above.
+/// A budget that ends at the first look shows the plain interval. A user who finds it too wide and raises the budget continues
+/// with the rule. Even then the final interval holds its level. Exact except for the distribution of the spread, as above.
 #[test]
 fn a_budget_that_is_raised_after_the_first_look_keeps_the_level() {
     let standard = Normal::standard();
@@ -111,12 +111,12 @@ fn a_budget_that_is_raised_after_the_first_look_keeps_the_level() {
     }
 }
 
-/// How a model is to be judged.
+/// How a model is judged.
 #[derive(Clone, Copy)]
 enum Must {
     /// The interval covers the truth.
     Cover,
-    /// It does, or a doubt is raised.
+    /// The interval covers the truth, or a doubt is raised.
     CoverOrDoubt,
 }
 
@@ -167,7 +167,7 @@ fn coverage_by_noise() {
                 let mut next = noise.rounds(spread, &mut random);
                 let (trials, look) = run(&five_percent(), &mut next);
                 let covered = look.interval.low <= TRUTH && TRUTH <= look.interval.high;
-                // Doubts are counted over a quarter of the repetitions, and wherever they matter.
+                // Doubts are counted over a quarter of the repetitions, and in all repetitions where they matter.
                 let doubt = (!covered || repetition % 4 == 0) && !doubts(&trials, 0.05).is_empty();
                 covers += u32::from(covered);
                 doubted += u32::from(doubt && repetition % 4 == 0);
@@ -202,7 +202,7 @@ fn coverage_by_noise() {
     table.write();
 }
 
-/// Where another rule would have stopped on the way, from its first look on; at the end if nowhere.
+/// Returns where another rule would have stopped, from its first look on; at the end if nowhere.
 fn peek(rule: Rule, first: usize, trials: &[f64]) -> (f64, f64, usize) {
     for n in first..=trials.len() {
         let (centre, half) = rule(&trials[..n]);
@@ -213,7 +213,7 @@ fn peek(rule: Rule, first: usize, trials: &[f64]) -> (f64, f64, usize) {
     unreachable!("there are as many trials as the first look takes")
 }
 
-/// The candidates side by side on normal trials, each looking after every round from the first it can use.
+/// The candidates side by side on normal trials, each with a look after every round from its first possible one.
 #[test]
 fn candidates_for_the_rule() {
     let standard = Normal::standard();

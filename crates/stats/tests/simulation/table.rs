@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-/// `base` repetitions, or as many times that as the environment asks for.
+/// Returns `base` repetitions, times the factor in the environment.
 pub(crate) fn repetitions(base: u32) -> u32 {
     let factor = std::env::var("DISKPROOF_SIMULATION").ok().and_then(|f| f.parse().ok());
     base * factor.unwrap_or(1).max(1)
 }
 
-/// Four standard errors of a share near `p` over `n` repetitions: what a right simulation exceeds once in thirty thousand times.
+/// Returns four standard errors of a share near `p` over `n` repetitions: a correct simulation exceeds it once in thirty thousand times.
 pub(crate) fn slack(p: f64, n: u32) -> f64 {
     4.0 * (p * (1.0 - p) / f64::from(n)).sqrt()
 }
@@ -17,12 +17,12 @@ pub(crate) fn share(hits: u32, n: u32) -> f64 {
     f64::from(hits) / f64::from(n)
 }
 
-/// Percent, one digit.
+/// Formats a percentage with one digit.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// A table in Markdown, written where the environment says, if it does.
+/// A table in Markdown, written to the directory that the environment names, if it names one.
 pub(crate) struct Table {
     name: &'static str,
     lines: Vec<String>,

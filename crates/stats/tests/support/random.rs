@@ -1,6 +1,6 @@
-//! Normal samples that are the same for ever.
+//! Normal samples that never change.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same for ever, so the simulation never flickers.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, and its sequence never changes, so neither do the simulations.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -12,7 +12,7 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Box-Muller.
+    /// Returns a normal sample by Box-Muller.
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()

@@ -1,10 +1,10 @@
-//! A store with very many trials, by the shortest way into the file: the library is right to be slow and durable.
+//! A store with very many trials, written directly to the file, since the library's durable writes are slow.
 
 use record::trial::TrialRecord;
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Adds `rounds` trials of each of the run's `cells` cells, all with the body of this one. Triggers count them.
+/// Adds `rounds` trials for each of the run's `cells` cells, all with the body of this one. Triggers count them.
 pub(crate) fn fill(path: &Path, cells: u32, rounds: u32, body_of: &TrialRecord) -> rusqlite::Result<()> {
     let packed = |json: Vec<u8>| zstd::encode_all(json.as_slice(), 3).unwrap();
     let mut slim = body_of.clone();

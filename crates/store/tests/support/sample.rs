@@ -1,4 +1,4 @@
-//! Runs and trials to store, small ones with every kind of value in them.
+//! Small runs and trials for the store, with every kind of value.
 
 use record::counter::{BlockCounters, CpuTicks, Evidence, OtherProcess, Sample};
 use record::environment::Environment;
@@ -86,7 +86,7 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
     let id = TrialId { cell: cell_id(cell), round };
     let started = 1_795_000_000_000 + u64::from(round);
     TrialRecord {
-        // Neither is a float that a careless reader gets back exactly.
+        // A careless reader returns neither of these floats exactly.
         steps: vec![
             StepTime { step: "build".to_owned(), seconds: 0.1 + 0.2 },
             StepTime { step: "measure".to_owned(), seconds: 20.000_000_000_000_004 },

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A process in a made-up /proc: its parent, threads' own ticks (first the process's), waited ticks, I/O.
+/// A process in a fake /proc: its parent, its threads' own ticks (the process's first), its waited ticks, its I/O.
 struct Fake {
     pid: u32,
     parent: u32,
@@ -84,14 +84,14 @@ fn a_kernel_without_lists_of_children_is_searched_by_parent() {
     let proc = proc.path();
     let fake = Fake { children: None, ..FAKE };
     make(proc, &Fake { pid: 100, threads: &[1], ..fake });
-    // Numbers wrapped around: the grandchild's is below its parent's.
+    // Process numbers wrapped around: the grandchild's is below its parent's.
     make(proc, &Fake { pid: 300, parent: 100, threads: &[10], ..fake });
     make(proc, &Fake { pid: 20, parent: 300, threads: &[100], ..fake });
     make(proc, &Fake { pid: 400, parent: 2, threads: &[5000], ..fake });
     let mut tree = ProcessTree::new(proc, 100).unwrap();
     let read = tree.read(&mut Vec::new()).unwrap();
     assert_eq!((read.tasks, read.user_ticks), (3, 111));
-    // A child that comes later is found although its siblings are known.
+    // A later child is found although its siblings are known.
     make(proc, &Fake { pid: 401, parent: 300, threads: &[1000], ..fake });
     let read = tree.read(&mut Vec::new()).unwrap();
     assert_eq!((read.tasks, read.user_ticks), (4, 1111));
@@ -115,21 +115,21 @@ fn garbage_is_an_error_with_its_path() {
     assert!(error.to_string().ends_with("/100/io:1: expected `key: number`, found `rchar: many`"), "{error}");
 }
 
-/// A shell that obeys one line at a time.
+/// A shell that executes one line at a time.
 fn shell() -> Child {
     Command::new("sh").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// Has the shell run something, and waits for the line it prints.
+/// Makes the shell run a command, and waits for the line that it prints.
 fn obey(shell: &mut Child, command: &str) -> String {
     writeln!(shell.stdin.as_mut().unwrap(), "{command}").unwrap();
     let mut line = String::new();
-    // Byte by byte: nothing may be left in a buffer that is thrown away.
+    // Byte by byte: nothing may stay in the temporary buffer.
     BufReader::with_capacity(1, shell.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     line.trim().to_owned()
 }
 
-/// Reads until something holds; fails after ten seconds.
+/// Reads until a condition holds; fails after ten seconds.
 fn until(tree: &mut ProcessTree, holds: impl Fn(&ProcessCounters) -> bool) -> ProcessCounters {
     let begun = Instant::now();
     loop {
@@ -216,7 +216,7 @@ fn a_frozen_process_is_told_by_where_it_waits() {
     make(proc, &Fake { pid: 100, children: Some("200 300 "), ..FAKE });
     make(proc, &Fake { pid: 200, parent: 100, ..FAKE });
     make(proc, &Fake { pid: 300, parent: 100, ..FAKE });
-    // as of a freezer of version 1 and of version 2; a kernel that doesn't tell writes 0
+    // as frozen by v1 and by v2; a kernel that doesn't show the place writes 0
     for (pid, place) in [(100, "0"), (200, "__refrigerator"), (300, "do_freezer_trap\n")] {
         fs::write(proc.join(pid.to_string()).join("wchan"), place).unwrap();
     }

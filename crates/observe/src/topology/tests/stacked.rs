@@ -1,4 +1,4 @@
-//! File systems over each other, and those under which nothing can be seen.
+//! Stacked file systems, and file systems whose devices are not visible.
 
 use super::{Machine, loop_members, shape};
 use crate::topology::{networked, topology};
@@ -7,7 +7,7 @@ use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Makes files and directories look alike, as one does that shows through the file system above.
+/// Makes files and directories look alike, like one that is visible through the file system above.
 fn alike(paths: &[&Path]) {
     let second = fs::metadata(paths[0]).unwrap().modified().unwrap();
     for path in paths {
@@ -74,7 +74,7 @@ fn an_overlay_over_memory_is_memory_through_another_one_too() {
     assert_eq!((found.deciding_fs(), found.stacked[0].through.len()), (Some("tmpfs"), 2));
     let why = "it lies on tmpfs (through overlay and overlay)";
     assert_eq!((found.memory().as_deref(), found.nodes.len()), (Some(why), 0));
-    // a backing file there is in memory as well
+    // a backing file there is in memory too
     fs::write(upper.join("vol.img"), "").unwrap();
     machine.looped("loop7", "7:7", "one/vol.img");
     alike(&[&upper.join("vol.img"), &one.join("vol.img")]);
@@ -88,7 +88,7 @@ fn a_path_that_leads_to_another_directory_here_is_not_believed() {
     let mut machine = Machine::new();
     machine.device("xa", "8:0");
     let host = machine.mount("8:0", "host", "ext4 /dev/xa rw");
-    // of a container: the path was one of the host's, and something else has it here
+    // as in a container: the path belongs to the host, and another directory has it here
     let upper = made(host.join("up"));
     let options = format!("overlay overlay rw,lowerdir=/l,upperdir={}", text(&upper));
     let point = machine.mount("0:60", "merged", &options);
@@ -133,7 +133,7 @@ fn a_backing_file_that_nobody_wrote_to_is_in_the_lower_layer_that_has_it() {
     alike(&[&upper, &point]);
     let found = machine.of_device("loop7");
     assert_eq!(loop_members(&found, "loop7"), (Some("ext4".to_owned()), vec!["xa".to_owned()]));
-    // copied up, it is in the upper one
+    // after copy-up, the file is in the upper layer
     fs::write(upper.join("vol.img"), "").unwrap();
     alike(&[&upper.join("vol.img"), &backing]);
     let found = machine.of_device("loop7");
@@ -143,7 +143,7 @@ fn a_backing_file_that_nobody_wrote_to_is_in_the_lower_layer_that_has_it() {
     alike(&[&upper, &point]);
     alike(&[&lower, &dir]);
     assert_eq!(of(&machine, &dir).deciding_fs(), Some("tmpfs"));
-    // one that neither has isn't what shows through here
+    // a directory that neither layer has is not the visible one
     let lent = made(point.join("lent"));
     alike(&[&upper, &point]);
     assert_eq!(hidden(&of(&machine, &lent)), [("overlay".to_owned(), Hidden::Directory)]);
@@ -168,7 +168,7 @@ fn ecryptfs_lies_on_its_lower_directory() {
     machine.device("xa", "8:0");
     let host = machine.mount("8:0", "host", "ext4 /dev/xa rw");
     let lower = made(host.join("Private"));
-    // its files' names are encrypted
+    // the names of its files are encrypted
     let line = format!("ecryptfs {} rw,ecryptfs_sig=0123,ecryptfs_cipher=aes", text(&lower));
     let point = machine.mount("0:62", "home", &line);
     let inside = made(point.join("dir"));
@@ -181,7 +181,7 @@ fn ecryptfs_lies_on_its_lower_directory() {
 
 #[test]
 fn no_word_of_whoever_mounted_it_is_taken_for_a_device() {
-    // every source ends like the disk that is there
+    // every source ends like the name of an existing disk
     let silent = [
         ("fuse.sshfs", "host:/srv/xa", "rw", Hidden::Program, "FUSE (sshfs)"),
         ("fuse", "/srv/xa", "rw", Hidden::Program, "FUSE (`/srv/xa`)"),
@@ -205,7 +205,7 @@ fn no_word_of_whoever_mounted_it_is_taken_for_a_device() {
         let unseen = found.unseen_ground().unwrap();
         assert_eq!(unseen.name(), name);
         assert!(unseen.to_string().starts_with(&format!("on {name}")), "{unseen}");
-        // of a backing file it is told with the loop device's name
+        // for a backing file, the result has the loop device's name
         machine.looped("loop7", "7:7", "mnt/vol.img");
         let found = machine.of_device("loop7");
         assert_eq!(shape(&found), [(0, "loop7")], "{fs_type}");
@@ -221,7 +221,7 @@ fn a_device_of_fuse_that_the_kernel_knows_by_number_is_followed() {
     let point = machine.mount("8:1", "mnt", "fuseblk /dev/xb rw,user_id=0,blksize=4096");
     let found = of(&machine, &point);
     assert_eq!((shape(&found), hidden(&found)), (vec![(0, "xa1"), (1, "xa")], Vec::new()));
-    // and so is a compressed image on a loop device
+    // and so does a compressed image on a loop device
     machine.mount("8:0", "host", "ext4 /dev/xa rw");
     machine.looped("loop7", "7:7", "host/image");
     let point = machine.mount("7:7", "image", "squashfs /dev/loop7 ro");

@@ -1,4 +1,4 @@
-//! Cases by hand; what holds over many runs is in tests/stop_rule.rs.
+//! Cases by hand; tests/simulation/stop_rule.rs checks properties over many runs.
 
 use super::{Allowance, Asked, Decision, Lacking, Resource, Settled, StopRule};
 use crate::{mean_anytime, mean_t, trimmed_mean};
@@ -21,7 +21,7 @@ fn left(resource: Resource, rounds_left: u32) -> Allowance {
 fn steady_trials_are_enough_at_the_first_look_and_not_before() {
     let rule = five_percent();
     let look = rule.look(&STEADY, &[]).unwrap();
-    // r₁ = (0·1 - 1·1 - 1·½ - ½·½ - ½·0) / 2.5 = -0.7, and 1/6 + 1.5/√6 more can't be excluded.
+    // r₁ = (0·1 - 1·1 - 1·½ - ½·½ - ½·0) / 2.5 = -0.7; another 1/6 + 1.5/√6 can't be excluded.
     let rho = -0.7 + 1.0 / 6.0 + 1.5 / 6.0_f64.sqrt();
     let wider = mean_t(&STEADY, 0.97).unwrap().half_width() * ((1.0 + rho) / (1.0 - rho)).sqrt();
     assert!((look.interval.half_width() / wider - 1.0).abs() < 1e-9);
@@ -37,8 +37,9 @@ fn steady_trials_are_enough_at_the_first_look_and_not_before() {
     assert_eq!(rule.with_min_rounds(1).min_rounds(), 4);
 }
 
-/// By hand: 1, 1, 1, 3, 3, 3 has r₁ = (1 + 1 - 1 + 1 + 1) / 6 = ½, less -1/6: ρ = 2/3, factor √5. 1, 3, 1, 3, 3, 1 shows none, but six rounds don't exclude
-/// 1.5/√6 more: r₁ = (-1 -1 -1 +1 -1) / 6 = -½, ρ = -½ + 1/6 + 0.612. Ratios within rounds are widened by what is seen only.
+/// By hand: 1, 1, 1, 3, 3, 3 has r₁ = (1 + 1 - 1 + 1 + 1) / 6 = ½, minus -1/6: ρ = 2/3, factor √5. 1, 3, 1, 3, 3, 1 shows no
+/// autocorrelation, but six rounds don't exclude 1.5/√6 more: r₁ = (-1 -1 -1 +1 -1) / 6 = -½, ρ = -½ + 1/6 + 0.612. Ratios within
+/// rounds are widened only by the observed value.
 #[test]
 fn rounds_that_hang_together_widen_the_interval_and_few_rounds_exclude_little() {
     let (close, mixed) = ([1.0, 1.0, 1.0, 3.0, 3.0, 3.0], [1.0, 3.0, 1.0, 3.0, 3.0, 1.0]);
@@ -56,7 +57,7 @@ fn rounds_that_hang_together_widen_the_interval_and_few_rounds_exclude_little() 
     assert!((log_half(ratio(&mixed)) - 1.0).abs() < 1e-9);
 }
 
-/// The same rule on trimmed means: one wild round of ten is neither in the estimate nor in the error, nor in what is seen of the order.
+/// The same rule on trimmed means: one outlier of ten rounds affects neither the estimate nor the error nor the observed autocorrelation.
 #[test]
 fn a_trimmed_rule_looks_at_trimmed_means() {
     let rounds = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 300.0, 99.0, 101.0, 100.0];
@@ -113,7 +114,7 @@ fn what_ran_out_is_named_with_what_is_lacking() {
     );
 }
 
-/// Three rounds asked for, three rounds done: no look decided anything, so the interval is Student's at the full level.
+/// Three rounds requested, three rounds done: no look decided anything, so the interval is Student's at the full level.
 #[test]
 fn a_budget_below_the_first_look_leaves_the_plain_interval() {
     let over = [left(Resource::Rounds, 0)];
