@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 pub enum Fault {
     /// The input is wrong.
     User,
-    /// The machine refuses: guard, privileges, a missing tool, no space.
+    /// The machine's fault: the guard refuses, privileges or a tool are missing, or there is no space.
     Machine,
-    /// Our own fault, or an undo that failed.
+    /// diskproof's own fault, or an undo that failed.
     Ours,
 }
 
-/// An error and all its sources, outermost first, behind each other. Some quote what strangers said: nothing of that can be obeyed by a
-/// terminal, and its further lines are indented.
+/// Joins an error and all its sources, outermost first. Some quote text of other programs, so control characters are escaped and
+/// further lines are indented.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = indented(&error.to_string()).into_owned();
