@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct MountEntry {
     /// Device number; for btrfs an anonymous one.
     pub(crate) devno: (u32, u32),
-    /// Where.
+    /// The mount point.
     pub(crate) target: PathBuf,
     /// File system type.
     pub(crate) fs_type: String,
-    /// What, as mount(8) was told.
+    /// The source, as mount(8) got it.
     pub(crate) source: PathBuf,
     /// The file system's own options.
     pub(crate) super_options: String,
