@@ -155,10 +155,9 @@ fn marked(dir: &File, path: &Path, now: &Path) -> Result<(), GiveBackError> {
 
 /// Removes our empty sub-directory by its name from the existing directory, even if that was moved. `false`: it doesn't exist.
 /// For a sub-directory that was created but not yet identified.
-/// made and not yet identified.
 ///
+/// # Errors
 /// When something else has its name, it isn't empty, or the existing directory can't be found.
-/// Something else has its name, it isn't empty, or the lent directory can't be found.
 pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Result<bool, GiveBackError> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(not_ours(path, "it has no parent"));

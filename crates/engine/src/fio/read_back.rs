@@ -25,7 +25,6 @@ const EXPECTED: Duration = Duration::from_secs(30);
 
 /// Checks a workload's content: blocks that the run found wrong, and those that reading everything back finds. fio may find one
 /// and still end successfully, so its messages count, also for a user's own job file.
-/// words count, also for a user's own job file.
 ///
 /// # Errors
 /// See [`read_back`].

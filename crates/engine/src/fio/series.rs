@@ -32,7 +32,6 @@ pub(super) struct Course {
 /// Reads, writes and trims of all jobs in equal steps from the window's begin; `None` when not even one step fits. I/Os that a
 /// job counted before the common begin are in the first step. The steps end with the rows: a flush after them is part of the
 /// window, but not of the series.
-/// common begin is in the first step. The steps end with the rows: a flush after them is part of the window, but not of the course.
 pub(super) fn of(courses: &[Vec<Course>; 3], window: Window, times: Times) -> Option<Series> {
     let step_ns = step_ms(times).checked_mul(1_000_000)?;
     let ends: Vec<u64> = courses.iter().flatten().filter_map(|c| Some(c.rows.last()?.0)).collect();

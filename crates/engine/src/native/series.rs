@@ -5,7 +5,6 @@ use record::trial::{Series, Window};
 
 /// The steps that lie completely in the measured time. A flush at the end belongs to the measured time but not to the series:
 /// nothing completes in it, and I/Os that complete after the load's own end have no interval. `None` when not even one step fits.
-/// in it, and what still did after the load's own end has no interval. `None` when not even one step fits.
 pub(crate) fn series(report: &Report, task: &Task) -> Option<Series> {
     let load_ends_ns = report.start_ns.saturating_add(task.trial_ns);
     let load = Window { start_ns: report.start_ns, end_ns: report.end_ns.min(load_ends_ns) };

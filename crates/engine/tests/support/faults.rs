@@ -140,7 +140,6 @@ pub fn said_until_now(scratch: &Path) -> String {
 
 /// Prepares the workload and runs it; once the load moves data on `device`, `fault` runs in parallel. At the end the worker must
 /// be gone.
-/// worker is gone.
 pub fn run_while(
     bench: &Bench,
     device: &LoopDevice,
