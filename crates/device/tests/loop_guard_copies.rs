@@ -108,7 +108,7 @@ fn loop_xfs_of_which_the_first_half_is_gone_is_refused() {
     refused(&bench, &["xfs", &format!("at byte {}", 160 * MIB)]);
 }
 
-/// The owner removes only what wipefs removes: otherwise the first superblock still equals the copies.
+/// The owner removes only what wipefs removes: the rest of the first superblock still equals the copies.
 #[test]
 fn loop_wiped_by_hand_is_accepted_though_copies_are_left() {
     let Some(bench) = start(320) else { return };

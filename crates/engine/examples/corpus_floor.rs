@@ -2,7 +2,7 @@
 //! owners, modes or checks. It also measures the time to read that tree from the page cache: a copy program reads while it
 //! copies, native reads before (bench/corpus/run.sh).
 //!
-//!   corpus_floor TREE TARGET...     one writer for each target; prints files per second, and the seconds of each reading all of the tree
+//!   corpus_floor TREE TARGET...     one writer for each target; prints files per second, and the seconds of each reading the whole tree
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

@@ -62,7 +62,7 @@ impl<'a> Spans<'a> {
     /// The files of a job: `nrfiles` of its own, or the shared one.
     ///
     /// # Errors
-    /// A text: an invalid name or number, or an overflow of sizes.
+    /// The reason as text: an invalid name or number, or an overflow of sizes.
     pub(crate) fn job(&mut self, name: &str, options: &Options) -> Result<Vec<Region>, String> {
         match (&options.filename, options.nrfiles) {
             (Some(filename), 0 | 1) => Ok(vec![self.shared(filename, options)?]),

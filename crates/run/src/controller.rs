@@ -42,7 +42,7 @@ pub struct How {
 pub struct NodeAt {
     /// The name of the target on which it runs.
     pub target: String,
-    /// The command to run on this machine; for another machine it starts with ssh or whatever leads there.
+    /// The command to run on this machine; for another machine it begins with the way there, e.g. ssh.
     pub argv: Vec<OsString>,
     /// Disks of the target that are files on this machine, because the target is a guest.
     pub hosted: Vec<HostedDisk>,

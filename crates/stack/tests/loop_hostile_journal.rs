@@ -229,7 +229,7 @@ fn loop_a_changed_journal_hurts_nobody() {
             Ok(report) => wrong.push(format!("not refused: {act}\n  {report}")),
         }
         if before != now {
-            break; // what it destroyed can't be looked at again
+            break; // an object that it destroyed can't be checked again
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -85,7 +85,7 @@ fn is_zfs_fuse(path: &Path) -> bool {
 
 fn summed(extents: &[Extent], size_bytes: u64) -> FileExtents {
     let mut sum = FileExtents { size_bytes, ..FileExtents::default() };
-    // Starting each extent after the end of the one before, so that nothing counts twice.
+    // Each extent counts from the end of the one before, so that nothing counts twice.
     let mut counted_to = 0;
     for extent in extents {
         let start = extent.start.clamp(counted_to, size_bytes.max(counted_to));

@@ -220,7 +220,7 @@ impl LentDir {
         self.exposed
     }
 
-    /// Its identity, which tells it from another directory in its place.
+    /// Its identity, which distinguishes it from another directory in its place.
     #[must_use]
     pub fn ids(&self) -> &LentIds {
         &self.ids

@@ -34,7 +34,7 @@ impl HistRow<'_> {
 /// Reads a log, row by row.
 ///
 /// # Errors
-/// A text with the line number.
+/// The reason as text, with the line number.
 pub(super) fn read(path: &Path, each: &mut dyn FnMut(HistRow<'_>)) -> Result<(), String> {
     let file = File::open(path).map_err(|error| format!("{} can't be read: {error}", path.shown()))?;
     let mut input = BufReader::with_capacity(256 << 10, file);

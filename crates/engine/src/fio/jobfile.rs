@@ -103,7 +103,7 @@ pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Vec<Region
 /// The job file that performs a workload.
 ///
 /// # Errors
-/// A text, when an option would make fio leave the device or file system under test.
+/// When an option would make fio leave the device or file system under test; the error is the reason as text.
 pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> Result<Ini, String> {
     if let Some(why) = forbidden::ioengine(&options.ioengine) {
         return Err(why);

@@ -61,7 +61,7 @@ struct UserJob {
 /// Rewrites a job file for a device or file system under test.
 ///
 /// # Errors
-/// A text: what can't be parsed, or what would make fio leave the device or file system.
+/// The reason as text: what can't be parsed, or what would make fio leave the device or file system.
 pub(super) fn rewrite(job: &Job<'_>, text: &str) -> Result<Rewritten, String> {
     let ini = ini::parse(text)?;
     for section in &ini.sections {

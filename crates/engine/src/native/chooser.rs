@@ -119,7 +119,7 @@ impl Chooser {
     /// Creates a chooser; each place must hold at least one block.
     ///
     /// # Errors
-    /// A text, when a place doesn't hold the zones of its accesses.
+    /// When a place doesn't hold the zones of its accesses; the error is the reason as text.
     pub(crate) fn new(seed: u64, number: u32, job: &JobTask) -> Result<Self, String> {
         let stream = u64::from(number) << 8;
         let walk = |(file, place): (u64, &Place)| {

@@ -25,7 +25,7 @@ impl Distribution {
     /// Parses fio's notation.
     ///
     /// # Errors
-    /// A text: what native doesn't support.
+    /// The reason as text: what native doesn't support.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         let number = |default: f64| match rest {

@@ -48,7 +48,7 @@ impl Counter {
     /// Opens a counter of this thread's instructions in user mode.
     ///
     /// # Errors
-    /// A text: there is no such counter, or it may not be used.
+    /// The reason as text: there is no such counter, or it may not be used.
     pub(crate) fn instructions() -> Result<Self, String> {
         Self::open(HARDWARE, HARDWARE_INSTRUCTIONS).map_err(|error| reason(&error))
     }

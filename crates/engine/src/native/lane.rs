@@ -73,7 +73,7 @@ pub(crate) struct Finished {
 /// Opens a job's files for the load.
 ///
 /// # Errors
-/// A text: one doesn't exist, or isn't what it should be.
+/// The reason as text: one doesn't exist, or isn't what it should be.
 pub(crate) fn open(task: &Task, job: &JobTask) -> Result<Vec<File>, String> {
     job.places.iter().map(|place| open_one(task, job, place)).collect()
 }

@@ -23,7 +23,7 @@ pub struct Making {
 /// Measures each for about `seconds` of CPU time, in blocks of `block_bytes`.
 ///
 /// # Errors
-/// A text, when there isn't enough memory.
+/// When there isn't enough memory; the error is the reason as text.
 pub fn making(compress_percentage: u8, block_bytes: u32, seconds: f64) -> Result<Making, String> {
     let slots = (MEMORY_BYTES / block_bytes.max(1)).max(1);
     let mut memory =

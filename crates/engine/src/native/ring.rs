@@ -91,7 +91,7 @@ fn refused(job: &JobTask, error: &io::Error) -> NoRing {
 
 impl Ring {
     /// # Errors
-    /// A text.
+    /// When the ring can't be created; the error is the reason as text.
     pub(crate) fn new(job: &JobTask, files: &[File]) -> Result<Self, String> {
         let depth = usize::try_from(job.iodepth).unwrap_or(usize::MAX).max(1);
         // A submitting thread frees entries only after a whole batch, when some of it may be done and issued again.
@@ -129,7 +129,7 @@ impl Ring {
     /// Runs the job's load to its end.
     ///
     /// # Errors
-    /// A text, when the kernel refuses the ring itself; failed I/Os are counted, and aren't errors here.
+    /// When the kernel refuses the ring itself; the error is the reason as text. Failed I/Os are counted, and aren't errors here.
     pub(crate) fn run(
         &mut self,
         shared: &Shared<'_>,

@@ -26,7 +26,7 @@ pub(crate) enum Sizes {
 
 impl Sizes {
     /// # Errors
-    /// A text: invalid sizes.
+    /// The reason as text: invalid sizes.
     pub(crate) fn new(options: &Options) -> Result<Self, String> {
         let bytes = |n: u64| {
             u32::try_from(n)

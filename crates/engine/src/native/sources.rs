@@ -40,7 +40,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// # Errors
-    /// A text, when a place doesn't hold what the job requests.
+    /// When a place doesn't hold what the job requests; the error is the reason as text.
     pub(crate) fn new(task: &Task, number: u32, job: &JobTask, begin_ns: u64) -> Result<Self, String> {
         let stream = u64::from(number) << 8;
         let random = Random::new(task.seed, stream | 3);

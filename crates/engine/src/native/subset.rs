@@ -21,7 +21,7 @@ const MOST_DEPTH: u32 = 32_768;
 /// The task that performs a workload.
 ///
 /// # Errors
-/// A text: an option or a value that native doesn't support.
+/// The reason as text: an option or a value that native doesn't support.
 pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String> {
     let first = members.first().ok_or("there is no job")?.options;
     for member in members {

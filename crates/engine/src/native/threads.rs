@@ -40,7 +40,7 @@ impl Thread<'_> {
     /// Runs until the load ends.
     ///
     /// # Errors
-    /// A text, when the request can't be performed at all.
+    /// When the request can't be performed at all; the error is the reason as text.
     pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, String> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);

@@ -66,7 +66,7 @@ pub(crate) struct Zones {
 
 impl Zones {
     /// # Errors
-    /// A text, when the region doesn't hold a zone.
+    /// When the region doesn't hold a zone; the error is the reason as text.
     pub(crate) fn new(asked: &[Zone], blocks: u64, block_bytes: u64) -> Result<Self, String> {
         let (mut accesses, mut percent, mut bytes, mut first) = (0, 0, 0_u64, 0);
         let mut zones = Vec::with_capacity(asked.len());

@@ -10,7 +10,7 @@ use stats::{Asked, StopRule, TrialLength, TrialPlan, trial_length};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The least factor by which a chosen length exceeds the plan's: a smaller gain isn't worth the pilot rounds that are then left
-/// out. It also tells pilots from other trials ([`record::pilot::left_out`]).
+/// out. It also distinguishes pilots from other trials ([`record::pilot::left_out`]).
 const LEAST_CHANGE: f64 = 1.25;
 
 /// The chosen lengths in seconds, by group of cells; other groups keep the plan's length.

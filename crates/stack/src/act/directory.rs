@@ -91,7 +91,7 @@ impl Reversible for LendDir {
 pub struct KeepLentDir {
     /// Our sub-directory; its name carries our prefix.
     pub path: PathBuf,
-    /// Its identity, which tells it from another directory in its place.
+    /// Its identity, which distinguishes it from another directory in its place.
     pub ids: LentIds,
 }
 
@@ -123,7 +123,7 @@ impl Reversible for KeepLentDir {
 pub struct UseLentDir {
     /// Our sub-directory; its name carries our prefix.
     pub path: PathBuf,
-    /// Its identity, which tells it from another directory in its place; `None` in journals before 1.1.
+    /// Its identity, which distinguishes it from another directory in its place; `None` in journals before 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<LentIds>,
 }

@@ -98,7 +98,7 @@ mod tests {
         process(proc.path(), 20, 10, 1, 5); // an orphan
         process(proc.path(), 21, 10, 10, 5); // its parent lives
         process(proc.path(), 22, 10, 1, 22); // a daemon
-        process(proc.path(), 23, 11, 1, 5); // somebody else's
+        process(proc.path(), 23, 11, 1, 5); // another owner's
         process(proc.path(), 24, 1, 1, 5); // 1 is not 10
         let pids: Vec<u32> = of(proc.path(), 10).iter().map(|orphan| orphan.pid).collect();
         assert_eq!(pids, [20]);

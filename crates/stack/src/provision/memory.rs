@@ -101,7 +101,7 @@ impl Memory {
         let text = serde_json::to_vec_pretty(known).map_err(|error| io(error.into()))?;
         let beside = self.path.with_extension("json.new");
         let mut file = host::open_trusted(&beside, StateAccess::ChangeOrMake).map_err(io)?;
-        file.set_len(0).map_err(io)?; // of a process that was killed between these lines
+        file.set_len(0).map_err(io)?; // left by a process that was killed between these lines
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(io)?;
         std::fs::rename(&beside, &self.path).map_err(io)?;
         sync_dir(self.path.parent().unwrap_or(&self.path)).map_err(io)

@@ -5,7 +5,7 @@ use crate::native::sizes::Sizes;
 use crate::native::task::JobTask;
 
 /// # Errors
-/// A text: what isn't possible, and the remedy.
+/// The reason as text: what isn't possible, and the remedy.
 pub(crate) fn check(jobs: &[JobTask], laid_out: bool) -> Result<(), String> {
     for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.verify) {
         let unit = job.sizes.smallest();

@@ -32,7 +32,7 @@ pub(crate) struct Proof {
 /// jobs.
 ///
 /// # Errors
-/// A text, when there isn't enough memory.
+/// When there isn't enough memory; the error is the reason as text.
 pub(crate) fn read_back(
     task: &Task,
     finished: &mut [Finished],

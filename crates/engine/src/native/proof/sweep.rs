@@ -38,7 +38,7 @@ pub(crate) enum Action {
 /// Reads a file's region back from the storage, not from the page cache.
 ///
 /// # Errors
-/// A text, when there isn't enough memory.
+/// When there isn't enough memory; the error is the reason as text.
 pub(crate) fn sweep(
     file: &File,
     book: &Book,
