@@ -1,11 +1,12 @@
-//! Remedies that fit the whole picture: what is right for a forgotten disk must not be said about the one the machine runs from.
+//! Adapts remedies to the other checks' results: the advice for a forgotten disk is wrong for the disk that the machine runs
+//! from.
 
 use crate::refusal::{Check, Dissent};
 
 const RUNS_FROM_IT: &str = "choose another disk: this machine runs from this one";
 const IN_USE: [Check; 5] = [Check::Mounts, Check::Holders, Check::Swap, Check::Exclusive, Check::Openers];
 
-/// Sorts objections by witness, and fits each one's remedy to what the others saw.
+/// Sorts the objections by check, and adapts each remedy to what the other checks found.
 pub(crate) fn fit(mut dissent: Vec<Dissent>) -> Vec<Dissent> {
     dissent.sort_by_key(|d| d.witness);
     let heard = |witness: Check| dissent.iter().any(|d| d.witness == witness && d.heard);

@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The kernel counts sizes in these, whatever the device's own sector size is.
+/// The kernel's unit of sizes in bytes, whatever the device's own sector size is.
 const SECTOR_BYTES: u64 = 512;
 
-/// One block device: a whole disk, a partition, or something stacked.
+/// A block device: a whole disk, a partition, or a stacked device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
     /// Kernel name, e.g. `sda1`.
@@ -38,25 +38,25 @@ impl Block {
         Self::at(&roots.sys.join("class/block").join(name))
     }
 
-    /// All of them, partitions too, by name. Those that vanish while we look are left out.
+    /// All block devices and partitions, sorted by name. Leaves out those that vanish meanwhile.
     pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Self>> {
         let mut all: Vec<_> = names_in(&roots.sys.join("class/block"))?
             .iter()
             .filter_map(|name| Self::by_name(roots, name).ok())
-            // A path of a multipath NVMe disk, which shows as a whole elsewhere.
+            // A hidden device is one path of a multipath NVMe disk, which has another device for the whole.
             .filter(|block| block.text("hidden").as_deref() != Some("1"))
             .collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
     }
 
-    /// The text of one attribute, trimmed and fit to be shown; `None` if it isn't there or empty.
+    /// The text of a sysfs attribute, trimmed and made printable; `None` if it is missing or empty.
     pub(crate) fn text(&self, attribute: &str) -> Option<String> {
         let bytes = fs::read(self.dir.join(attribute)).ok()?;
         let is_padding = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
         let begin = bytes.iter().position(|byte| !is_padding(byte))?;
         let end = bytes.iter().rposition(|byte| !is_padding(byte))?;
-        // disks and USB gadgets name themselves
+        // Disks and USB gadgets choose these texts themselves.
         Some(Printable(&bytes[begin..=end]).to_string())
     }
 
@@ -64,12 +64,13 @@ impl Block {
         self.text("size")?.parse::<u64>().ok()?.checked_mul(SECTOR_BYTES)
     }
 
-    /// `None`: the kernel doesn't say.
+    /// Whether the device is read-only; `None` when the kernel doesn't say.
     pub(crate) fn is_read_only(&self) -> Option<bool> {
         Some(self.text("ro")? != "0")
     }
 
-    /// Grows with every disk the kernel meets, so a disk pulled and replaced under the same name shows (Linux 5.15).
+    /// A number that grows with every disk that the kernel finds, so it shows a disk that was replaced under the same name (Linux
+    /// 5.15).
     pub(crate) fn sequence(&self) -> Option<u64> {
         self.text("diskseq")?.parse().ok()
     }
@@ -78,7 +79,7 @@ impl Block {
         self.dir.join("partition").exists()
     }
 
-    /// The disk a partition is on; itself when it is none.
+    /// The disk of a partition; the device itself when it is no partition.
     pub(crate) fn whole(&self) -> io::Result<Self> {
         match self.dir.parent() {
             Some(parent) if self.is_partition() => Self::at(parent),
@@ -98,29 +99,29 @@ impl Block {
         Ok(found)
     }
 
-    /// Kernel names of what is stacked on it directly.
+    /// The kernel names of the devices that are stacked directly on it.
     pub(crate) fn holders(&self) -> io::Result<Vec<String>> {
         names_in(&self.dir.join("holders"))
     }
 
-    /// Kernel names of what it is directly stacked on.
+    /// The kernel names of the devices directly below it.
     pub(crate) fn slaves(&self) -> io::Result<Vec<String>> {
-        // Partitions have no such directory.
+        // Partitions don't have this directory.
         match names_in(&self.dir.join("slaves")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             other => other,
         }
     }
 
-    /// The device node the kernel made for it.
+    /// The path of its device node.
     pub(crate) fn node(&self, roots: &Roots) -> PathBuf {
         let uevent = fs::read_to_string(self.dir.join("uevent")).unwrap_or_default();
         let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="));
-        // sysfs writes `!` where a device's name has `/` (cciss!c0d0).
+        // sysfs has `!` where a device's name has `/` (cciss!c0d0).
         roots.dev.join(name.map_or_else(|| self.name.replace('!', "/"), str::to_owned))
     }
 
-    /// Name and number, for people.
+    /// Its name and number, for messages.
     pub(crate) fn label(&self) -> String {
         format!("{} ({})", self.name, self.devno)
     }

@@ -1,4 +1,4 @@
-//! Which block devices belong to which mounted btrfs. Its mounts have anonymous numbers and name one member only.
+//! Which block devices belong to which mounted btrfs. A btrfs mount has an anonymous device number and names only one member.
 
 use crate::block::{Block, names_in};
 use crate::devno::DevNo;
@@ -6,7 +6,7 @@ use crate::roots::Roots;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Members by file system UUID, of every btrfs that is open. An empty map when the driver isn't loaded.
+/// The members of every open btrfs, by file system UUID; empty when the driver isn't loaded.
 pub(crate) fn open_file_systems(roots: &Roots) -> io::Result<BTreeMap<String, Vec<DevNo>>> {
     let dir = roots.sys("fs/btrfs");
     let uuids = match names_in(&dir) {
@@ -23,7 +23,7 @@ pub(crate) fn open_file_systems(roots: &Roots) -> io::Result<BTreeMap<String, Ve
     Ok(found)
 }
 
-/// All members of the open btrfs that has this one; just itself when there is none.
+/// All members of the open btrfs that has this one; only itself when there is none.
 pub(crate) fn companions(roots: &Roots, member: DevNo) -> io::Result<Vec<DevNo>> {
     let all = open_file_systems(roots)?;
     Ok(all.into_values().find(|members| members.contains(&member)).unwrap_or_else(|| vec![member]))

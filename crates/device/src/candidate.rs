@@ -1,5 +1,5 @@
-//! A block device on its way to being touched: [`Candidate`] exists, [`Cleared`] nobody but the owner could object to,
-//! [`Claimed`] is ours for now. There is no other way to get the next one.
+//! The states of a block device in the guard: a [`Candidate`] exists, a [`Cleared`] one passed every check but the owner's claim,
+//! a [`Claimed`] one may be used. There is no other way to get from one to the next.
 
 use crate::advice;
 use crate::block::Block;
@@ -24,7 +24,7 @@ const EXCHANGED: &str = "start again; somebody exchanged the disk or its name";
 pub struct Candidate {
     block: Block,
     node: PathBuf,
-    /// How it was asked for: a link below by-id, or a path.
+    /// The name in the request: a link below by-id, or a path.
     link: PathBuf,
     by_id: Option<String>,
     identity: Identity,
@@ -32,7 +32,7 @@ pub struct Candidate {
     sequence: Option<u64>,
 }
 
-/// A block device that no witness of the kernel's objects to. It is locked and held open.
+/// A block device that passed every check but the owner's claim. It is locked and held open.
 #[derive(Debug)]
 pub struct Cleared {
     candidate: Candidate,
@@ -41,10 +41,10 @@ pub struct Cleared {
     hold: File,
 }
 
-/// A block device that we may write to: cleared, and its owner's (or our own) word is there.
+/// A block device that we may write to: it is cleared, and its owner has claimed it or we created it.
 ///
-/// While it lives the device node is locked against every other diskproof, and, until [`Claimed::hand_over`], held open so
-/// that the kernel lets nobody else mount it or open it exclusively. Drop it before detaching a loop device.
+/// While this exists, the device node is locked against every other diskproof. Until [`Claimed::hand_over`] it is also held open,
+/// so that the kernel refuses other mounts and exclusive opens. Drop it before detaching a loop device.
 #[derive(Debug)]
 pub struct Claimed {
     candidate: Candidate,
@@ -54,28 +54,28 @@ pub struct Claimed {
     hold: Mutex<Option<File>>,
 }
 
-/// Whose word it is that a device may be erased.
+/// Why a device may be overwritten.
 #[derive(Debug, Clone)]
 pub(crate) enum Owner {
-    /// The owner of a real disk.
+    /// The owner of a real disk has claimed it.
     Claim {
-        /// Where it is written down.
+        /// The path of the claims file.
         book: PathBuf,
-        /// What it says.
+        /// The claim.
         claim: Claim,
     },
-    /// We made it: a loop device over a file of ours.
+    /// We created it: a loop device over a file of ours.
     OurLoop {
-        /// The file.
+        /// The backing file.
         backing: PathBuf,
     },
 }
 
 impl Candidate {
-    /// The disk behind a link in `/dev/disk/by-id`, or, when `id` begins with `/`, behind a device node.
+    /// Finds the disk behind a link in `/dev/disk/by-id`, or, when `id` begins with `/`, behind a device node.
     ///
     /// # Errors
-    /// There is none.
+    /// When there is none.
     pub fn by_id(roots: &Roots, id: &str) -> Result<Self, Refusal> {
         if id.starts_with('/') {
             return Self::at(roots, roots.relocate(Path::new(id)), None);
@@ -88,10 +88,10 @@ impl Candidate {
         Self::at(roots, roots.dev.join("disk/by-id").join(id), Some(id.to_owned()))
     }
 
-    /// A loop device, by its path.
+    /// Finds a loop device by its path.
     ///
     /// # Errors
-    /// There is none.
+    /// When there is none.
     pub fn loop_device(roots: &Roots, path: &Path) -> Result<Self, Refusal> {
         Self::at(roots, roots.relocate(path), None)
     }
@@ -105,7 +105,7 @@ impl Candidate {
         };
         let devno = roots.block_at(&link).map_err(refuse)?;
         let block = Block::by_devno(roots, devno).map_err(refuse)?;
-        // From here on only the kernel's own node counts, whatever alias was given.
+        // From here on we use the kernel's own node, whatever alias was given.
         let node = block.node(roots);
         if roots.block_at(&node).map_err(refuse)? != devno {
             let saw = format!("{} is not {}", node.shown(), block.label());
@@ -122,19 +122,19 @@ impl Candidate {
         Self::at(roots, block.node(roots), None)
     }
 
-    /// The kernel's node for it.
+    /// The path of its device node.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.node
     }
 
-    /// Major and minor number.
+    /// Its major and minor number.
     #[must_use]
     pub fn devno(&self) -> (u32, u32) {
         (self.block.devno.major, self.block.devno.minor)
     }
 
-    /// What it says it is.
+    /// Its identity, as it reports it.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
@@ -156,21 +156,21 @@ impl Candidate {
         &self.block
     }
 
-    /// The name it was asked for by, if it was a name.
+    /// The name in the request, if it was a name.
     pub(crate) fn asked_by(&self) -> Option<&str> {
         self.by_id.as_deref()
     }
 
-    /// A name to type.
+    /// A short name to type.
     pub(crate) fn short(&self) -> String {
         let name = self.by_id.as_ref().or_else(|| self.ids.first());
         name.cloned().unwrap_or_else(|| self.node.shown().to_string())
     }
 
-    /// Asks every witness but the owner. All are asked, even when the first objects.
+    /// Runs every check but the owner's claim. All run, even if the first one fails.
     ///
     /// # Errors
-    /// Everyone who objects, and everyone who couldn't be heard.
+    /// All checks that failed, and all that could not be made.
     pub fn cleared(
         self,
         roots: &Roots,
@@ -188,7 +188,7 @@ impl Candidate {
         scope: Scope,
     ) -> Result<Cleared, Refusal> {
         let mut dissent = Vec::new();
-        // Held first, asked then: what they see can't change between the question and the use.
+        // The device is locked and held before the checks, so that their results can't change before its use.
         let lock = exclusive::lock(roots, &self.node).map_err(|d| dissent.push(d)).ok();
         let hold = exclusive::hold(roots, &self.block, &self.node).map_err(|d| dissent.push(d)).ok();
         dissent.extend(self.hear(roots, runner, scope, hold.is_some()));
@@ -200,7 +200,7 @@ impl Candidate {
         }
     }
 
-    /// Asks the witnesses that need nothing held. `held`: the device is held open exclusively, which speaks for mount
+    /// Runs the checks that need no lock or exclusive open. `held`: the device is held open exclusively, which covers mount
     /// namespaces that can't be seen.
     pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope, held: bool) -> Vec<Dissent> {
         let mut dissent = Vec::new();
@@ -229,7 +229,7 @@ impl Candidate {
         dissent
     }
 
-    /// What the name leads to now.
+    /// The device behind the name now.
     fn again(&self, roots: &Roots) -> Result<Self, Dissent> {
         Self::at(roots, self.link.clone(), self.by_id.clone()).map_err(|refusal| {
             let saw = refusal.dissent.into_iter().next().map_or_else(String::new, |d| d.saw);
@@ -237,7 +237,7 @@ impl Candidate {
         })
     }
 
-    /// Whether the name still leads to the same disk.
+    /// Checks that the name still leads to the same disk.
     fn same_as(&self, now: &Self) -> Result<(), Dissent> {
         let same_disk = now.block.devno == self.block.devno && now.identity == self.identity;
         if same_disk && now.sequence == self.sequence {
@@ -259,15 +259,15 @@ impl Candidate {
     }
 }
 
-/// What is asked, by what it is.
+/// Which checks to make.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope {
     pub(crate) min_size_bytes: u64,
-    /// Not made by us: who it is and what is on it matter too.
+    /// The device isn't ours: its identity and contents matter too.
     pub(crate) foreign: bool,
     /// Its owner vouches for processes that can't be seen.
     pub(crate) vouched: bool,
-    /// Copies of superblocks are looked for too, in hundreds of places. Once is enough: what is written while we hold the disk is
+    /// Also search for copies of superblocks, in hundreds of places. Once is enough: what is written while we hold the disk is
     /// ours, or has a first superblock as well.
     pub(crate) copies: bool,
 }
@@ -295,13 +295,13 @@ impl Cleared {
 }
 
 impl Claimed {
-    /// The kernel's node for it.
+    /// The path of its device node.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.candidate.node
     }
 
-    /// Major and minor number.
+    /// Its major and minor number.
     #[must_use]
     pub fn devno(&self) -> (u32, u32) {
         self.candidate.devno()
@@ -317,13 +317,13 @@ impl Claimed {
         self.candidate.size_bytes()
     }
 
-    /// The name below by-id that it was asked for by; `None` for our own loop devices and disks without one.
+    /// Its requested name below by-id; `None` for our own loop devices and disks without one.
     #[must_use]
     pub fn by_id(&self) -> Option<&str> {
         self.candidate.asked_by()
     }
 
-    /// Model, serial number and WWN in words; `None` for our own loop devices.
+    /// Model, serial number and WWN as text; `None` for our own loop devices.
     #[must_use]
     pub fn identity(&self) -> Option<String> {
         match self.owner {
@@ -332,7 +332,7 @@ impl Claimed {
         }
     }
 
-    /// What it says it is, to be found again by; `None` for our own loop devices.
+    /// Its identity, by which it can be found again; `None` for our own loop devices.
     #[must_use]
     pub fn disk(&self) -> Option<&Identity> {
         match self.owner {
@@ -341,7 +341,7 @@ impl Claimed {
         }
     }
 
-    /// The file under one of our own loop devices.
+    /// The backing file of one of our own loop devices.
     #[must_use]
     pub fn backing(&self) -> Option<&Path> {
         match &self.owner {
@@ -350,10 +350,10 @@ impl Claimed {
         }
     }
 
-    /// Asks every witness again: call it at the moment of use. It takes the exclusive hold back if that was handed over.
+    /// Runs all checks again, for the moment of use. If the exclusive open was handed over, it is taken back.
     ///
     /// # Errors
-    /// Everyone who objects now.
+    /// All checks that fail now.
     pub fn recheck(&self, roots: &Roots, runner: &dyn Runner) -> Result<(), Refusal> {
         let mut dissent = Vec::new();
         match self.candidate.again(roots) {
@@ -376,39 +376,39 @@ impl Claimed {
         Err(Refusal::of(self.candidate.to_string(), advice::fit(dissent)))
     }
 
-    /// Lets go of the exclusive open, so that mkfs, mount or wipefs can have theirs at once. The lock stays.
+    /// Closes the exclusive open, so that mkfs, mount or wipefs can open the device exclusively. The lock stays.
     pub fn hand_over(&self) {
         *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Lets udev look at the device, which it leaves alone while we have the lock for ourselves: who makes partitions waits until udev
-    /// knows them. Every other diskproof stays locked out.
+    /// Turns our exclusive lock into a shared one, so that udev can probe the device: a program that makes partitions waits until
+    /// udev knows them. Every other diskproof stays locked out.
     ///
     /// # Errors
-    /// Somebody took the lock at that very moment, or locks don't work.
+    /// When another process took the lock at that moment, or locks don't work.
     pub fn share(&self, roots: &Roots) -> Result<(), Refusal> {
         let shared = exclusive::share(roots, &self.lock, &self.candidate.node);
         shared.map_err(|dissent| Refusal::of(self.candidate.to_string(), vec![dissent]))
     }
 
-    /// Takes the lock for ourselves again, once udev has let go.
+    /// Makes the lock exclusive again, once udev has released it.
     ///
     /// # Errors
-    /// Somebody else has it.
+    /// When another process has it.
     pub fn unshare(&self, roots: &Roots) -> Result<(), Refusal> {
         let locked = exclusive::lock_file(roots, &self.lock, &self.candidate.node);
         locked.map_err(|dissent| Refusal::of(self.candidate.to_string(), vec![dissent]))
     }
 
-    /// Takes the exclusive open back.
+    /// Opens the device exclusively again.
     ///
     /// # Errors
-    /// Somebody uses the device.
+    /// When another process uses the device.
     pub fn hold(&self, roots: &Roots) -> Result<(), Refusal> {
         self.retake(roots).map_err(|d| Refusal::of(self.candidate.to_string(), vec![d]))
     }
 
-    /// Whether the exclusive open is held now.
+    /// Whether the device is held open exclusively now.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.hold.lock().unwrap_or_else(PoisonError::into_inner).is_some()

@@ -1,4 +1,4 @@
-//! The owner's word: which disks diskproof may erase. Kept in `claims.json` in the state directory.
+//! The owners' claims: which disks diskproof may overwrite. They are in `claims.json` in the state directory.
 
 use crate::candidate::Candidate;
 use crate::identity::{Identity, Strength};
@@ -12,41 +12,41 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// The format this build writes.
+/// The format that this build writes.
 ///
-/// * 1.0: first.
-/// * 1.1: what was on the disk, and what its owner said about that and about processes that can't be seen.
+/// * 1.0: the first version.
+/// * 1.1: adds what was on the disk, and what its owner said about that and about processes that can't be seen.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 const FILE: &str = "claims.json";
 const LOCK: &str = "claims.lock";
 
-/// One disk that its owner has given over.
+/// A disk that its owner has claimed for diskproof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Which disk.
+    /// The disk's identity.
     pub identity: Identity,
-    /// How well that tells it from others.
+    /// How reliably the identity distinguishes it from other disks.
     pub strength: Strength,
-    /// Its names in `/dev/disk/by-id` at that time; if it had none, the path it was claimed by.
+    /// Its names in `/dev/disk/by-id` at that time; if it had none, the path in the claim.
     pub names: Vec<String>,
-    /// When, in milliseconds since 1970 (UTC).
+    /// The time of the claim, in milliseconds since 1970 (UTC).
     pub claimed_unix_ms: u64,
-    /// What its owner said beside that. Books before 1.1 don't have it.
+    /// The owner's other statements. Claims files before 1.1 don't have them.
     #[serde(flatten)]
     pub word: Word,
 }
 
-/// What an owner says about a disk when he claims it.
+/// The owner's statements in a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Word {
-    /// What was on it. `None`: nobody looked, or nobody could.
+    /// A sample of what was on it; `None` when none was taken or it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
-    /// The data on it may be overwritten.
+    /// Whether its data may be overwritten.
     #[serde(skip_serializing_if = "is_false")]
     pub overwrite_data: bool,
-    /// No process that can't be seen writes to it.
+    /// Whether the owner says that no process outside our view writes to it.
     #[serde(skip_serializing_if = "is_false")]
     pub unseen_processes: bool,
 }
@@ -67,86 +67,86 @@ struct Document {
 pub struct ClaimBook {
     path: PathBuf,
     claims: Vec<Claim>,
-    /// A newer build wrote it: it may be read, never rewritten.
+    /// Set when a newer build wrote the file: then it may be read, but never rewritten.
     newer: Option<FormatVersion>,
 }
 
-/// The book of claims can't be read or written. Then nothing counts as claimed.
+/// Why the claims file can't be read or written. Then no disk counts as claimed.
 #[derive(Debug, Error)]
 pub enum BookError {
     /// It can't be read.
     #[error("cannot read the claims in {}", .path.shown())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// It can't be written.
     #[error("cannot write the claims to {}", .path.shown())]
     Write {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It isn't what we wrote.
+    /// It can't be parsed.
     #[error("{} is damaged; move it away and claim the disks again", .path.shown())]
     Damaged {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Where.
+        /// The parser's error, with its place.
         source: serde_json::Error,
     },
-    /// Another format.
+    /// It has an unknown format version.
     #[error("{} has format {found}, this diskproof writes {FORMAT}; use the newer diskproof", .path.shown())]
     Version {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Its format version.
         found: FormatVersion,
     },
-    /// Others than its owner could have written it.
+    /// Other users could have written it.
     #[error("{source}, then check every claim in {}", .path.shown())]
     Untrusted {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong, and with what: the file, or a directory on the way to it.
+        /// The problem, and its place: the file, or a directory above it.
         source: TrustError,
     },
-    /// It is a link, a FIFO, a device...
+    /// It is not a regular file: a link, a FIFO, a device...
     #[error("{source}; nothing in it counts as claimed")]
     NotAFile {
-        /// What it is.
+        /// The kind of file.
         source: TrustError,
     },
-    /// There is data on the disk, or nobody could look, and the owner didn't say that it may be overwritten.
+    /// The disk holds data or could not be sampled, and the owner didn't say that it may be overwritten.
     #[error("{disk} can't be taken for blank: {saw}; say that it may be overwritten, or save it")]
     HoldsData {
-        /// Which disk.
+        /// The disk.
         disk: String,
-        /// What was seen.
+        /// The result of the sample.
         saw: String,
     },
-    /// The disk can't be told from others.
+    /// The disk has no identity that distinguishes it from others.
     #[error("{disk} has no serial number, no WWN and no place it is plugged in; it can't be claimed")]
     Nameless {
-        /// Which disk.
+        /// The disk.
         disk: String,
     },
-    /// Nobody claimed it.
+    /// The disk is not claimed.
     #[error("{disk} is not claimed")]
     NotClaimed {
-        /// Which disk.
+        /// The disk.
         disk: String,
     },
 }
 
 impl ClaimBook {
-    /// Reads the book in a state directory. No file is an empty book.
+    /// Reads the claims file in a state directory. A missing file is an empty one.
     ///
     /// # Errors
-    /// It can't be read, is damaged, is of another major format, or others may write it.
+    /// When it can't be read, is damaged, has another major version, or other users may write it.
     pub fn open(state_dir: &Path) -> Result<Self, BookError> {
         Self::read(state_dir.join(FILE))
     }
@@ -183,24 +183,24 @@ impl ClaimBook {
         &self.claims
     }
 
-    /// The claim on the disk that looks like this.
+    /// The claim on the disk with this identity.
     #[must_use]
     pub fn find(&self, disk: &Identity) -> Option<&Claim> {
         self.claims.iter().find(|c| c.identity.is_same_disk(disk))
     }
 
-    /// The claim made under a name, whatever that name leads to now.
+    /// The claim made under a name, whatever device the name leads to now.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Claim> {
         self.claims.iter().find(|c| c.names.iter().any(|n| n == name))
     }
 
-    /// Writes down that a disk may be erased. Ask its owner first, by typed confirmation. A second claim on the same disk
+    /// Records that a disk may be overwritten. Ask its owner first, by typed confirmation. A second claim on the same disk
     /// replaces the first. The change is durable when this returns.
     ///
     /// # Errors
-    /// The disk has no identity; it holds data, or may hold some since nobody looked, and the owner didn't say that this may be
-    /// overwritten; or the book can't be read again or written.
+    /// When the disk has no identity; when it holds data, or may hold some because it wasn't sampled, and the owner didn't say
+    /// that it may be overwritten; or when the file can't be read again or written.
     pub fn claim(&mut self, disk: &Candidate, word: Word) -> Result<Claim, BookError> {
         let identity = disk.identity().clone();
         let strength = identity.strength();
@@ -227,10 +227,10 @@ impl ClaimBook {
         Ok(claim)
     }
 
-    /// Takes a claim back: by a name it was made under, or by its serial number or WWN.
+    /// Removes a claim, by a name it was made under, or by serial number or WWN.
     ///
     /// # Errors
-    /// There is none, or the book can't be read again or written.
+    /// When there is no such claim, or the file can't be read again or written.
     pub fn unclaim(&mut self, name: &str) -> Result<Claim, BookError> {
         let matches = |claim: &Claim| {
             let identity = &claim.identity;
@@ -247,7 +247,7 @@ impl ClaimBook {
         removed.ok_or_else(|| BookError::NotClaimed { disk: name.to_owned() })
     }
 
-    /// Reads the book again under a lock, changes it, and replaces the file atomically.
+    /// Reads the file again under a lock, changes it, and replaces it atomically.
     fn change(
         &mut self,
         act: impl FnOnce(&mut Vec<Claim>) -> Result<(), BookError>,
@@ -273,7 +273,7 @@ impl ClaimBook {
         Ok(())
     }
 
-    /// Where it is.
+    /// The path of the claims file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

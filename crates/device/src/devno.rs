@@ -1,4 +1,4 @@
-//! Device numbers: what a block device really is, under whatever name.
+//! Device numbers, which identify a block device under any name.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ impl DevNo {
         Self { major: rustix::fs::major(dev), minor: rustix::fs::minor(dev) }
     }
 
-    /// `8:17`.
+    /// Parses `8:17`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.split_once(':')?;
         Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 
-    /// Major 0: a file system without a block device of its own (btrfs, zfs, tmpfs, nfs, overlay...).
+    /// Whether the major number is 0: a file system without its own block device (btrfs, zfs, tmpfs, nfs, overlay...).
     pub(crate) fn is_anonymous(self) -> bool {
         self.major == 0
     }

@@ -1,4 +1,4 @@
-//! What hangs together with a disk: everything that rests on it, and everything it rests on.
+//! The relatives of a disk: everything that rests on it, and everything it rests on.
 
 use crate::block::Block;
 use crate::btrfs_members::companions;
@@ -10,19 +10,19 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// One that rests on the disk, and how.
+/// A device that rests on the disk, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) block: Block,
     pub(crate) link: Link,
 }
 
-/// How a member hangs on the disk.
+/// How a device rests on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Link {
     /// It is the disk.
     Itself,
-    /// It is a partition of the disk, or of something that rests on it.
+    /// It is a partition of the disk, or of a device that rests on it.
     Partition,
     /// It is stacked on the named device.
     Holds(String),
@@ -30,13 +30,13 @@ pub(crate) enum Link {
     Loops(String),
 }
 
-/// The disk, its partitions, and everything stacked on them, level upon level.
+/// The disk, its partitions, and all devices stacked on them, at any level.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
     pub(crate) members: Vec<Member>,
-    /// Holders that sysfs names but doesn't show as block devices.
+    /// Holders that sysfs names but doesn't list as block devices.
     pub(crate) strangers: Vec<String>,
-    /// Loop devices of which can't be told what they rest on.
+    /// Loop devices with an unknown backing file.
     pub(crate) unplaced: Vec<String>,
 }
 
@@ -92,12 +92,12 @@ fn rests_on(roots: &Roots, one: &Loop, devno: DevNo, mounts: &[Mount]) -> bool {
     }
     match one.file {
         Some((file_system, _)) if !file_system.is_anonymous() => file_system == devno,
-        // A file on btrfs: its number is made up, so the mount it is on must say which devices that means.
+        // A file on btrfs has an anonymous device number, so its mount must show the real devices.
         _ => mount_of(mounts, &one.backing).is_some_and(|m| sources(roots, m).contains(&devno)),
     }
 }
 
-/// The mount that a path is on: the longest mount point above it, the last one made if there are several.
+/// The mount of a path: the one with the longest mount point above it; of several, the last.
 pub(crate) fn mount_of<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
     mounts
         .iter()
@@ -107,8 +107,8 @@ pub(crate) fn mount_of<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount
         .map(|(_, m)| m)
 }
 
-/// The block devices under a mount, as far as it tells: its own number, or for btrfs all members. Empty: it has none, or
-/// won't say (zfs, overlay, nfs, tmpfs).
+/// The block devices of a mount, as far as they are known: its own number, or for btrfs all members. Empty when it has none or
+/// doesn't show them (zfs, overlay, nfs, tmpfs).
 pub(crate) fn sources(roots: &Roots, mount: &Mount) -> Vec<DevNo> {
     if !mount.devno.is_anonymous() {
         return vec![mount.devno];
@@ -119,8 +119,8 @@ pub(crate) fn sources(roots: &Roots, mount: &Mount) -> Vec<DevNo> {
     }
 }
 
-/// Everything devices rest on, themselves included: the whole disk of a partition, slaves, what is under a loop device. What
-/// is under those of `floor` isn't looked at.
+/// All devices that these rest on, including themselves: the whole disk of a partition, slaves, the device behind a loop device.
+/// It doesn't descend below devices in `floor`.
 pub(crate) fn below(
     roots: &Roots,
     start: &[DevNo],

@@ -1,5 +1,5 @@
-//! What a built stack hands to an engine. No engine takes anything else, and a [`Ground`] is only made from devices that
-//! passed the guard, or from a lent directory.
+//! The device or file system under test: what a built stack gives to an engine. Engines accept nothing else, and a [`Ground`]
+//! comes only from devices that passed the guard, or from an existing directory.
 
 use crate::block::Block;
 use crate::candidate::Claimed;
@@ -16,61 +16,61 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Where load goes.
+/// The place of the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A block device, written to from end to end.
+    /// A block device, which is written from end to end.
     Block(PathBuf),
-    /// A directory: files are made in it.
+    /// A directory, in which files are created.
     Directory(PathBuf),
 }
 
-/// What is safe to load.
+/// A device or file system that is safe to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ground {
     place: Place,
     devices: Vec<PathBuf>,
 }
 
-/// A place that is no safe ground.
+/// Why a place is not safe to load.
 #[derive(Debug, Error)]
 pub enum GroundError {
-    /// It can't be looked at.
+    /// It can't be examined.
     #[error("cannot tell what {} rests on", .path.shown())]
     Look {
-        /// Which place.
+        /// The place.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// Nothing is mounted there.
     #[error("nothing is mounted at {}; a load there would hit the file system around it", .path.shown())]
     NotMounted {
-        /// Which place.
+        /// The place.
         path: PathBuf,
     },
-    /// It rests on devices that were not given over.
+    /// It rests on devices that were not claimed.
     #[error("{} rests on something that is none of this stack's volumes: {on}", .path.shown())]
     Elsewhere {
-        /// Which place.
+        /// The place.
         path: PathBuf,
-        /// What it rests on.
+        /// The device that it rests on.
         on: String,
     },
 }
 
 impl Ground {
-    /// A claimed device itself.
+    /// The load goes to a claimed device itself.
     #[must_use]
     pub fn block(device: &Claimed) -> Self {
         let path = device.path().to_path_buf();
         Self { place: Place::Block(path.clone()), devices: vec![path] }
     }
 
-    /// A directory at which a file system is mounted that rests on nothing but these devices.
+    /// The load goes to a directory with a mounted file system that rests only on these devices.
     ///
     /// # Errors
-    /// Nothing is mounted there, or something that rests on other devices.
+    /// When nothing is mounted there, or something that rests on other devices.
     pub fn directory_on(devices: &[&Claimed], mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
         let (entry, mounts) = mounted_at(roots, mount)?;
         let under = sources(roots, &entry);
@@ -82,12 +82,12 @@ impl Ground {
         Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: paths(devices) })
     }
 
-    /// What was built on these devices: a block device that rests on nothing else, or a directory at which something is
-    /// mounted that doesn't. Of file systems that don't tell what they rest on (zfs, nfs, overlay...) only the
-    /// mount itself is checked: files in it can't hurt what is not in it.
+    /// The load goes to what was built on these devices: a block device that rests on nothing else, or a directory with such a
+    /// mount. File systems that don't show their devices (zfs, nfs, overlay...) are checked only for the mount itself: files in
+    /// it can't harm anything outside it.
     ///
     /// # Errors
-    /// It isn't there, or rests on other devices.
+    /// When it doesn't exist, or rests on other devices.
     pub fn resting_on(devices: &[&Claimed], place: Place, roots: &Roots) -> Result<Self, GroundError> {
         match &place {
             Place::Block(path) => {
@@ -107,11 +107,11 @@ impl Ground {
         Ok(Self { place, devices: paths(devices) })
     }
 
-    /// A directory at which the dataset of a ZFS pool is mounted whose devices, those of its log and cache too, are these and no
-    /// others.
+    /// The load goes to the mounted dataset of a ZFS pool. The pool's devices, including its log and cache, must be exactly
+    /// these.
     ///
     /// # Errors
-    /// Something else is mounted there; the pool's devices can't be told, or are others.
+    /// When something else is mounted there, or the pool's devices are unknown or others.
     pub fn directory_on_pool(
         devices: &[&Claimed],
         pool: &str,
@@ -143,18 +143,18 @@ impl Ground {
         }
     }
 
-    /// This ground's directory, mounted again from the NFS server that exports it as `source`.
+    /// The same directory, mounted again from the NFS server that exports it as `source`.
     ///
     /// # Errors
-    /// Something else is mounted there.
+    /// When something else is mounted there.
     pub fn mounted_by_nfs(self, source: &str, mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
         Ok(Self { devices: self.devices, ..Self::served_by(source, mount, roots)? })
     }
 
-    /// A directory that another node exports as `source`, mounted here: what it rests on is cleared, claimed or lent there.
+    /// A mount of a directory that another machine exports as `source`. That machine's guard has checked what it rests on.
     ///
     /// # Errors
-    /// Something else is mounted there.
+    /// When something else is mounted there.
     pub fn served_by(source: &str, mount: &Path, roots: &Roots) -> Result<Self, GroundError> {
         let (entry, _) = mounted_at(roots, mount)?;
         if !matches!(entry.kind.as_str(), "nfs" | "nfs4") || entry.source != Path::new(source) {
@@ -164,19 +164,19 @@ impl Ground {
         Ok(Self { place: Place::Directory(mount.to_path_buf()), devices: Vec::new() })
     }
 
-    /// A lent directory.
+    /// The load goes to an existing directory.
     #[must_use]
     pub fn lent(directory: &LentDir) -> Self {
         Self { place: Place::Directory(directory.access()), devices: Vec::new() }
     }
 
-    /// Where load goes.
+    /// The place of the load.
     #[must_use]
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The devices it rests on, as far as they are ours to know; empty for a lent directory.
+    /// The devices that it rests on, as far as they are claimed; empty for an existing directory.
     #[must_use]
     pub fn devices(&self) -> &[PathBuf] {
         &self.devices
@@ -187,7 +187,7 @@ fn paths(devices: &[&Claimed]) -> Vec<PathBuf> {
     devices.iter().map(|d| d.path().to_path_buf()).collect()
 }
 
-/// The mount whose root is this very directory, and all others.
+/// The mount with exactly this directory as its mount point, and all mounts.
 fn mounted_at(roots: &Roots, path: &Path) -> Result<(Mount, Vec<Mount>), GroundError> {
     let look = |source| GroundError::Look { path: path.to_path_buf(), source };
     let canonical = std::fs::canonicalize(path).map_err(look)?;
@@ -198,7 +198,7 @@ fn mounted_at(roots: &Roots, path: &Path) -> Result<(Mount, Vec<Mount>), GroundE
     }
 }
 
-/// Everything under each of these must end in the claimed devices, and in nothing else.
+/// Checks that each of these rests on the claimed devices and on nothing else.
 fn only_on(
     devices: &[&Claimed],
     path: &Path,
@@ -221,7 +221,7 @@ fn only_on(
     Ok(())
 }
 
-/// The first of these that rests on nothing else.
+/// The first of these devices that rests on no other device.
 pub(crate) fn foreign_end<'d>(
     roots: &Roots,
     devices: impl Iterator<Item = &'d DevNo>,

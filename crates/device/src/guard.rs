@@ -1,4 +1,4 @@
-//! The guard: the only two ways to a [`Claimed`] device.
+//! The guard: the only two ways to get a [`Claimed`] device.
 
 use crate::block::Block;
 use crate::candidate::{Candidate, Claimed, Owner, Scope};
@@ -11,14 +11,14 @@ use host::Runner;
 use record::printable::Shown as _;
 use std::path::{Path, PathBuf};
 
-/// What the name of every file and directory that we make begins with.
+/// The beginning of the name of every file and directory that we create.
 pub const PREFIX: &str = "diskproof-";
 
-/// A real disk, by its name in `/dev/disk/by-id` (or, where it has none, by the path of its node): its owner has claimed it,
-/// and every witness agrees that it is free.
+/// Clears a real disk, by its name in `/dev/disk/by-id` (or, where it has none, by the path of its node): its owner has claimed
+/// it, and every check says that it is free.
 ///
 /// # Errors
-/// Everyone who objects, and everyone who couldn't be heard. Nothing was written.
+/// All checks that failed, and all that could not be made. Nothing was written.
 pub fn disk(
     roots: &Roots,
     runner: &dyn Runner,
@@ -44,11 +44,11 @@ pub fn disk(
     }
 }
 
-/// A loop device of our own, over the file `backing`, whose name must begin with [`PREFIX`]. What is written on it doesn't
-/// matter; who uses it does.
+/// Clears a loop device of our own, over the file `backing`, whose name must begin with [`PREFIX`]. Its contents don't matter,
+/// but its users do.
 ///
 /// # Errors
-/// Everyone who objects, and everyone who couldn't be heard. Nothing was written.
+/// All checks that failed, and all that could not be made. Nothing was written.
 pub fn emulated(roots: &Roots, runner: &dyn Runner, dev: &Path, backing: &Path) -> Result<Claimed, Refusal> {
     let candidate = Candidate::loop_device(roots, dev)?;
     let ours = backing_is(roots, candidate.block(), backing);
@@ -65,7 +65,7 @@ pub fn emulated(roots: &Roots, runner: &dyn Runner, dev: &Path, backing: &Path) 
     }
 }
 
-/// Whether a loop device shows exactly the whole of a file of ours: by name, by what the kernel prints, and by inode.
+/// Checks that a loop device shows exactly the whole of our file: by name, by the path that the kernel reports, and by inode.
 pub(crate) fn backing_is(roots: &Roots, block: &Block, backing: &Path) -> Result<(), Dissent> {
     let object = |saw: String| {
         let remedy = "detach it (losetup -d) and let diskproof make its own";

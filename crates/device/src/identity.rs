@@ -1,4 +1,4 @@
-//! What a disk is, as far as it says so itself.
+//! The identity of a disk, as it reports it.
 
 use crate::block::{Block, names_in};
 use crate::roots::Roots;
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
 
-/// What tells one disk from another.
+/// The properties that distinguish one disk from another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// World wide name (`naa.`, `eui.`, `t10.`... as the kernel writes it).
+    /// Its world wide name (`naa.`, `eui.`, `t10.`... as the kernel writes it).
     pub wwn: Option<String>,
-    /// Serial number.
+    /// Its serial number.
     pub serial: Option<String>,
-    /// Model.
+    /// Its model.
     pub model: Option<String>,
-    /// Size in bytes.
+    /// Its size in bytes.
     pub size_bytes: u64,
-    /// Where it is plugged in: its path below `/sys/devices`. Virtual disks often have nothing else.
+    /// Its path below `/sys/devices`, which shows where it is plugged in. Virtual disks often have nothing else.
     pub plugged: Option<String>,
 }
 
-/// How well an identity tells a disk from another.
+/// How reliably an identity distinguishes a disk from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
-    /// Nothing: another disk would look the same. Never accepted.
+    /// Not at all: another disk would look the same. Never accepted.
     None,
-    /// Model, size and where it is plugged in: a disk swapped for its twin would go unnoticed, unless the kernel saw it happen.
+    /// By model, size and where it is plugged in: a swap with an identical disk goes unnoticed, unless the kernel saw it.
     Weak,
-    /// A world wide name or a serial number.
+    /// By a world wide name or a serial number.
     Strong,
 }
 
@@ -53,7 +53,7 @@ impl Identity {
         }
     }
 
-    /// How well it tells this disk from another.
+    /// How reliably this identity distinguishes the disk from others.
     #[must_use]
     pub fn strength(&self) -> Strength {
         if self.wwn.is_some() || self.serial.is_some() {
@@ -65,8 +65,8 @@ impl Identity {
         }
     }
 
-    /// Whether a disk that looks like `found` is the one that was recorded as `self`. A strong name decides; what the
-    /// kernel didn't tell then and tells now (or the other way round) is not held against a disk whose other name agrees.
+    /// Whether the disk `found` is the one recorded as `self`. A WWN or serial number decides. If the kernel reported one of the
+    /// two only then or only now, the other one decides.
     pub(crate) fn is_same_disk(&self, found: &Self) -> bool {
         if self.size_bytes != found.size_bytes || self.model != found.model {
             return false;
@@ -79,7 +79,7 @@ impl Identity {
         }
     }
 
-    /// At least one strong name in common, and none that differs.
+    /// Whether at least one of WWN and serial number is in both and equal, and none differs.
     pub(crate) fn same_name(&self, other: &Self) -> bool {
         let pairs = [(&self.wwn, &other.wwn), (&self.serial, &other.serial)];
         let both: Vec<_> = pairs.into_iter().filter_map(|(a, b)| a.as_ref().zip(b.as_ref())).collect();

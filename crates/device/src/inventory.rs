@@ -1,4 +1,4 @@
-//! Every block device of this machine: free or not, and why.
+//! Lists every block device of this machine: whether it is free, and why not.
 
 use crate::advice;
 use crate::block::Block;
@@ -14,42 +14,42 @@ use host::Runner;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Floppies and optical drives: opening them moves machinery, and they are no disks to measure.
+/// Major numbers of floppies and optical drives: opening them moves mechanics, and they are no disks to measure.
 const LEFT_OUT: [u32; 2] = [2, 11];
 
-/// One block device, as `diskproof devices` shows it.
+/// A block device, as `diskproof devices` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskReport {
-    /// The kernel's node.
+    /// The path of its device node.
     pub path: PathBuf,
-    /// Names in `/dev/disk/by-id`.
+    /// Its names in `/dev/disk/by-id`.
     pub ids: Vec<String>,
-    /// Size in bytes.
+    /// Its size in bytes.
     pub size_bytes: u64,
-    /// Model.
+    /// Its model.
     pub model: Option<String>,
-    /// Serial number.
+    /// Its serial number.
     pub serial: Option<String>,
-    /// World wide name.
+    /// Its world wide name.
     pub wwn: Option<String>,
-    /// How well that tells it from others.
+    /// How reliably these distinguish it from others.
     pub strength: Strength,
-    /// No witness objects, and all could be heard or another one speaks for them. The owner's claim is asked for separately.
+    /// Whether no check failed, and all could be made or are covered by another one. The owner's claim is separate.
     pub free: bool,
-    /// Who couldn't be heard, but is spoken for: the exclusive open stands for mount namespaces that can't be seen, the owner's
-    /// claim for processes that can't be seen.
+    /// Checks that could not be made, but are covered: mount namespaces that can't be seen by the exclusive open, processes that
+    /// can't be seen by the owner's claim.
     pub spoken_for: Vec<Dissent>,
-    /// Everyone who objects, and everyone who couldn't be heard; the claim is not among them.
+    /// All checks that failed, and all that could not be made; without the claim.
     pub dissent: Vec<Dissent>,
-    /// The owner has claimed this very disk.
+    /// Whether the owner has claimed this very disk.
     pub claimed: bool,
-    /// What a sample of blocks all over it holds; `None` for partitions, and where it can't be read (without root).
+    /// A sample of blocks all over it; `None` for partitions, and where it can't be read (without root).
     #[serde(default)]
     pub sample: Option<Sample>,
 }
 
-/// Every disk, partition and loop device in use. Changes nothing and needs no root; without it some witnesses can't be
-/// heard, and then nothing counts as free.
+/// Lists every disk, partition and loop device in use. Changes nothing and needs no root; without root some checks can't be made,
+/// and then no device counts as free.
 #[must_use]
 pub fn inventory(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>) -> Vec<DiskReport> {
     let all = Block::all(roots).unwrap_or_default();
@@ -60,7 +60,7 @@ pub fn inventory(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>) -
 fn report(roots: &Roots, runner: &dyn Runner, book: Option<&ClaimBook>, block: &Block) -> DiskReport {
     match Candidate::of_block(roots, block) {
         Ok(candidate) => {
-            // Opened and closed at once: only a question.
+            // Opened and closed at once: only to see whether it is possible.
             let held = exclusive::hold(roots, block, candidate.path()).map(drop);
             let locked = exclusive::lock(roots, candidate.path()).map(drop);
             let scope = Scope { min_size_bytes: 0, foreign: true, vouched: false, copies: true };
@@ -116,7 +116,7 @@ fn describe(
 }
 
 impl DiskReport {
-    /// Witnesses that could not be heard.
+    /// The checks that could not be made.
     #[must_use]
     pub fn unheard(&self) -> Vec<Check> {
         self.dissent.iter().filter(|d| !d.heard).map(|d| d.witness).collect()

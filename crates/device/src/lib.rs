@@ -1,9 +1,9 @@
-//! The guard: which disks exist, whose they are, and what may be touched.
+//! The guard: which disks exist, to whom they belong, and which may be used.
 //!
-//! A device becomes usable only by passing through types whose constructors are private: [`Candidate`] (it exists),
-//! [`Cleared`] (no witness of the kernel's objects; locked and held open), [`Claimed`] (its owner's word is there too).
-//! Engines take only a [`Ground`], and that is made only from what is [`Claimed`] or from a [`LentDir`]. docs/safety.md says
-//! which loss each witness prevents.
+//! A device becomes usable only by passing through types with private constructors: [`Candidate`] (it exists), [`Cleared`] (it
+//! passed the kernel's checks, and is locked and held open), [`Claimed`] (its owner has also claimed it). Engines accept only a
+//! [`Ground`], and that comes only from a [`Claimed`] device or from a [`LentDir`]. docs/safety.md says which loss each check
+//! prevents.
 
 mod advice;
 mod block;

@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 /// LOOP_GET_STATUS64 of linux/loop.h.
 const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 
-/// A loop device that is in use.
+/// A loop device in use.
 #[derive(Debug, Clone)]
 pub(crate) struct Loop {
     pub(crate) block: Block,
-    /// As sysfs prints it; ` (deleted)` at the end when it has no name any more.
+    /// The path that sysfs reports, with ` (deleted)` at the end when the file is deleted.
     pub(crate) backing: PathBuf,
-    /// The file under it: the device number of its file system, and its inode. `None`: can't be told.
+    /// The backing file: the device number of its file system, and its inode. `None` when unknown.
     pub(crate) file: Option<(DevNo, u64)>,
-    /// The block device under it, if it is one.
+    /// The block device behind it, if it is one.
     pub(crate) device: Option<DevNo>,
-    /// Where in the file it begins and how much of it it shows (0: all); `None`: can't be told.
+    /// The offset in the file and the size limit (0: none); `None` when unknown.
     pub(crate) span: Option<(u64, u64)>,
 }
 
@@ -44,7 +44,7 @@ struct LoopInfo64 {
     init: [u64; 2],
 }
 
-/// Every loop device that is in use.
+/// All loop devices in use.
 pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Loop>> {
     let mut found = Vec::new();
     for name in names_in(&roots.sys("block"))?.into_iter().filter(|n| n.starts_with("loop")) {
@@ -56,9 +56,9 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Loop>> {
     Ok(found)
 }
 
-/// What a block device rests on, if it is a loop device in use.
+/// The loop device of a block device, if it is one in use.
 pub(crate) fn of(roots: &Roots, block: Block) -> Option<Loop> {
-    // Not `Block::text`: names may hold anything.
+    // Not `Block::text`: names may contain any character.
     let backing = std::fs::read_to_string(block.dir.join("loop/backing_file")).ok()?;
     let backing = PathBuf::from(backing.strip_suffix('\n').unwrap_or(&backing));
     if let Some(info) = status(roots, &block) {
@@ -66,7 +66,7 @@ pub(crate) fn of(roots: &Roots, block: Block) -> Option<Loop> {
         let file = Some((DevNo::from_raw(info.device), info.inode));
         return Some(Loop { block, backing, file, device, span: Some((info.offset, info.sizelimit)) });
     }
-    // Without root only the printed name is left, as it looks from here.
+    // Without root there is only the reported name, as seen from here.
     let device = roots.block_at(&roots.relocate(&backing)).ok();
     let about = std::fs::metadata(&backing).ok();
     let file = about.map(|a| (DevNo::from_raw(a.dev()), a.ino()));
@@ -98,14 +98,14 @@ fn loop_info(file: &File) -> Option<LoopInfo64> {
         encrypt_key: [0; 32],
         init: [0; 2],
     };
-    // SAFETY: the descriptor is open, and the kernel fills exactly one `struct loop_info64`, which `info` lays out as
-    // linux/loop.h does. On a device that is no loop device the call fails and writes nothing.
+    // SAFETY: the descriptor is open, and the kernel fills exactly one `struct loop_info64`; `info` has its layout from
+    // linux/loop.h. On other devices the call fails and writes nothing.
     #[expect(unsafe_code, reason = "no safe wrapper for this ioctl exists")]
     let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) };
     (result == 0).then_some(info)
 }
 
-/// The device number of the file system a path is on, and its inode.
+/// The device number of a path's file system, and its inode.
 pub(crate) fn file_at(path: &Path) -> io::Result<(DevNo, u64)> {
     let about = std::fs::metadata(path)?;
     Ok((DevNo::from_raw(about.dev()), about.ino()))

@@ -1,4 +1,4 @@
-//! Mount tables of every mount namespace that can be seen (proc_pid_mountinfo(5)).
+//! The mount tables of all visible mount namespaces (proc_pid_mountinfo(5)).
 
 use crate::block::names_in;
 use crate::devno::DevNo;
@@ -15,27 +15,27 @@ pub(crate) struct Mount {
     pub(crate) devno: DevNo,
     pub(crate) target: PathBuf,
     pub(crate) kind: String,
-    /// As the kernel prints it; for a block device its path, at the time and in the namespace of mounting.
+    /// The source as the kernel prints it; for a block device its path at the time and in the namespace of the mount.
     pub(crate) source: PathBuf,
-    /// Who serves it, if it is a file system in user space.
+    /// The user id of the server, if it is a FUSE file system.
     pub(crate) fuse_user: Option<u32>,
 }
 
 /// The mounts of one namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    /// A process that lives in it.
+    /// A process in it.
     pub(crate) pid: String,
-    /// Whether it is the namespace we live in.
+    /// Whether it is our own namespace.
     pub(crate) own: bool,
     pub(crate) mounts: Vec<Mount>,
 }
 
-/// What could be seen, and what could not.
+/// The visible tables, and the number of hidden ones.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) tables: Vec<Table>,
-    /// Processes whose tables could not be read although they live; at least.
+    /// The least number of live processes with tables that could not be read.
     pub(crate) hidden: usize,
 }
 
@@ -60,19 +60,19 @@ impl Mount {
     }
 }
 
-/// The options of the uppermost mount of a kind at a place, those of the mount and those of its file system.
+/// The options of the topmost mount of a kind at a path: those of the mount and those of its file system.
 pub(crate) fn parse_options(text: &[u8], kind: &str, target: &Path) -> Vec<String> {
     let Some(mount) = lines(text).rfind(|m| m.fs_type == kind && m.point == target) else { return Vec::new() };
     let both = [mount.options.as_str(), mount.super_options.as_str()];
     both.into_iter().flat_map(|options| options.split(',')).map(str::to_owned).collect()
 }
 
-/// Our own namespace's mounts.
+/// The mounts of our own namespace.
 pub(crate) fn own(roots: &Roots) -> io::Result<Vec<Mount>> {
     Ok(parse(&fs::read(roots.proc("self/mountinfo"))?))
 }
 
-/// Every namespace's, once each, our own first.
+/// The mounts of each namespace, each once, our own first.
 pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
     let own_namespace = fs::read_link(roots.proc("self/ns/mnt")).ok();
     let mut seen: BTreeSet<PathBuf> = own_namespace.into_iter().collect();
@@ -80,12 +80,12 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
     found.tables.push(Table { pid: "self".into(), own: true, mounts: own(roots)? });
     let pids: Vec<_> =
         names_in(&roots.proc)?.into_iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())).collect();
-    // There is always a process 1: if we can't see it, other users' processes are kept from us (hidepid).
+    // Process 1 always exists: if it is invisible, other users' processes are hidden from us (hidepid).
     if !pids.iter().any(|pid| pid == "1") {
         found.hidden += 1;
     }
     for pid in pids {
-        // A process with more capabilities than ours won't tell its namespace, but may well show its mounts.
+        // A process with more capabilities than ours hides its namespace, but may show its mounts.
         let namespace = match fs::read_link(roots.proc.join(&pid).join("ns/mnt")) {
             Ok(namespace) => Some(namespace),
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -106,7 +106,7 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Tables> {
     Ok(found)
 }
 
-/// The process ended while we looked, or is a zombie: it has no mounts.
+/// Whether the process ended meanwhile, or is a zombie, which has no mounts.
 fn gone(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     error.kind() == io::ErrorKind::NotFound || code == Some(libc::ESRCH) || code == Some(libc::EINVAL)

@@ -1,15 +1,15 @@
-//! What a ZFS pool rests on, as `zpool status` tells: the kernel shows no holders for it.
+//! The devices of a ZFS pool, from `zpool status`: the kernel shows no holders for them.
 
 use host::{CommandFailure, Invocation, Runner, Tool};
 use std::path::PathBuf;
 
-/// The devices of a pool, those of its log and cache too, in the order they are shown.
+/// All devices of a pool, including its log and cache, in the order of the output.
 ///
 /// # Errors
-/// There is no such pool, or nobody to ask.
+/// When there is no such pool, or zpool can't be run.
 pub fn devices_of(runner: &dyn Runner, pool: &str) -> Result<Vec<PathBuf>, CommandFailure> {
     let with_paths = Invocation::new(Tool::Zpool).args(["status", "-P", pool]);
-    // zfs-fuse has no -P; its devices are those below /dev
+    // zfs-fuse has no -P; its devices are below /dev.
     let output = match runner.run(&with_paths) {
         Ok(output) => output,
         Err(_) => runner.run(&Invocation::new(Tool::Zpool).args(["status", pool]))?,
@@ -17,7 +17,7 @@ pub fn devices_of(runner: &dyn Runner, pool: &str) -> Result<Vec<PathBuf>, Comma
     Ok(parse(&output.stdout))
 }
 
-/// The leaves of the tree under `config:`: what nothing is indented below.
+/// The leaves of the tree under `config:`: lines without anything indented below.
 fn parse(text: &str) -> Vec<PathBuf> {
     let config = text.lines().skip_while(|line| line.trim() != "config:").skip(1);
     let rows = config.skip_while(|line| !line.trim_start().starts_with("NAME")).skip(1);

@@ -1,29 +1,29 @@
-//! What a witness says against touching a disk.
+//! The results of the guard's checks: why a disk may not be used.
 
 use record::printable::printable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// Who is asked before a disk is touched.
+/// A check before a disk is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// The owner: has he claimed this very disk?
+    /// The owner's claim: is there one on this very disk?
     Claim,
-    /// The disk's own name: does it have one, is it the only one of that name, is it still the same disk?
+    /// The disk's identity: does it have one, is it unique, is it still the same disk?
     Identity,
-    /// Mount tables of all mount namespaces that can be seen, and btrfs's list of its members.
+    /// The mount tables of all visible mount namespaces, and the member lists of btrfs.
     Mounts,
-    /// What is stacked on it: device mapper, md, bcache, loop devices.
+    /// Devices stacked on it (device mapper, md, bcache, loop devices) and exports of it by the kernel's storage targets.
     Holders,
     /// Active swap.
     Swap,
-    /// The file system this machine runs from.
+    /// The root file system of this machine.
     Root,
-    /// The kernel's partitions.
+    /// The partitions that the kernel knows.
     Partitions,
-    /// What is written on it: libblkid, and a look of our own.
+    /// Signatures on it: by libblkid and by our own search.
     Signature,
     /// The kernel's read-only flag.
     ReadOnly,
@@ -31,11 +31,11 @@ pub enum Check {
     Size,
     /// The kernel's exclusive open.
     Exclusive,
-    /// Processes that have it open for writing.
+    /// Processes that have it open for writing or mapped writable.
     Openers,
-    /// Another diskproof.
+    /// The lock of another diskproof.
     Lock,
-    /// For a loop device of our own: the file under it.
+    /// For a loop device of our own: its backing file.
     Backing,
 }
 
@@ -60,20 +60,20 @@ impl fmt::Display for Check {
     }
 }
 
-/// One witness's objection.
+/// A check that failed or could not be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dissent {
-    /// Who objects.
+    /// The check.
     pub witness: Check,
-    /// Whether the witness could be heard. One that couldn't be heard counts as objecting.
+    /// Whether the check could be made. One that could not counts as failed.
     pub heard: bool,
-    /// What it saw, or why it couldn't be heard.
+    /// What it found, or why it could not be made.
     pub saw: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// Mount points, names of processes and labels are text of strangers, and a line of a refusal is ours.
+/// Mount points, process names and labels are text of others, and must not break the lines of a refusal.
 fn one_line(text: impl Into<String>) -> String {
     printable(&text.into()).into_owned()
 }
@@ -97,12 +97,12 @@ impl fmt::Display for Dissent {
     }
 }
 
-/// A disk that may not be touched, and everyone who says so. Nothing was written to it.
+/// A disk that may not be used, and all checks that say so. Nothing was written to it.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The disk, as it was asked for and as it is.
+    /// The disk, as requested and as found.
     pub disk: String,
-    /// Every objection.
+    /// All failed checks.
     pub dissent: Vec<Dissent>,
 }
 
@@ -111,7 +111,7 @@ impl Refusal {
         Self { disk: one_line(disk), dissent }
     }
 
-    /// Whether a witness is among the dissenters.
+    /// Whether a check is among the failed ones.
     #[must_use]
     pub fn names(&self, witness: Check) -> bool {
         self.dissent.iter().any(|d| d.witness == witness)

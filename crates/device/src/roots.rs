@@ -1,4 +1,4 @@
-//! Where the kernel's files are. Injected, so that tests can show the guard a machine that isn't there.
+//! The locations of the kernel's files. Tests inject others, to show the guard a fake machine.
 
 use crate::devno::DevNo;
 use std::fs;
@@ -15,11 +15,11 @@ pub struct Roots {
     pub sys: PathBuf,
     /// Device nodes.
     pub dev: PathBuf,
-    /// What runs, udev among it.
+    /// The run-time directory, e.g. udev's.
     pub run: PathBuf,
 }
 
-/// A device node, by what it leads to.
+/// A device node by its device number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Node {
     /// A block device.
@@ -35,13 +35,13 @@ impl Default for Roots {
 }
 
 impl Roots {
-    /// A path under [`Self::proc`].
+    /// A path below [`Self::proc`].
     #[must_use]
     pub fn proc(&self, rest: &str) -> PathBuf {
         self.proc.join(rest)
     }
 
-    /// A path under [`Self::sys`].
+    /// A path below [`Self::sys`].
     #[must_use]
     pub fn sys(&self, rest: &str) -> PathBuf {
         self.sys.join(rest)
@@ -51,8 +51,7 @@ impl Roots {
         *self == Self::default()
     }
 
-    /// Which block device a path leads to, whatever the path is called: links are followed, then the node's own
-    /// number counts.
+    /// The block device at a path, under any name: follows links, then takes the device number of the node.
     pub(crate) fn block_at(&self, path: &Path) -> io::Result<DevNo> {
         match self.node_at(path)? {
             Node::Block(number) => Ok(number),
@@ -60,8 +59,8 @@ impl Roots {
         }
     }
 
-    /// Which device a path leads to. In a made-up tree, which can't hold device nodes, a plain file below [`Self::dev`] with
-    /// `major:minor` as its text is a block device, with `c major:minor` a character device.
+    /// The device at a path. In a fake tree, which can't have device nodes, a plain file below [`Self::dev`] with the text
+    /// `major:minor` is a block device, and one with `c major:minor` a character device.
     pub(crate) fn node_at(&self, path: &Path) -> io::Result<Node> {
         let about = fs::metadata(path)?;
         let number = DevNo::from_raw(about.rdev());
@@ -87,7 +86,7 @@ impl Roots {
         Ok(path.starts_with(&self.dev) || fs::canonicalize(path)?.starts_with(fs::canonicalize(&self.dev)?))
     }
 
-    /// A path that the kernel printed, `/dev/...` moved below [`Self::dev`].
+    /// A path that the kernel printed, with `/dev/...` moved below [`Self::dev`].
     pub(crate) fn relocate(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("/dev") {
             Ok(rest) => self.dev.join(rest),

@@ -1,4 +1,4 @@
-//! A sample of what is on a disk: how much of it isn't blank. It tells of data that nobody signed.
+//! A sample of a disk's contents: how many blocks hold data. It finds data without any signature.
 
 use crate::candidate::Candidate;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Size of a block that is looked at, in bytes.
+/// The size of a sampled block in bytes.
 const BLOCK_BYTES: u64 = 4096;
-/// Read in this many sweeps over the whole disk, so that a sample that ends early is one of the whole disk too.
+/// The number of sweeps over the whole disk, so that a sample that ends early still covers the whole disk.
 const SWEEPS: u64 = 16;
 
 /// How thorough a sample is.
@@ -21,39 +21,39 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Before a disk is claimed.
+    /// For a disk that is about to be claimed.
     pub const CLAIM: Self = Self { blocks: 4096, lasts: Duration::from_secs(30) };
     /// For a list of all disks.
     pub const LIST: Self = Self { blocks: 128, lasts: Duration::from_millis(500) };
 }
 
-/// What blocks at random places all over a disk held. A block is blank when all its bytes are 00, or all are FF.
+/// The contents of blocks at random places all over a disk. A block is blank when all its bytes are 00, or all are FF.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Size of a block in bytes.
+    /// The size of a block in bytes.
     pub block_bytes: u64,
-    /// Blocks on the disk.
+    /// The number of blocks on the disk.
     pub disk_blocks: u64,
-    /// Blocks that were read, one at a random place in each of as many equal parts of the disk.
+    /// The number of blocks that were read: one at a random place in each of as many equal parts of the disk.
     pub read_blocks: u64,
-    /// How many of them weren't blank.
+    /// The number of these blocks that aren't blank.
     pub data_blocks: u64,
-    /// Blocks that couldn't be read, and so are neither.
+    /// The number of blocks that could not be read, and so are neither blank nor data.
     pub unreadable_blocks: u64,
-    /// When, in milliseconds since 1970 (UTC).
+    /// The time of the sample, in milliseconds since 1970 (UTC).
     pub taken_unix_ms: u64,
 }
 
 impl Sample {
-    /// Reads a sample of a disk.
+    /// Takes a sample of a disk.
     ///
     /// # Errors
-    /// It can't be opened, or no block of it can be read.
+    /// When the disk can't be opened, or none of its blocks can be read.
     pub fn of(disk: &Candidate, effort: Effort) -> io::Result<Self> {
         let open =
             |flags| File::options().read(true).custom_flags(libc::O_NONBLOCK | flags).open(disk.path());
         let size = disk.size_bytes();
-        // Past the page cache: neither does it answer for the disk, nor is it filled.
+        // O_DIRECT bypasses the page cache, which could answer for the disk and would be filled.
         let direct = open(libc::O_DIRECT).and_then(|file| Self::take(&file, size, effort, seed()));
         direct.or_else(|_| Self::take(&open(0)?, size, effort, seed()))
     }
@@ -90,7 +90,7 @@ impl Sample {
         }
     }
 
-    /// Whether any block wasn't blank, or couldn't be read.
+    /// Whether any block holds data or could not be read.
     #[must_use]
     pub fn has_data(&self) -> bool {
         self.data_blocks > 0 || self.unreadable_blocks > 0
@@ -102,14 +102,14 @@ impl Sample {
         self.read_blocks == self.disk_blocks
     }
 
-    /// Share of the read blocks that hold data, in percent.
+    /// The share of the read blocks that hold data, in percent.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a few thousand blocks")]
     pub fn data_percent(&self) -> f64 {
         if self.read_blocks == 0 { 0.0 } else { 100.0 * self.data_blocks as f64 / self.read_blocks as f64 }
     }
 
-    /// What share of the disk in percent can hold data although no block of the sample does, with 95 % confidence.
+    /// The share of the disk in percent that may hold data although no sampled block does, with 95 % confidence.
     #[expect(clippy::cast_precision_loss, reason = "a few thousand blocks")]
     fn unseen_percent(&self) -> f64 {
         100.0 * (1.0 - 0.05_f64.powf(1.0 / self.read_blocks.max(1) as f64))
@@ -140,7 +140,7 @@ impl fmt::Display for Sample {
     }
 }
 
-/// Two significant digits, as far as a share needs them.
+/// Formats a percentage with two significant digits, as far as necessary.
 fn short(percent: f64) -> String {
     let digits = if percent >= 10.0 {
         0
@@ -152,7 +152,7 @@ fn short(percent: f64) -> String {
     format!("{percent:.digits$}")
 }
 
-/// Block numbers: all when there are few, else one at random in each of `wanted` equal parts; in several sweeps.
+/// The block numbers of a sample: all if there are few, else a random one in each of `wanted` equal parts; in several sweeps.
 fn places(disk_blocks: u64, wanted: u64, seed: u64) -> Vec<u64> {
     let parts = wanted.min(disk_blocks);
     let mut random = seed;
@@ -164,7 +164,7 @@ fn places(disk_blocks: u64, wanted: u64, seed: u64) -> Vec<u64> {
         from + next(&mut random) % (to - from).max(1)
     };
     let all: Vec<u64> = (0..parts).map(in_part).collect();
-    // Sweeps in the order 0, 8, 4, 12, 2...: after each the parts that were read lie evenly over the disk.
+    // The sweeps have the order 0, 8, 4, 12, 2...: after each one, the sampled parts are spread evenly over the disk.
     let sweeps = (0..SWEEPS).map(|n| n.reverse_bits() >> (u64::BITS - SWEEPS.trailing_zeros()));
     let step = usize::try_from(SWEEPS).unwrap_or(1);
     sweeps
@@ -172,7 +172,7 @@ fn places(disk_blocks: u64, wanted: u64, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// splitmix64.
+/// The next number of splitmix64.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
@@ -183,7 +183,7 @@ fn next(state: &mut u64) -> u64 {
 
 fn is_blank(disk: &dyn FileExt, offset: u64) -> io::Result<bool> {
     let length = usize::try_from(BLOCK_BYTES).unwrap_or(0);
-    // O_DIRECT wants memory that is aligned, as the disk's blocks are.
+    // O_DIRECT needs memory with the alignment of the disk's blocks.
     let mut memory = vec![0_u8; 2 * length];
     let start = memory.as_ptr().align_offset(length).min(length);
     let block = &mut memory[start..start + length];

@@ -1,4 +1,4 @@
-//! Files that we believe what they say: only plain files of ours or root's, in directories that nobody else can change.
+//! Trusted files: only regular files of ours or root's, in directories that no other user can change.
 
 use record::printable::Shown as _;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, renameat, unlinkat};
@@ -12,46 +12,46 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
-/// As many links as the kernel follows.
+/// The kernel's limit on the number of links in a path.
 const LINKS: u32 = 40;
 const STICKY: u32 = 0o1000;
 const OTHERS_WRITE: u32 = 0o022;
 
-/// A directory that is held open, and in whose place nobody but us and root can put another: neither it nor any directory or link
-/// on the way to it belongs to others or may be written by them.
+/// An open directory that only we and root can replace: neither it nor any directory or link on its path belongs to another user
+/// or is writable by one.
 #[derive(Debug)]
 pub(crate) struct TrustedDir {
     fd: OwnedFd,
     path: PathBuf,
 }
 
-/// A file or directory that can't be believed.
+/// Why a file or directory can't be trusted.
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// It can't be opened, read or written.
     #[error("{}", .path.shown())]
     Io {
-        /// Which one.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Others own it, or may write to it.
+    /// Another user owns it, or may write to it.
     #[error("{} belongs to user {uid} or may be written by others (mode {mode:o}); chown root and chmod go-w it", .path.shown())]
     Open {
-        /// Which one.
+        /// The path.
         path: PathBuf,
         /// Its owner.
         uid: u32,
         /// Its mode.
         mode: u32,
     },
-    /// It is a link, a FIFO, a device...
+    /// It is not a regular file: a link, a FIFO, a device...
     #[error("{} {what}; put a plain file there", .path.shown())]
     NotAFile {
-        /// Which one.
+        /// The path.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
     },
 }
@@ -62,24 +62,24 @@ impl TrustError {
         move |errno| Self::Io { path, source: errno.into() }
     }
 
-    /// Whether there is nothing by that name.
+    /// Whether nothing of that name exists.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Checks each directory and link on the way to a directory, and itself: none belongs to others or may be written by them.
+/// Checks a directory, and every directory and link on its path: none may belong to another user or be writable by one.
 ///
 /// # Errors
-/// The first in whose place somebody else can put another; or one that can't be looked at.
+/// The first one that another user can replace, or that can't be examined.
 pub fn only_ours_down_to(dir: &Path) -> Result<(), TrustError> {
     let absolute =
         std::path::absolute(dir).map_err(|source| TrustError::Io { path: dir.to_path_buf(), source })?;
     walk(&absolute).map(drop)
 }
 
-/// Checks a state directory: the way to it, and each directory in it, since what is below these is trusted too.
+/// Checks a state directory: its path and each directory in it, since their contents are trusted too.
 ///
 /// # Errors
 /// As [`only_ours_down_to`].
@@ -88,7 +88,7 @@ pub fn only_ours_in(state_dir: &Path) -> Result<(), TrustError> {
     let io = |source| TrustError::Io { path: state_dir.to_path_buf(), source };
     for entry in std::fs::read_dir(state_dir).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        // a file is checked by who opens it, and a link that leads nowhere leads nobody astray
+        // A file is checked when it is opened, and a link without a target does no harm.
         if std::fs::metadata(&path).is_ok_and(|about| about.is_dir()) {
             only_ours_down_to(&path)?;
         }
@@ -97,11 +97,11 @@ pub fn only_ours_in(state_dir: &Path) -> Result<(), TrustError> {
 }
 
 impl TrustedDir {
-    /// Opens a directory, one part of its path after the other. Without root only the directory itself is opened, and nothing is
-    /// asked of those above it.
+    /// Opens a directory, one part of its path after the other. Without root it opens only the directory itself and doesn't check
+    /// those above it.
     ///
     /// # Errors
-    /// There is none, or somebody else can put another in its place.
+    /// When it doesn't exist, or another user can replace it.
     pub(crate) fn open(path: &Path) -> Result<Self, TrustError> {
         let absolute = std::path::absolute(path)
             .map_err(|source| TrustError::Io { path: path.to_path_buf(), source })?;
@@ -109,10 +109,10 @@ impl TrustedDir {
         Ok(Self { fd, path: path.to_path_buf() })
     }
 
-    /// All text of a file in it; `None`: there is no such file.
+    /// The whole text of a file in it; `None` when there is no such file.
     ///
     /// # Errors
-    /// It is no plain file, others own it or may write to it, or it can't be read.
+    /// When it isn't a regular file, another user owns it or may write to it, or it can't be read.
     pub(crate) fn read(&self, name: &str) -> Result<Option<String>, TrustError> {
         let path = self.path.join(name);
         let Some(mut file) = self.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
@@ -121,10 +121,10 @@ impl TrustedDir {
         Ok(Some(text))
     }
 
-    /// Opens a file in it, makes it where there is none, and waits for its lock.
+    /// Opens a file in it, creates it if missing, and waits for its lock.
     ///
     /// # Errors
-    /// It is no plain file of ours, or can't be made or locked.
+    /// When it isn't a regular file of ours, or can't be created or locked.
     pub(crate) fn lock(&self, name: &str) -> Result<File, TrustError> {
         let path = self.path.join(name);
         let file = self.open_file(name, OFlags::WRONLY | OFlags::CREATE)?;
@@ -133,10 +133,10 @@ impl TrustedDir {
         Ok(file)
     }
 
-    /// Replaces a file in it, mode 0644: whole or not at all, and durable when this returns. Hold a lock meanwhile.
+    /// Replaces a file in it, with mode 0644: atomically, and durable when this returns. Hold a lock meanwhile.
     ///
     /// # Errors
-    /// It can't be written.
+    /// When it can't be written.
     pub(crate) fn replace(&self, name: &str, text: &str) -> Result<(), TrustError> {
         let fresh = format!("{name}.new");
         let path = self.path.join(&fresh);
@@ -158,13 +158,13 @@ impl TrustedDir {
 
     fn open_file(&self, name: &str, flags: OFlags) -> Result<Option<File>, TrustError> {
         let path = self.path.join(name);
-        // NONBLOCK: a FIFO must not keep us waiting for whoever opens its other end.
+        // NONBLOCK: the open of a FIFO must not wait for a process at its other end.
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match openat(&self.fd, name, flags, Mode::from_raw_mode(0o600)) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(TrustError::NotAFile { path, what: "is a link" }),
-            // A FIFO that nobody reads, a socket, a directory.
+            // A FIFO without a reader, a socket, or a directory.
             Err(Errno::NXIO | Errno::ISDIR) => return Err(TrustError::NotAFile { path, what: NO_FILE }),
             Err(error) => return Err(TrustError::io(&path)(error)),
         };
@@ -184,7 +184,7 @@ fn whole(path: &Path) -> Result<OwnedFd, TrustError> {
     openat(CWD, path, flags, Mode::empty()).map_err(TrustError::io(path))
 }
 
-/// From `/` down, by descriptors, links too: each directory and link is one that nobody else could have put there.
+/// Opens every part of a path from `/` down, including links: each must be one that no other user could have put there.
 fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
     let root = whole(Path::new("/"))?;
     only_ours(Path::new("/"), &fstat(&root).map_err(TrustError::io(Path::new("/")))?, STICKY)?;
@@ -212,7 +212,7 @@ fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
                 if links > LINKS {
                     return Err(TrustError::io(path)(Errno::LOOP));
                 }
-                // A link's mode says nothing; what counts is who made it.
+                // A link's mode means nothing; its owner counts.
                 only_ours(&here, &about, u32::MAX)?;
                 let target = readlinkat(&fd, "", Vec::new()).map_err(TrustError::io(&here))?;
                 let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
@@ -236,8 +236,8 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(part).collect()
 }
 
-/// Whether nobody but us and root can write it, or a bit that makes up for it is set: in a directory that others may write, what is
-/// ours can be exchanged, but not where the sticky bit is set.
+/// Checks that only we and root can write to it, or that it has the bit `unless`: a directory that others may write is safe with
+/// the sticky bit, because then they can't exchange our files.
 fn only_ours(path: &Path, about: &Stat, unless: u32) -> Result<(), TrustError> {
     let us = rustix::process::geteuid().as_raw();
     let open = about.st_mode & OTHERS_WRITE != 0 && about.st_mode & unless == 0;

@@ -1,5 +1,5 @@
-//! Where a device is that we were given earlier, perhaps in another boot: found again by what it is, never by what it is called.
-//! Who takes something back asks here before he writes to it.
+//! Finds a device again that was used earlier, perhaps in another boot: by its identity, never by its name. An undo checks here
+//! before it writes to a device.
 
 use crate::block::Block;
 use crate::candidate::Candidate;
@@ -15,21 +15,21 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a disk is now that its owner had given over.
+/// The present place of a claimed disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// Here, and its claim still holds: the kernel's node.
+    /// It is at this node, and its claim is still valid.
     Here(PathBuf),
     /// No disk of this machine is it.
     Away,
-    /// It can't be told or must not be touched, for this reason.
+    /// It is unknown or must not be written to, for this reason.
     Barred(String),
 }
 
-/// Looks for a disk by its serial number, WWN, model and size, first where it was. It must be claimed in `book`.
+/// Finds a disk by its serial number, WWN, model and size, first at its old place. It must be claimed in `book`.
 ///
 /// # Errors
-/// The disks of this machine can't be listed.
+/// When the disks of this machine can't be listed.
 pub fn whereabouts(
     roots: &Roots,
     book: &ClaimBook,
@@ -63,18 +63,18 @@ pub fn whereabouts(
     })
 }
 
-/// What a loop device of ours shows.
+/// What is behind a loop device of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoopOver {
-    /// Nothing: it is not attached, not there, or no loop device.
+    /// Nothing: it is not attached, doesn't exist, or is no loop device.
     Nothing,
-    /// The file of this name; or the one that had it, should it be removed.
+    /// The file of this name, or the file that had it before it was deleted.
     File(PathBuf),
-    /// Another file, or a device, that only had this name.
+    /// Another file, or a device: only the name fits.
     Another(PathBuf),
 }
 
-/// What a loop device shows: by the name that the kernel prints, and by the inode.
+/// What is behind a loop device: by the name that the kernel reports, and by the inode.
 #[must_use]
 pub fn loop_over(roots: &Roots, devno: (u32, u32)) -> LoopOver {
     let block = Block::by_devno(roots, DevNo { major: devno.0, minor: devno.1 });
@@ -89,14 +89,15 @@ pub fn loop_over(roots: &Roots, devno: (u32, u32)) -> LoopOver {
         };
     };
     let name = PathBuf::from(name);
-    // somebody else's may have the name by now
+    // Another file may have the name by now.
     if name.exists() { LoopOver::Another(name) } else { LoopOver::File(name) }
 }
 
-/// What a block device rests on that is neither claimed nor a loop device over a file that `is_ours`; `None`: nothing.
+/// The first device below a block device that is neither claimed nor a loop device over a file that `is_ours`; `None` when there
+/// is none.
 ///
 /// # Errors
-/// It can't be told what it rests on.
+/// When the devices below it can't be read.
 pub fn rests_on_others(
     roots: &Roots,
     devno: (u32, u32),

@@ -1,4 +1,5 @@
-//! The book of claims as a file: what is no plain file of root's in root's directories is not read, and nothing is made wide open.
+//! The claims file on disk: only a regular file of root's in root's directories is read, and the guard creates nothing with open
+//! permissions.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 use diskproof_device::{BookError, ClaimBook};
@@ -87,7 +88,7 @@ fn every_directory_on_the_way_must_be_closed_to_others() {
         std::os::unix::fs::chown(&open, Some(0), None).unwrap();
     }
     ClaimBook::open(&state).unwrap();
-    // A way that leads through a link: the directories that it really passes count, and those of the link.
+    // A path through a link: the directories that it really passes count, and those of the link.
     let link = dir.path().join("link");
     symlink(&state, &link).unwrap();
     ClaimBook::open(&link).unwrap();
@@ -99,7 +100,7 @@ fn every_directory_on_the_way_must_be_closed_to_others() {
     chmod(&open, 0o777);
     symlink(&state, open.join("link")).unwrap();
     assert!(ClaimBook::open(&open.join("link")).is_err(), "others can point that link elsewhere");
-    // In a directory like /tmp only the link's owner can.
+    // In a directory like /tmp only the link's owner can replace it.
     chmod(&open, 0o1777);
     ClaimBook::open(&open.join("link")).unwrap();
     std::os::unix::fs::lchown(open.join("link"), Some(65534), None).unwrap();

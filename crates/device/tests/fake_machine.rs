@@ -1,4 +1,4 @@
-//! Machines that aren't there: device mapper, md, multipath, cciss, namespaces that hide. No root, no devices.
+//! Fake machines: device mapper, md, multipath, cciss, namespaces that hide mounts. No root, no devices.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 #[path = "support/fake.rs"]
@@ -18,7 +18,7 @@ fn an_unused_disk_has_nobody_against_it_but_its_own_unreality() {
     machine.disk("sda", "8:0");
     machine.silent("sda", &USE);
     machine.silent("sda", &[Check::ReadOnly]);
-    // A file can't be held as a block device, so no made-up machine ever yields a disk to write to.
+    // A plain file can't be held as a block device, so no fake machine ever yields a disk to write to.
     let report = machine.report("sda");
     assert!(!report.free, "{report:#?}");
     let state = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn the_root_file_system_is_followed_down_to_its_disks() {
     machine.partition("sdb", "sdb1", "8:17");
     machine.stacked("md0", "9:0", &["sda", "sdb1"]);
     machine.stacked("dm-0", "253:0", &["md0"]);
-    // We live in a container whose root is something else.
+    // We are in a container with another root.
     machine.namespace("1", "mnt:[2]", "1 0 253:0 / / rw - ext4 /dev/mapper/root rw\n");
     machine.objects("sda", Check::Root, &["rests on sda (8:0)", "choose another disk"]);
     machine.objects("sdb", Check::Root, &["rests on sdb (8:16)"]);
@@ -149,7 +149,7 @@ fn namespaces_that_hide_their_mounts_free_no_disk() {
     machine.disk("sda", "8:0");
     machine.namespace("77", "mnt:[7]", "");
     fs::remove_file(machine.path("proc/77/mountinfo")).unwrap();
-    // Reading a directory fails, as reading another user's table does.
+    // Reading a directory fails, like reading another user's table.
     fs::create_dir(machine.path("proc/77/mountinfo")).unwrap();
     machine.unheard("sda", Check::Mounts, "mounts of 1 or more processes can't be seen");
 }
@@ -253,7 +253,7 @@ fn a_weakly_named_disk_is_claimed_with_that_said() {
     assert_eq!(claim.strength, Strength::Weak);
     assert!(claim.identity.to_string().contains("at pci0/vdb-port"), "{}", claim.identity);
     assert!(ask(&book).claimed);
-    // Plugged in elsewhere, or suddenly with a serial number: not the disk that was claimed.
+    // Plugged in elsewhere, or suddenly with a serial number: not the claimed disk.
     machine.write("sys/class/block/vdb/serial", "NEW\n");
     assert!(!ask(&book).claimed);
 }
@@ -286,7 +286,7 @@ fn newer(book: &Path) {
     fs::write(book, text).unwrap();
 }
 
-/// A book that an earlier build wrote, in a state directory.
+/// A claims file of an earlier build, in a state directory.
 fn pinned(name: &str) -> (tempfile::TempDir, ClaimBook) {
     let state = tempfile::tempdir().unwrap();
     let file = state.path().join("claims.json");

@@ -1,4 +1,4 @@
-//! Machines that aren't there: SCSI and NVMe generic nodes, storage targets of the kernel, PID namespaces. No root, no devices.
+//! Fake machines: SCSI and NVMe generic nodes, the kernel's storage targets, PID namespaces. No root, no devices.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 #[path = "support/fake.rs"]
@@ -12,7 +12,7 @@ use std::fs;
 const WRITER: &str = "pos:\t0\nflags:\t0100002\n";
 const READER: &str = "pos:\t0\nflags:\t0100000\n";
 
-/// A machine with the disks sda and nvme0n1, and all the nodes that lead to them.
+/// A machine with the disks sda and nvme0n1, and all their device nodes.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.disk("sda", "8:0");
@@ -90,12 +90,12 @@ fn a_thread_with_files_of_its_own_is_seen() {
     machine.write("proc/77/comm", "db\n");
     machine.write("proc/77/maps", "");
     fs::create_dir_all(machine.path("proc/77/fd")).unwrap();
-    // Numbers that no process has, so that nothing says they share a table.
+    // Process ids that don't exist, so that nothing says they share a table.
     fs::create_dir_all(machine.path("proc/77/task/999999998")).unwrap();
     opens(&machine, "999999998/", "dev/sda", WRITER);
     fs::rename(machine.path("proc/999999998"), machine.path("hidden")).unwrap();
     machine.silent("sda", &[Check::Openers]);
-    // procfs finds a thread by its number though no listing shows it; here a listing does.
+    // The real procfs opens a thread by its number although no listing shows it; here a listing does.
     fs::rename(machine.path("hidden"), machine.path("proc/999999998")).unwrap();
     machine.objects("sda", Check::Openers, &["process 77 (db) has it open for writing"]);
 }
@@ -103,7 +103,7 @@ fn a_thread_with_files_of_its_own_is_seen() {
 #[test]
 fn files_that_cannot_be_seen_free_no_disk() {
     let machine = machine();
-    // Listing a file fails, as listing another user's descriptors does.
+    // Listing a file fails, like listing another user's descriptors.
     machine.write("proc/77/fd", "");
     machine.unheard("sda", Check::Openers, "open files of process 77 () can't be seen");
     let machine = machine_with_hidden_maps();
@@ -140,7 +140,7 @@ fn a_proc_that_hides_processes_frees_no_disk() {
         } else {
             machine.silent("sda", &[Check::Openers]);
         }
-        // Root with all its rights sees through it; root of a user namespace doesn't.
+        // Root with all capabilities sees everything; root of a user namespace doesn't.
         machine.write("proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
         machine.link("proc/self/ns/user", "user:[4026531837]");
         machine.silent("sda", &[Check::Openers]);

@@ -1,5 +1,5 @@
-//! The owner of a lent directory exchanges our sub-directory for a link, again and again, while it is made, loaded and given
-//! back: nothing of others is written, read or removed, and nothing of ours stays.
+//! The owner of an existing directory exchanges our sub-directory for a link, again and again, while it is created, loaded and
+//! removed: nothing of others is written, read or removed, and nothing of ours stays.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,11 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Where a link was followed, 5 of 24 tries hit.
+/// A version that followed links was hit in 5 of 24 tries.
 const TRIES: u32 = 200;
 const NAME: &str = "diskproof-test-race";
 
-/// Exchanges two names as fast as it can; counts how often.
+/// Exchanges two names as fast as possible, and counts the exchanges.
 fn exchange(one: &Path, other: &Path, end: &AtomicBool, times: &AtomicU32) {
     while !end.load(Ordering::Relaxed) {
         if renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok() {
@@ -22,7 +22,7 @@ fn exchange(one: &Path, other: &Path, end: &AtomicBool, times: &AtomicU32) {
     }
 }
 
-/// Ends the exchanging also when a test fails.
+/// Ends the exchanges even when a test fails.
 struct AtEnd<'a>(&'a AtomicBool);
 
 impl Drop for AtEnd<'_> {
@@ -31,7 +31,7 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Lends, writes and gives back while names change. Whatever fails must have failed safely, and succeeds once they rest.
+/// Creates, loads and removes while names change. A failure must be safe, and the operation succeeds once the names rest.
 fn one_try(given: &Path, link: &Path) -> u32 {
     let (end, times) = (AtomicBool::new(false), AtomicU32::new(0));
     let path = given.join(NAME);
@@ -82,7 +82,7 @@ fn exchanging_it_for_a_link_in_a_race_harms_nobody() {
     let root = rustix::process::geteuid().is_root();
     let mut exchanged = 0;
     for round in 0..TRIES {
-        // in the directory itself, where the owner can rename
+        // In the directory itself, where the owner can rename.
         let link = given.join("link");
         std::os::unix::fs::symlink(&secret, &link).unwrap();
         exchanged += one_try(&given, &link);
@@ -94,7 +94,7 @@ fn exchanging_it_for_a_link_in_a_race_harms_nobody() {
         for entry in fs::read_dir(&given).unwrap().map(Result::unwrap) {
             let ours = entry.file_type().unwrap().is_dir();
             let empty = ours && fs::read_dir(entry.path()).unwrap().next().is_none();
-            // without root it can't be found where it was moved to; one that was never identified is empty
+            // Without root, a moved one can't be found; one that was never identified is empty.
             assert!(!ours || empty || !root, "try {round}: {:?} stays", entry.path());
             if ours {
                 fs::remove_dir_all(entry.path()).unwrap()

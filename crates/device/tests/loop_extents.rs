@@ -1,4 +1,4 @@
-//! What real file systems say about their files.
+//! The extents that real file systems report.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use support::{MIB, Mounted, mkfs, run};
 use testkit::{LoopDevice, exclusive, fresh_dir, is_root};
 
-/// Runs a body in a directory on a fresh file system.
+/// Runs a test in a directory on a fresh file system.
 fn on(kind: &str, options: &str, body: fn(&Path)) {
     if !is_root() {
         println!("skipped: needs root and loop devices");
@@ -57,7 +57,7 @@ fn classes(found: &FileExtents) -> [u64; 6] {
     ]
 }
 
-/// What holds on every file system that neither compresses nor inlines such files.
+/// The expectations on every file system that neither compresses nor inlines such files.
 fn plain_files(dir: &Path) {
     let data = noise(8 << 20);
     let written = of_file(&file(dir, "written", 0, &data)).unwrap();
@@ -76,7 +76,7 @@ fn plain_files(dir: &Path) {
     run("sync", &[]);
     let found = of_file(&reserved).unwrap();
     assert_eq!(classes(&found), [MIB, 7 * MIB, 0, 0, 0, 0], "{found:?}");
-    // Reserved beyond the end: no bytes of the file.
+    // Preallocated beyond the end: not part of the file.
     run("fallocate", &["-n", "-o", "8M", "-l", "4M", reserved.to_str().unwrap()]);
     let found = of_file(&reserved).unwrap();
     assert_eq!((found.size_bytes, classes(&found).iter().sum()), (8 * MIB, 8 * MIB), "{found:?}");
@@ -84,7 +84,7 @@ fn plain_files(dir: &Path) {
 }
 
 fn cached(path: &Path) {
-    // A kernel that takes cold pages out (DAMON) may do so between the reading and the look.
+    // A kernel that reclaims cold pages (DAMON) may do so between the read and the check.
     let read = |_| {
         std::fs::read(path).unwrap();
         residency(path).unwrap()
@@ -146,7 +146,7 @@ fn loop_btrfs_tells_compressed_from_plain() {
             "noise isn't compressed: {noise:?}"
         );
         assert_eq!(noise.disk_bytes, Some(8 * MIB));
-        // Half of an extent overwritten: what is still referred to counts in proportion.
+        // Half of an extent is overwritten: the rest counts in proportion.
         let file = File::options().write(true).open(&zeros).unwrap();
         file.write_all_at(&noise_bytes, 0).unwrap();
         file.sync_all().unwrap();
@@ -166,7 +166,7 @@ fn loop_many_extents_are_all_counted() {
     on("ext4", "defaults", |dir| {
         let path = dir.join("many");
         let file = File::create(&path).unwrap();
-        // Every other block: more extents than one question to the kernel has room for.
+        // Every other block: more extents than fit into one call.
         for block in 0..700_u64 {
             file.write_all_at(&[7; 4096], block * 8192).unwrap();
         }

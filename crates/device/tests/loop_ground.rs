@@ -1,4 +1,4 @@
-//! Where a load may go, and where not.
+//! Which places may be loaded, and which may not.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use support::{MIB, Mounted, Partition, mkfs, run};
 use testkit::{Exclusive, LoopDevice, exclusive, fresh_dir, is_root};
 
-/// Two volumes of ours, and a device that isn't one.
+/// Two volumes of ours, and another device.
 struct Scene {
     volumes: [LoopDevice; 2],
     stranger: LoopDevice,
@@ -85,7 +85,7 @@ fn loop_directory_with_nothing_mounted_is_no_ground() {
     let mount = scene.mount(a.path());
     let path = mount.path().to_path_buf();
     drop(mount);
-    // The mount point is still there: a load would hit the root file system.
+    // The mount point still exists: a load would hit the root file system.
     assert!(path.is_dir());
     for result in [scene.directory(&[&a], &path), scene.provided(&[&a], Place::Directory(path.clone()))] {
         let error = result.unwrap_err();
@@ -160,7 +160,7 @@ fn loop_root_disk_by_a_users_program_is_no_ground() {
         return;
     };
     let name = uevent.lines().find_map(|l| l.strip_prefix("DEVNAME=")).unwrap();
-    // Nothing is opened: the guard only looks where it leads. The volumes themselves rest on files on that very disk.
+    // Nothing is opened: the guard only examines the device. The volumes themselves rest on files on that very disk.
     let place = Place::Block(Path::new("/dev").join(name));
     elsewhere(scene.provided(&[&a, &b], place), "");
 }

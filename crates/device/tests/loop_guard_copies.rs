@@ -1,4 +1,4 @@
-//! File systems whose first superblock is damaged, and whose copies are whole: refused before a byte is written.
+//! File systems with a damaged first superblock and intact copies: refused before a byte is written.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use diskproof_device::{Check, Refusal};
 use support::{Bench, MIB, run, start, write_at};
 
-/// Makes a file system, overwrites the first `head` bytes, and asks: the copy is named with its place.
+/// Makes a file system, overwrites the first `head` bytes, and runs the guard: the refusal names the copy with its offset.
 fn damaged(bench: &Bench, mkfs: &[&str], head: u64, noise: u8, words: &[&str]) -> Refusal {
     let mut args = mkfs[1..].to_vec();
     args.push(bench.path());
@@ -15,7 +15,8 @@ fn damaged(bench: &Bench, mkfs: &[&str], head: u64, noise: u8, words: &[&str]) -
     refused(bench, words)
 }
 
-/// The signature alone objects, with these words. That nothing is written is held elsewhere: checksums of so many disks take long.
+/// Only the signature check fails, with these words. Other tests check that nothing is written: checksums of so many disks take
+/// long.
 fn refused(bench: &Bench, words: &[&str]) -> Refusal {
     let refusal = bench.ask().map(drop).unwrap_err();
     assert!(refusal.dissent.iter().all(|d| d.witness == Check::Signature), "nobody else can know: {refusal}");
@@ -40,12 +41,12 @@ fn loop_ext4_with_a_damaged_superblock_is_refused_by_its_copies() {
     damaged(&bench, &EXT4_4K, MIB, 0, &["copy", "at byte 134217728"]);
     run("blkdiscard", &["--zeroout", bench.path()]);
     drop(bench.accepted());
-    // And nothing was written by looking.
+    // The search itself wrote nothing.
     write_at(bench.disk.path(), 8193 << 10, &superblock_with_magic());
     bench.refused(Check::Signature, &["ext2/3/4 (copy) at byte 8389632"]);
 }
 
-/// As little of a superblock of ext as is taken for one.
+/// The least content that counts as an ext superblock.
 fn superblock_with_magic() -> [u8; 1024] {
     let mut block = [0; 1024];
     (block[4], block[32], block[40]) = (1, 1, 1);
@@ -107,7 +108,7 @@ fn loop_xfs_of_which_the_first_half_is_gone_is_refused() {
     refused(&bench, &["xfs", &format!("at byte {}", 160 * MIB)]);
 }
 
-/// What wipefs takes away its owner took away: nothing else of the first superblock differs from the copies.
+/// The owner removes only what wipefs removes: the rest of the first superblock still equals the copies.
 #[test]
 fn loop_wiped_by_hand_is_accepted_though_copies_are_left() {
     let Some(bench) = start(320) else { return };
@@ -115,14 +116,14 @@ fn loop_wiped_by_hand_is_accepted_though_copies_are_left() {
         run(mkfs[0], &[&mkfs[1..], &[bench.path()]].concat());
         run("wipefs", &["-q", "-a", bench.path()]);
         drop(bench.accepted());
-        // The rest of the first superblock goes too: now nobody says that it went on purpose.
+        // The rest of the first superblock goes too: now nothing shows that it was removed on purpose.
         write_at(bench.disk.path(), 0, &[0; 4096]);
         refused(&bench, &["copy"]);
         run("blkdiscard", &["--zeroout", bench.path()]);
     }
 }
 
-/// The command that the refusal names really helps.
+/// The command in the refusal really helps.
 #[test]
 fn loop_copies_go_by_the_command_that_the_refusal_names() {
     let Some(bench) = start(320) else { return };

@@ -1,4 +1,4 @@
-//! Whose disk it is, and whether it is still the same one.
+//! The owner of a disk, and whether it is still the same disk.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -132,7 +132,7 @@ fn loop_disk_exchanged_for_its_perfect_twin_is_noticed_by_the_kernels_count() {
     let Some(bench) = start(16) else { return };
     let claimed = bench.accepted();
     let roots = bench.roots();
-    // Same name, node, size and serial number; but the kernel met another disk.
+    // Same name, node, size and serial number, but the kernel found another disk.
     let count = roots.sys.join("named").join(bench.disk.name()).join("diskseq");
     assert!(fs::read_to_string(&count).is_ok(), "this kernel counts disks");
     fs::remove_file(&count).unwrap();
@@ -205,7 +205,7 @@ fn loop_damaged_book_of_claims_claims_nothing() {
 fn loop_use_begun_after_the_first_check_is_refused() {
     let Some(bench) = start(16) else { return };
     let claimed = bench.accepted();
-    // While it is held, the kernel lets nobody in.
+    // While it is held, the kernel refuses others.
     assert!(claimed.is_held());
     mkfs_fails(&bench);
     claimed.hand_over();
@@ -243,7 +243,7 @@ fn loop_inventory_tells_free_from_used() {
     let unheard: Vec<_> = busy.unheard().into_iter().filter(|w| *w != Check::Openers).collect();
     assert!(unheard.is_empty(), "root hears everyone, but may not look into every process: {busy:?}");
     assert_eq!(free.spoken_for.is_empty(), !bench.word().unseen_processes, "{free:?}");
-    // The free one is as losetup made it; the other holds a file system of 16 MiB, of which 128 blocks were read.
+    // The free one is as losetup made it; the other one has a file system of 16 MiB, and 128 blocks of it were read.
     assert_eq!(free.sample.as_ref().map(|s| (s.read_blocks, s.data_blocks)), Some((128, 0)));
     assert_eq!(busy.sample.as_ref().map(|s| s.disk_blocks), Some(4096));
     assert!(all.iter().filter(|d| d.free).all(|d| d.path.to_string_lossy().contains("loop")), "{all:?}");

@@ -1,4 +1,4 @@
-//! Disks that hold something: refused before a byte is written, whatever signed them.
+//! Disks with contents: refused before a byte is written, whatever the signature.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -7,7 +7,7 @@ use diskproof_device::{Check, Refusal, disk};
 use host::{CommandFailure, Invocation, LocalRunner, Output, Runner, Tool};
 use support::{Bench, MIB, NAME, mkfs, run, start, write_at};
 
-/// Both looks must name it: libblkid's and our own.
+/// Both must find it: libblkid and our own search.
 fn refused_by_both(bench: &Bench, blkid: &str, own: &str) {
     let refusal = bench.refused(Check::Signature, &["blkid found", "found the mark of", "wipefs -a"]);
     let says = |start: &str, what: &str| {
@@ -20,7 +20,7 @@ fn refused_by_both(bench: &Bench, blkid: &str, own: &str) {
     assert!(says("found the mark of", own), "our own look doesn't say {own}:\n{refusal}");
 }
 
-/// libblkid doesn't know or doesn't look there; our own look does.
+/// Only our own search finds it: libblkid doesn't know it or doesn't read there.
 fn refused_by_own_look(bench: &Bench, own: &str) -> Refusal {
     bench.refused(Check::Signature, &["found the mark of", own, "by hand"])
 }
@@ -51,7 +51,7 @@ fn loop_btrfs_is_refused() {
     let Some(bench) = start(128) else { return };
     mkfs("btrfs", bench.disk.path());
     refused_by_both(&bench, "btrfs", "btrfs");
-    // Only the second copy is left: a wiped first megabyte is not an empty disk.
+    // Only the second copy is left: a disk with a wiped first megabyte isn't empty.
     write_at(bench.disk.path(), 0, &vec![0; 1 << 20]);
     let refusal = refused_by_own_look(&bench, "btrfs (second copy)");
     assert!(
@@ -74,7 +74,7 @@ fn loop_lvm_physical_volume_is_refused() {
     let config = "devices { scan=[\"/dev\"] filter=[\"a|.*|\"] use_devicesfile=0 }";
     run("pvcreate", &["-q", "-ff", "-y", "--config", config, bench.path()]);
     refused_by_both(&bench, "LVM2_member", "LVM physical volume");
-    // The way out that is told is one.
+    // The remedy in the refusal works.
     run("wipefs", &["-a", bench.path()]);
     drop(bench.accepted());
 }
@@ -264,7 +264,7 @@ fn loop_contradicting_signatures_are_refused() {
     }
 }
 
-/// Says about the disk what it is told to, and does everything else for real.
+/// A fake blkid with the given result; all other programs are real.
 struct Blkid(fn(&Invocation) -> Result<Output, CommandFailure>);
 
 impl Runner for Blkid {

@@ -1,4 +1,4 @@
-//! Writers that a look at open descriptors doesn't show: mapped disks, and processes outside our own PID namespace.
+//! Writers that open descriptors don't show: mapped disks, and processes outside our own PID namespace.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use support::{Bench, Child, NAME, run, start};
 
-/// What the test program does when it is called for it by [`map`], and what the guard says to [`inside`].
+/// The work of the test program when [`map`] runs it, and the guard's answer to [`inside`].
 const MAP: &str = "DISKPROOF_TEST_MAP";
 const ASK: &str = "DISKPROOF_TEST_ASK";
 const HELPER: &str = "helper_that_other_tests_call";
 
-/// Maps a device as `how` says, closes the descriptor, and stays.
+/// Maps a device as `how` says, closes the descriptor, and keeps running.
 fn map(device: &str, how: &str) -> Child {
     let program = std::env::current_exe().unwrap();
     let args = [format!("{MAP}={how} {device}"), program.to_str().unwrap().to_owned()];
@@ -22,7 +22,7 @@ fn map(device: &str, how: &str) -> Child {
     Child::start_and_find("env", &args, "ready")
 }
 
-/// The guard's answer from a process that `unshare` starts with these options.
+/// The guard's answer in a process that `unshare` starts with these options.
 fn inside(bench: &Bench, options: &[&str]) -> Result<(), String> {
     let roots = bench.roots();
     let ask =
@@ -116,10 +116,10 @@ fn loop_in_a_pid_namespace_of_its_own_the_guard_objects() {
         }
     };
     objects(&bench);
-    // It objects without a writer too: it can't know.
+    // It also fails without a writer, because it can't know.
     drop(writer);
     objects(&bench);
-    // The way out: its owner says that nobody outside uses it.
+    // The remedy: its owner says that nobody outside uses it.
     bench.claim(true);
     inside(&bench, &["--pid", "--fork", "--mount-proc"]).unwrap();
 }
@@ -152,7 +152,7 @@ fn loop_with_the_machines_own_proc_a_pid_namespace_hides_nothing() {
 fn loop_a_guard_that_may_not_look_into_other_processes_objects() {
     let Some(mut bench) = start(16) else { return };
     bench.claim(false);
-    // Root as in a container: everything but the right to look into others.
+    // Root as in a container: all capabilities but the one to examine other processes.
     let roots = bench.roots();
     let ask =
         [&roots.sys, &roots.dev, &bench.dir.join("state")].map(|path| path.to_str().unwrap().to_owned());

@@ -1,4 +1,4 @@
-//! Disks in use, by every detour: refused before a byte is written.
+//! Disks in use, however indirectly: refused before a byte is written.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 mod support;
@@ -19,7 +19,7 @@ fn loop_mounted_disk_is_refused() {
     let mount = mounted_ext4(&bench).quiet();
     let at = mount.path().to_str().unwrap();
     let refusal = bench.refused(Check::Mounts, &["is mounted at", at, "umount"]);
-    // Independent witnesses see the same.
+    // Independent checks find the same.
     assert!(refusal.names(Check::Exclusive) && refusal.names(Check::Signature), "{refusal}");
 }
 
@@ -136,7 +136,7 @@ fn loop_mounted_partition_itself_is_refused() {
     assert!(refusal.names(Check::Partitions), "{refusal}");
 }
 
-/// Swap, off again when dropped.
+/// Active swap; off again on drop.
 struct Swap(String);
 
 impl Swap {
@@ -195,7 +195,7 @@ fn loop_swap_file_on_the_disk_is_refused() {
     bench.refused(Check::Swap, &["active swap", "swapfile"]);
 }
 
-/// A loop device over anything, detached when dropped.
+/// A loop device over any file or device, detached on drop.
 struct Over(String);
 
 impl Over {
@@ -236,7 +236,7 @@ fn loop_device_over_a_file_on_the_disk_is_refused() {
     run("truncate", &["-s", "8M", image.to_str().unwrap()]);
     let over = Over::new(image.to_str().unwrap());
     bench.refused(Check::Holders, &["a file on it", &over.0]);
-    // The file has no name any more, and its device is still in use.
+    // The file is deleted, and its device is still in use.
     std::fs::remove_file(&image).unwrap();
     bench.refused(Check::Holders, &["a file on it", &over.0]);
 }
@@ -292,7 +292,7 @@ fn loop_exclusively_opened_disk_is_refused() {
 #[test]
 fn loop_disk_open_for_writing_is_refused() {
     let Some(bench) = start(16) else { return };
-    // As a virtual machine has it: no mount, no holder, no exclusive open.
+    // Like a virtual machine: no mount, no holder, no exclusive open.
     let child = Child::perl("sysopen(F, $ARGV[0], O_RDWR) or die", &[bench.path()]);
     let by = format!("process {} (perl) has it open for writing", child.pid());
     let refusal = bench.refused(Check::Openers, &[&by, "end process"]);
@@ -388,7 +388,7 @@ fn loop_root_disk_is_refused() {
     assert!(!with_root.is_empty(), "nobody holds the root file system");
     for report in with_root {
         assert!(report.dissent.iter().all(|d| d.remedy.contains("choose another disk")), "{report:#?}");
-        // Only ever read: the guard is asked for permission it must not give.
+        // Only reads: the guard is asked for a permission that it must refuse.
         let refusal = disk(&roots, &LocalRunner, &bench.book, report.path.to_str().unwrap(), 0).unwrap_err();
         for witness in [Check::Root, Check::Claim, Check::Exclusive] {
             assert!(refusal.names(witness), "{witness} is silent:\n{refusal}");

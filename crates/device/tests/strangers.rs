@@ -1,4 +1,4 @@
-//! What strangers name reaches a refusal as text: processes, mount points, disks.
+//! Names that others choose reach a refusal as plain text: processes, mount points, disks.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 use diskproof_device::{Check, ClaimBook, Dissent, Roots, disk, inventory, lend};
@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// blkid that finds what somebody labelled.
+/// A fake blkid that reports a hostile label.
 struct Labelled;
 
 impl Runner for Labelled {
@@ -24,7 +24,7 @@ fn is_one_safe_line(text: &str) {
     assert!(!text.contains(is_hidden), "{text:?}");
 }
 
-/// A disk with hostile names, mounted at a hostile place by a hostile file system, open in a hostile process.
+/// A disk with hostile names, mounted at a hostile path by a hostile file system, open in a hostile process.
 fn machine(dir: &Path) -> Roots {
     let under = |name: &str| dir.join(name);
     let write = |name: &str, text: &[u8]| {
@@ -49,7 +49,7 @@ fn machine(dir: &Path) -> Roots {
         fs::create_dir_all(under(link).parent().unwrap()).unwrap();
         symlink(under(disk), under(link)).unwrap();
     }
-    // something stacked on it, with a name of its owner's choice
+    // A device stacked on it, with a name of its owner's choice.
     let stacked = "sys/devices/virtual/block/dm-0";
     for (file, text) in
         [("dev", "253:0\n"), ("size", "2048\n"), ("ro", "0\n"), ("dm/name", "vg\x1b[2J\nFORGED\n")]
@@ -108,7 +108,7 @@ fn a_hostile_disk_forges_no_line_of_a_report_or_refusal() {
     assert!(!refusal.contains(|c| c != '\n' && is_hidden(c)) && !refusal.contains("\nFORGED"), "{refusal:?}");
 }
 
-/// A process calls itself what it likes, and locks a directory that is lent.
+/// A process with a name of its choice locks an existing directory.
 #[test]
 fn the_name_of_a_process_that_locks_a_directory_is_text() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,8 @@
-//! The floor of copying a tree: its files are in memory, and each is open, write and close, then one syncfs. No times, owners, modes or checks.
-//! And what reading that tree from the page cache costs, which a program does while it copies and native before (bench/corpus/run.sh).
+//! The least time of copying a tree: its files are in memory, each takes open, write and close, and one syncfs follows. No times,
+//! owners, modes or checks. It also measures the time to read that tree from the page cache: a copy program reads while it
+//! copies, native reads before (bench/corpus/run.sh).
 //!
-//!   corpus_floor TREE TARGET...     one writer for each target; prints files per second, and the seconds of each reading all of the tree
+//!   corpus_floor TREE TARGET...     one writer for each target; prints files per second, and the seconds of each reading the whole tree
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -40,7 +41,7 @@ fn write(tree: &Tree, target: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Open, read and close of all files, as a copier that has one buffer does it.
+/// Opens, reads and closes all files, like a copier with one buffer.
 fn read_again(tree: &Tree, source: &Path) -> std::io::Result<()> {
     let mut buffer = vec![0; 128 << 10];
     for (path, _) in &tree.files {
@@ -50,7 +51,7 @@ fn read_again(tree: &Tree, source: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Does it once in each of so many threads at the same time; how many seconds all took.
+/// Does it once in each of several threads at the same time; returns the seconds that all took.
 fn at_once(targets: &[PathBuf], act: impl Fn(&Path) -> std::io::Result<()> + Sync) -> std::io::Result<f64> {
     let begun = Instant::now();
     std::thread::scope(|scope| {

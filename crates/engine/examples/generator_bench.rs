@@ -1,4 +1,4 @@
-//! How fast the native engine makes and checks content, on one core, by CPU time.
+//! The speed at which the native engine generates and checks data, on one core, by CPU time.
 //!
 //! Prints one line of JSON for blocks of 4k, for bench/native; with `--table` more block sizes and compressibilities, in GB/s.
 //! `cargo run --release --package diskproof-engine --example generator_bench -- --table`; see docs/engine-native.md.

@@ -1,7 +1,8 @@
-//! One load of the native engine in a lent directory, for bench/native: prints what it measured as one line of JSON.
+//! One load of the native engine in an existing directory, for bench/native: prints the result as one line of JSON.
 //!
 //! `native_bench --worker PROGRAM [--prefix WORD]... [--seconds S] [--ramp S] [--layout hole|written] DIRECTORY [OPTION=VALUE]...`
-//! OPTIONs: rw, bs, size, iodepth, numjobs, ioengine. Direct I/O. The prefix's words come before the worker's: `taskset`, `valgrind`...
+//! OPTIONs: rw, bs, size, iodepth, numjobs, ioengine. Direct I/O. The prefix's words go before the worker's: `taskset`,
+//! `valgrind`...
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may")]
 
 use diskproof_engine::native::NativeEngine;

@@ -1,4 +1,4 @@
-//! Bonnie++ behind the engines' seam.
+//! Bonnie++ as an engine.
 
 mod csv;
 
@@ -19,15 +19,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
-/// Files are counted in these.
+/// The unit of Bonnie++'s number of files.
 const FILES: u64 = 1024;
 
-/// Bonnie++, as installed on this machine.
+/// Bonnie++ as installed on this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BonnieEngine;
 
 impl Engine for BonnieEngine {
-    /// It tells its version only in its results.
+    /// Bonnie++ prints its version only in its results.
     fn probe(&self) -> Result<String, EngineError> {
         program().map(|_| "bonnie++".to_owned())
     }
@@ -43,7 +43,7 @@ impl Engine for BonnieEngine {
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
         let (ask, target) = asked(job)?;
         clear(target)?;
-        // A directory of its own: it removes what it makes, and what it leaves behind when it is killed is removed with it.
+        // Its own directory: Bonnie++ removes its files, and the rest after a kill goes with the directory.
         let own = target.join(format!("{DATA_PREFIX}bonnie"));
         std::fs::create_dir(&own).map_err(io_error("create", &own))?;
         let argv = argv(&program()?, ask, &own, job.seed);
@@ -95,7 +95,7 @@ fn clear(target: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The command, by Bonnie++'s own letters.
+/// The command, with Bonnie++'s options.
 fn argv(program: &Path, ask: &BonnieAsk, directory: &Path, seed: u64) -> Vec<OsString> {
     let size = if ask.size_bytes == 0 {
         "0".to_owned()
@@ -112,12 +112,12 @@ fn argv(program: &Path, ask: &BonnieAsk, directory: &Path, seed: u64) -> Vec<OsS
     let mut option = |letter: &str, value: String| argv.extend([letter.into(), value.into()]);
     option("-s", size);
     option("-n", files);
-    // Whether the size is enough for the machine's memory is our judgement; 0 turns its own check off.
+    // diskproof judges whether the size is enough for the machine's memory; 0 turns Bonnie++'s own check off.
     option("-r", (ask.ram_bytes.unwrap_or(0) / MIB).to_string());
     option("-c", ask.concurrency.max(1).to_string());
-    // It reads a signed number.
+    // Bonnie++ reads a signed number.
     option("-z", (seed % (1 << 31)).to_string());
-    // It refuses root unless it is told so; it stays in its directory.
+    // Bonnie++ refuses root without this option; it stays in its directory.
     option("-u", rustix::process::geteuid().as_raw().to_string());
     option("-g", rustix::process::getegid().as_raw().to_string());
     for (letter, on) in [("-f", !ask.per_character), ("-b", ask.no_buffering), ("-D", ask.direct)] {
@@ -128,7 +128,7 @@ fn argv(program: &Path, ask: &BonnieAsk, directory: &Path, seed: u64) -> Vec<OsS
     argv
 }
 
-/// An hour, and about ten passes at 1 MB/s.
+/// The timeout: an hour, plus about ten passes at 1 MB/s.
 fn patience(ask: &BonnieAsk) -> Duration {
     Duration::from_secs(3600 + ask.data_bytes() / 100_000 + ask.files)
 }
@@ -168,7 +168,7 @@ fn conclude(argv: &[OsString], ended: &Ended, window: Window) -> Result<EngineOu
     })
 }
 
-/// The machine's memory.
+/// The size of the machine's memory.
 fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

@@ -1,4 +1,4 @@
-//! What every engine offers, and what it is given.
+//! The interface of all engines, and their input.
 
 use crate::error::EngineError;
 use device::Ground;
@@ -9,13 +9,14 @@ use std::sync::atomic::AtomicBool;
 
 /// A load generator.
 pub trait Engine {
-    /// Name and version, e.g. `fio-3.33`.
+    /// The engine's name and version, e.g. `fio-3.33`.
     ///
     /// # Errors
     /// When the engine isn't there, or too old.
     fn probe(&self) -> Result<String, EngineError>;
 
-    /// Lays the workload's data out on the ground, flushed to it, and gives the files (or the block device).
+    /// Lays out the workload's data on the device or file system under test, flushes them, and returns the files (or the block
+    /// device).
     /// Never throttled: it doesn't join the trial's cgroup.
     ///
     /// # Errors
@@ -25,31 +26,31 @@ pub trait Engine {
     /// Performs the workload on data that [`Engine::prepare`] laid out.
     ///
     /// # Errors
-    /// When the engine failed, saw I/O errors (then with what it measured until then, [`EngineError::into_output`]), hung,
+    /// When the engine failed, had I/O errors (then with its measurements so far, [`EngineError::into_output`]), hung,
     /// or the caller cancelled.
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError>;
 }
 
 /// One trial's work for an engine.
 pub struct Job<'a> {
-    /// Where to work.
+    /// The device or file system under test.
     pub ground: &'a Ground,
-    /// What to do.
+    /// The workload to perform.
     pub workload: &'a Workload,
-    /// Seed of this trial's offsets and data.
+    /// The seed of this trial's offsets and data.
     pub seed: u64,
-    /// Measured seconds, ramp not included.
+    /// The measured time in seconds, without the ramp.
     pub trial_seconds: f64,
-    /// Seconds of load before measuring begins.
+    /// The time of load before the measured time, in seconds.
     pub ramp_seconds: f64,
     /// The `cgroup.procs` that `run`'s processes join before they start.
     pub cgroup_procs: Option<&'a Path>,
     /// Set by the caller to end the work early.
     pub cancel: &'a AtomicBool,
-    /// Told the engine's process id as soon as there is one (by `run` only).
+    /// Receives the engine's process id as soon as there is one (only from `run`).
     pub started: &'a dyn Fn(u32),
-    /// Told the share of the data laid out, 0..=1 (by `prepare` only).
+    /// Receives the share of the data laid out so far, 0..=1 (only from `prepare`).
     pub progress: &'a dyn Fn(f64),
-    /// An existing directory for the engine's own files (job file, output); not on the ground.
+    /// An existing directory for the engine's own files (job file, output); not on the device or file system under test.
     pub scratch: &'a Path,
 }

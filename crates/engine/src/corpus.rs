@@ -1,4 +1,4 @@
-//! Copies of a tree of files: many small files, as archives of mail are.
+//! Copies a tree of many small files, like a mail archive.
 
 mod engine;
 mod flush;

@@ -1,4 +1,4 @@
-//! The data files of a trial: made, sized, found again, removed.
+//! The data files of a trial: creates, sizes, finds and removes them.
 
 use crate::error::EngineError;
 use crate::regions::{DATA_PREFIX, Region};
@@ -8,10 +8,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Lengths are rounded up to this, so that direct I/O can reach the last block.
+/// Lengths are rounded up to a multiple of this, so that direct I/O reaches the last block.
 pub(crate) const UNIT_BYTES: u64 = 4096;
 
-/// Whether a file is one that we laid out, by its name.
+/// Whether a file is one of our data files, by its name.
 pub(crate) fn is_ours(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DATA_PREFIX))
 }
@@ -29,12 +29,12 @@ pub(crate) fn data_files(directory: &Path) -> Result<Vec<PathBuf>, EngineError> 
     Ok(files)
 }
 
-/// Removes what an earlier trial left, so that every trial allocates anew.
+/// Removes the files of an earlier trial, so that every trial allocates its own.
 pub(crate) fn clear(directory: &Path) -> Result<(), EngineError> {
     data_files(directory)?.iter().try_for_each(|path| fs::remove_file(path).map_err(io_error("remove", path)))
 }
 
-/// Whether all data is there: no trial may begin on less, since fio would then lay the rest out itself.
+/// Checks that all data are there: with less, fio would lay out the rest itself.
 pub(crate) fn check_in_place(regions: &[Region]) -> Result<(), EngineError> {
     for region in regions.iter().filter(|r| !r.block) {
         let found_bytes = fs::metadata(&region.path).map_err(io_error("examine", &region.path))?.len();
@@ -69,7 +69,7 @@ pub(crate) fn create(regions: &[Region], layout: Layout) -> Result<(), EngineErr
     Ok(())
 }
 
-/// Gives an empty file its length. A file that is to be written has it from the start: fio would extend it in its own way.
+/// Gives an empty file its length. Files to be written get it at the beginning too, since fio would extend them in its own way.
 pub(crate) fn size(file: &File, path: &Path, length: u64, layout: Layout) -> Result<(), EngineError> {
     let sized = match layout {
         Layout::Written | Layout::Hole => ftruncate(file, length),
@@ -79,7 +79,7 @@ pub(crate) fn size(file: &File, path: &Path, length: u64, layout: Layout) -> Res
     file.sync_all().map_err(io_error("flush", path))
 }
 
-/// The bytes a layout must have, whatever the block size: fio leaves out a last block that is cut off.
+/// The bytes of a layout with whole blocks: fio leaves out an incomplete last block.
 pub(crate) fn whole_blocks(size_bytes: u64, block_bytes: u64) -> u64 {
     size_bytes.checked_next_multiple_of(block_bytes.max(1)).unwrap_or(size_bytes)
 }

@@ -1,8 +1,8 @@
-//! Names of error numbers, as Linux has them on every architecture diskproof is built for.
+//! Names of error numbers, which are the same on every architecture that diskproof supports.
 
 use rustix::io::Errno;
 
-/// `EIO` for 5; the number in words where it is unknown.
+/// The name, e.g. `EIO` for 5; the number as text if it is unknown.
 pub(crate) fn name(number: i64) -> String {
     let known = i32::try_from(number).ok().map(Errno::from_raw_os_error);
     let text = match known {

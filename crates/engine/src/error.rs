@@ -1,4 +1,4 @@
-//! How engines fail: one error for all engines, one variant per operation.
+//! The errors of engines: one type for all engines, one variant per operation.
 
 use host::CommandFailure;
 use record::printable::Shown as _;
@@ -7,129 +7,129 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// An engine could not do what was asked.
+/// Why an engine could not do its work.
 #[derive(Debug, Error)]
 pub enum EngineError {
-    /// The engine's program isn't there or doesn't answer.
+    /// The engine's program is missing or doesn't answer.
     #[error("the engine {engine} can't be used")]
     Missing {
-        /// Which engine.
+        /// The engine.
         engine: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<CommandFailure>,
     },
-    /// The engine is older than what we read and rely on.
+    /// The engine is too old for what diskproof reads and relies on.
     #[error(
         "{found} is too old: diskproof needs {needed} or newer (Debian 12 has it: apt-get install {package})"
     )]
     TooOld {
-        /// What it calls itself.
+        /// Its version.
         found: String,
-        /// What is needed.
+        /// The least version.
         needed: &'static str,
-        /// Debian's package.
+        /// The Debian package.
         package: &'static str,
     },
-    /// The engine doesn't say its version in a way we know.
+    /// The engine prints its version in an unknown format.
     #[error("{argv} printed {said:?}, which is no version of {engine}")]
     UnknownVersion {
-        /// Which engine.
+        /// The engine.
         engine: &'static str,
-        /// What was run.
+        /// The command.
         argv: String,
-        /// What it printed.
+        /// Its output.
         said: String,
     },
-    /// The workload can't be performed on this ground, or would lead the engine elsewhere.
+    /// The workload can't run on this device or file system, or would make the engine leave it.
     #[error("workload {workload}: {reason}")]
     Refused {
         /// The workload's name.
         workload: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         reason: String,
     },
-    /// One of the engine's own files could not be written or read.
+    /// A file of the engine itself could not be written or read.
     #[error("cannot {action} {}", .path.shown())]
     Io {
-        /// E.g. `write`.
+        /// The operation, e.g. `write`.
         action: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The engine could not be started.
     #[error("cannot run {argv}")]
     Spawn {
-        /// What was to be run.
+        /// The command.
         argv: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The engine ended badly, or saw I/O errors.
+    /// The engine failed, or reported I/O errors.
     #[error("{argv} {ended}{}{}", places(.errors), said(.messages))]
     Failed {
-        /// What was run.
+        /// The command.
         argv: String,
-        /// How it ended, e.g. `ended with status 1`.
+        /// Its end, e.g. `ended with status 1`.
         ended: String,
-        /// I/O errors it saw.
+        /// The I/O errors.
         errors: Vec<ErrorCount>,
-        /// What it said beside its document.
+        /// Its output besides the report.
         messages: Vec<String>,
-        /// What it measured until then, if its document could be read.
+        /// The measurements until then, if its report can be read.
         output: Option<Box<EngineOutput>>,
     },
-    /// The engine ended well but its document can't be used.
+    /// The engine ended successfully, but its report can't be used.
     #[error("{argv} ended well, but its output can't be used: {reason}{}", said(.messages))]
     Output {
-        /// What was run.
+        /// The command.
         argv: String,
-        /// What is wrong with it.
+        /// What is wrong with the report.
         reason: String,
-        /// What it said beside its document.
+        /// Its output besides the report.
         messages: Vec<String>,
     },
-    /// The engine did not end when it should have, and was killed.
+    /// The engine did not end in time and was killed.
     #[error("{argv} should have ended after {expected_seconds:.0} s, had not after {waited_seconds:.0} s, and was killed{}", said(.messages))]
     Hung {
-        /// What was run.
+        /// The command.
         argv: String,
-        /// When it should have ended.
+        /// The time in which it should have ended, in seconds.
         expected_seconds: f64,
-        /// How long it was waited for.
+        /// The time after which it was killed, in seconds.
         waited_seconds: f64,
-        /// What it said until then.
+        /// Its output until then.
         messages: Vec<String>,
     },
     /// The caller cancelled; the engine has ended.
     #[error("cancelled")]
     Cancelled,
-    /// The data isn't what was to be laid out.
+    /// The data are smaller than the layout should be.
     #[error("{}: laid out {found_bytes} bytes instead of {wanted_bytes}", .path.shown())]
     LaidOutShort {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Its size.
         found_bytes: u64,
-        /// The size it should have.
+        /// The size that it should have.
         wanted_bytes: u64,
     },
     /// The block device is too small for the data.
     #[error("{}: the data needs {needed_bytes} bytes, the device has {found_bytes}; use a smaller size or fewer jobs", .path.shown())]
     TooSmall {
-        /// Which device.
+        /// The device.
         path: PathBuf,
         /// Its size.
         found_bytes: u64,
-        /// What the jobs need.
+        /// The size that the jobs need.
         needed_bytes: u64,
     },
 }
 
 impl EngineError {
-    /// What was measured before a failure, if anything; to be kept, not used.
+    /// The measurements before a failure, if there are any; they are stored, but not used.
     #[must_use]
     pub fn into_output(self) -> Option<EngineOutput> {
         match self {

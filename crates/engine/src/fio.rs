@@ -1,4 +1,4 @@
-//! Jens Axboe's fio as an engine.
+//! fio as an engine.
 
 mod exact;
 mod forbidden;

@@ -1,6 +1,6 @@
-//! Load generators. They accept only a [`device::Ground`], so none can be pointed at a disk that the guard hasn't cleared.
+//! Load generators. They accept only a [`device::Ground`], so none can load a disk that the guard hasn't cleared.
 //!
-//! [`Engine`] is the seam; behind it are `fio` and `native`.
+//! [`Engine`] is their interface; `bonnie`, `corpus`, `fio` and `native` implement it.
 
 pub mod bonnie;
 mod contract;

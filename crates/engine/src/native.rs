@@ -1,4 +1,4 @@
-//! diskproof's own engine: io_uring, in a process of its own that is this very program.
+//! diskproof's own engine: io_uring, in a separate process of this same program.
 
 mod arrival;
 mod batching;

@@ -1,8 +1,8 @@
-//! Running fio: started inside the cgroup, watched, interrupted when cancelled, killed when it hangs.
+//! Runs fio: starts it in the cgroup, watches it, interrupts it when cancelled, and kills it when it hangs.
 //!
-//! fio forks one process per job, each in a session of its own, so its process group doesn't hold them: jobs are found as
-//! its children and held by pidfd. Their ends are the ends of I/O as exactly as can be told from outside; fio itself
-//! lingers for up to a quarter of a second.
+//! fio forks one process per job, each in its own session, so its process group doesn't contain them: jobs are found as its
+//! children and held by pidfd. The end of the jobs is the end of I/O, as exactly as it is visible from outside; fio itself runs
+//! for up to a quarter of a second longer.
 
 use crate::error::EngineError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,61 +19,61 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often the cancel flag and the list of jobs are looked at.
+/// The time between two checks of the cancel flag and the list of jobs.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long fio may take to stop by itself when interrupted, and how long we wait for a killed one.
+/// How long fio may take to stop after an interrupt, and how long to wait for a killed one.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// What we keep of fio's output.
+/// The bytes of fio's output that are kept.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 
-/// What is to be run and how.
+/// A command to run.
 pub(crate) struct Order<'a> {
     /// Program and arguments.
     pub(crate) argv: Vec<OsString>,
-    /// Working directory, and where output goes.
+    /// The working directory, which also receives the output.
     pub(crate) scratch: &'a Path,
-    /// To be joined before fio starts.
+    /// The cgroup that it joins before it starts.
     pub(crate) cgroup_procs: Option<&'a Path>,
-    /// Ends the work early.
+    /// Set to end it early.
     pub(crate) cancel: &'a AtomicBool,
-    /// When it should have ended.
+    /// The time in which it should end.
     pub(crate) expected: Duration,
-    /// How much longer it may take.
+    /// The additional time that it may take.
     pub(crate) patience: Duration,
-    /// How long it may take to stop when interrupted.
+    /// The time that it may take to stop after an interrupt.
     pub(crate) grace: Duration,
-    /// Told the process id once.
+    /// Receives the process id, once.
     pub(crate) started: &'a dyn Fn(u32),
-    /// Told the process ids of fio and its jobs again and again.
+    /// Receives the process ids of fio and its jobs, repeatedly.
     pub(crate) tick: &'a dyn Fn(&[u32]),
 }
 
-/// How it ended.
+/// The end of a command.
 pub(crate) struct Ended {
-    /// Exit status; `None` when even SIGKILL didn't end it.
+    /// The exit status; `None` when even SIGKILL didn't end it.
     pub(crate) status: Option<ExitStatus>,
     /// Why it ended.
     pub(crate) why: Why,
     /// CLOCK_MONOTONIC at the end of I/O.
     pub(crate) end_ns: u64,
-    /// How long it ran.
+    /// The time that it ran.
     pub(crate) waited: Duration,
-    /// What it wrote.
+    /// Its standard output.
     pub(crate) stdout: String,
-    /// What it complained about.
+    /// Its standard error.
     pub(crate) stderr: String,
 }
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// By itself.
+    /// It ended by itself.
     Itself,
     /// The caller cancelled.
     Cancelled,
-    /// It was past all patience.
+    /// It exceeded its time.
     Hung,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn quoted(argv: &[OsString]) -> String {
     texts.join(" ")
 }
 
-/// Runs fio to its end, whatever end that is.
+/// Runs a command until it ends, is cancelled, or hangs.
 pub(crate) fn run(order: &Order<'_>) -> Result<Ended, EngineError> {
     let out = Captured::new(order.scratch)?;
     let mut child = spawn(order, &out)?;
@@ -97,7 +97,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Ended, EngineError> {
     Ok(Ended { status, why, end_ns: watch.end_ns(), waited, stdout, stderr })
 }
 
-/// Files that take fio's output: no pipe that could fill up while nobody reads.
+/// Files for its output: a pipe could fill up while nobody reads it.
 struct Captured {
     stdout: PathBuf,
     stderr: PathBuf,
@@ -152,8 +152,8 @@ fn open_for_joining(path: &Path) -> Result<File, EngineError> {
     OpenOptions::new().write(true).open(path).map_err(io)
 }
 
-/// Between fork and exec: join the cgroup, die with us, and hear SIGINT, by which we ask it to stop, even if we were told to ignore
-/// that: a script's shell tells so what it starts in the background.
+/// Between fork and exec: joins the cgroup, ends with us, and resets SIGINT, by which we stop it. SIGINT may be ignored, because
+/// a script's shell makes its background commands ignore it.
 #[expect(
     unsafe_code,
     reason = "the child must be in the cgroup before its first I/O; only pre_exec runs there"
@@ -162,17 +162,17 @@ fn before_exec(command: &mut Command, procs: Option<File>) {
     let parent = rustix::process::getpid();
     let prepare = move || {
         if let Some(procs) = &procs {
-            // "0" is the writer itself.
+            // "0" means the writing process itself.
             rustix::io::write(procs, b"0")?;
         }
-        // A killed node must not leave a load behind; fio answers SIGTERM by ending its jobs.
+        // A killed agent process must not leave a load behind; fio ends its jobs on SIGTERM.
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
         if rustix::process::getppid() != Some(parent) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         Ok(())
     };
-    // SAFETY: after the fork only system calls are made (sigaction, write, prctl, getppid); nothing allocates or takes locks.
+    // SAFETY: after the fork it makes only system calls (sigaction, write, prctl, getppid); nothing allocates or takes locks.
     unsafe {
         command.pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
             libc::SIG_ERR => Err(io::Error::last_os_error()),
@@ -199,7 +199,7 @@ impl Watch {
         Self { pid, main, jobs: BTreeMap::new(), gone: Vec::new(), last_job_end_ns: None, main_end_ns: None }
     }
 
-    /// When I/O ended: with the last job, or with fio itself where jobs can't be seen.
+    /// The end of I/O: of the last job, or of fio itself where jobs can't be seen.
     fn end_ns(&self) -> u64 {
         self.last_job_end_ns.or(self.main_end_ns).unwrap_or_else(now_ns)
     }
@@ -245,7 +245,7 @@ impl Watch {
         main.into_iter().chain(self.jobs.keys().copied()).collect()
     }
 
-    /// Looks for jobs that were forked since the last time.
+    /// Finds jobs that were forked since the last call.
     fn find_jobs(&mut self) {
         let pid = self.pid.as_raw_nonzero();
         let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) else { return };

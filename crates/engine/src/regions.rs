@@ -1,4 +1,4 @@
-//! Where each job works: its own files in a directory, its own span of a block device, or one that jobs share.
+//! The place of each job: its own files in a directory, its own span of a block device, or files or spans that jobs share.
 
 use crate::fio::unsafe_text;
 use device::Place;
@@ -7,50 +7,50 @@ use record::workload::Options;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Every file we lay out begins with this.
+/// The beginning of the name of every data file.
 pub(crate) const DATA_PREFIX: &str = "diskproof-data.";
 
-/// Spans of a block device begin at multiples of this.
+/// The alignment of spans on a block device, in bytes.
 const ALIGN_BYTES: u64 = 1 << 20;
 
-/// Where I/O goes: the whole or a part of a file, or a span of a block device.
+/// A place of I/O: a whole file or a part of it, or a span of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
     /// A file, or the block device.
     pub(crate) path: PathBuf,
-    /// What lies before it in the same file or span: laid out, but not touched (fio's `offset`).
+    /// The bytes before it in the same file or span: laid out, but not used (fio's `offset`).
     pub(crate) skipped_bytes: u64,
-    /// Where it begins, from the begin of the file or device.
+    /// Its offset from the beginning of the file or device.
     pub(crate) offset_bytes: u64,
-    /// How long it is.
+    /// Its length.
     pub(crate) size_bytes: u64,
     /// Whether the path is a block device.
     pub(crate) block: bool,
 }
 
 impl Region {
-    /// Where its file or span begins.
+    /// The offset of the beginning of its file or span.
     pub(crate) fn begin_bytes(&self) -> u64 {
         self.offset_bytes.saturating_sub(self.skipped_bytes)
     }
 
-    /// Where it ends.
+    /// The offset of its end.
     pub(crate) fn end_bytes(&self) -> u64 {
         self.offset_bytes.saturating_add(self.size_bytes)
     }
 
-    /// What is to be laid out.
+    /// The bytes to lay out.
     pub(crate) fn laid_out_bytes(&self) -> u64 {
         self.skipped_bytes.saturating_add(self.size_bytes)
     }
 }
 
-/// Gives jobs their places, one after the other.
+/// Assigns places to jobs, one after the other.
 pub(crate) struct Spans<'a> {
     place: &'a Place,
-    /// Where the next span of a block device begins.
+    /// The offset of the next span on a block device.
     next: u64,
-    /// Regions that several jobs share, by their name.
+    /// The regions that several jobs share, by name.
     shared: BTreeMap<String, Region>,
 }
 
@@ -59,10 +59,10 @@ impl<'a> Spans<'a> {
         Self { place, next: 0, shared: BTreeMap::new() }
     }
 
-    /// The files of one job, `nrfiles` of them; or the one that it shares.
+    /// The files of a job: `nrfiles` of its own, or the shared one.
     ///
     /// # Errors
-    /// In words: a name or number that can't be, or sizes that overflow.
+    /// The reason as text: an invalid name or number, or an overflow of sizes.
     pub(crate) fn job(&mut self, name: &str, options: &Options) -> Result<Vec<Region>, String> {
         match (&options.filename, options.nrfiles) {
             (Some(filename), 0 | 1) => Ok(vec![self.shared(filename, options)?]),
@@ -129,7 +129,7 @@ pub(crate) fn of_options(place: &Place, options: &Options) -> Result<Vec<Vec<Reg
     (0..options.numjobs.max(1)).map(|job| spans.job(&job.to_string(), options)).collect()
 }
 
-/// Every region once, in order: what is to be laid out.
+/// Every region once, in order, for the layout.
 pub(crate) fn distinct(jobs: &[Vec<Region>]) -> Vec<Region> {
     let mut all: Vec<Region> = Vec::new();
     let mut seen = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! fio and the native engine must mean the same by a workload: which bytes are touched, in which files, by how many I/Os, of which
-//! sizes and directions. None of it depends on speed. No root needed.
+//! fio and the native engine must understand a workload alike: which bytes are touched, in which files, by how many I/Os, of
+//! which sizes and directions. None of it depends on speed. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -12,14 +12,14 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use support::{Bench, native, native_engine, workload};
 
-/// What an engine left behind.
+/// The result of an engine.
 struct Left {
     output: EngineOutput,
-    /// Of every file: its length, and the blocks of 4 KiB that hold something.
+    /// For every file its length, and the blocks of 4 KiB that aren't all zeros.
     written: BTreeMap<String, (usize, Vec<usize>)>,
 }
 
-/// Both engines on a ground of their own, with different seeds.
+/// Runs both engines, each in its own directory and with another seed.
 fn both(options: &Options, layout: Layout, seconds: f64) -> [Left; 2] {
     let own = native_engine();
     let engines: [(&dyn Engine, u64); 2] = [(&FioEngine, 7), (&own, 8)];
@@ -41,10 +41,10 @@ fn both(options: &Options, layout: Layout, seconds: f64) -> [Left; 2] {
     })
 }
 
-/// What checking content found: bytes checked, and file and block of each fault.
+/// The result of checking content: the bytes checked, and the file and block of each fault.
 type Checked = (u64, Vec<(String, u64)>);
 
-/// Each engine's findings on data that was changed after the layout, if `spoilt` says where.
+/// The findings of each engine. If `spoilt` names a place, the data there are changed after the layout.
 fn findings(options: &Options, spoilt: Option<u64>) -> [Checked; 2] {
     let own = native_engine();
     let engines: [&dyn Engine; 2] = [&FioEngine, &own];
@@ -89,17 +89,17 @@ fn both_find_the_same_wrong_block_and_nothing_else() {
     }
 }
 
-/// A pass over the data, and no more.
+/// One pass over the data.
 fn once(rw: Rw) -> Options {
     Options { size_bytes: 1 << 20, time_based: false, ..native(rw) }
 }
 
-/// I/Os and bytes of reads and writes.
+/// The I/Os and bytes of reads and writes.
 fn counts(left: &Left) -> [Option<(u64, u64)>; 2] {
     [&left.output.read, &left.output.write].map(|t| t.as_ref().map(|t: &Totals| (t.ios, t.bytes)))
 }
 
-/// Whether `found` of `all` is a share within five standard deviations of a draw.
+/// Whether `found` of `all` is within five standard deviations of a random share.
 fn is_drawn(found: f64, all: f64, share: f64) -> bool {
     (found - share * all).abs() <= 5.0 * (share * (1.0 - share) * all).sqrt()
 }
@@ -163,7 +163,7 @@ fn both_draw_sizes_in_the_shares_asked_for() {
             let found = bytes as f64 / ios as f64;
             let bound = 5.0 * deviation / (ios as f64).sqrt();
             assert!((found - mean).abs() <= bound, "{}: {found} bytes, {options:?}", left.output.engine);
-            // The last one may reach beyond the size, or not be begun.
+            // The last one may reach beyond the size, or not begin.
             let beyond = bytes.abs_diff(8 << 20);
             assert!(beyond < 65536, "{}: {bytes} bytes, {options:?}", left.output.engine);
         }

@@ -1,4 +1,4 @@
-//! Copies of generated corpora and of directories, into a lent directory: by every copier, in every order, verified.
+//! Copies of generated corpora and of directories into an existing directory: by every copier, in every order, verified.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -36,7 +36,7 @@ fn engine(bench: &Bench) -> CorpusEngine {
     CorpusEngine::with_worker(bench.dir.path().join("corpora"), worker)
 }
 
-/// Its words when it fails: the whole output is too long to be read.
+/// Makes a copy; a failure prints only the messages, because the whole output is too long to read.
 fn made(bench: &Bench, ask: CopyAsk) -> EngineOutput {
     run(bench, ask).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -112,7 +112,7 @@ fn several_writers_divide_one_copy() {
     }
 }
 
-/// Files of a group and directories that are kept open are descriptors, times the writers.
+/// The open files of a group and the open directories are descriptors, for each writer.
 #[test]
 fn writers_share_the_files_that_may_be_open() {
     let bench = Bench::lent();

@@ -1,4 +1,4 @@
-//! A real fio on a scratch directory: users' own job files. No root needed.
+//! The real fio in a scratch directory: users' own job files. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! A real fio on a scratch directory: workloads given as options. No root needed.
+//! The real fio in a scratch directory: workloads given as options. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -39,10 +39,10 @@ fn fio_reads_what_was_laid_out() {
     for t in [&r, &w] {
         assert!(t.ios > 0 && t.iops > 0.0);
         assert!(t.latency.percentile_ns(0.5) > Some(0) && t.latency_mean_ns > Some(0.0));
-        // fio ends the ramp between two completions of a batch, so counts and bytes may differ by what was in flight.
+        // fio ends the ramp between two completions of a batch, so counts and bytes may differ by the I/Os in flight.
         assert!(t.bytes.abs_diff(t.ios * 4096) <= 2 * 4 * 4096, "{} bytes, {} I/Os", t.bytes, t.ios);
         assert!(t.latency.count().abs_diff(t.ios) <= 2 * 4);
-        // Each job has a time of its own; `seconds` is the longest.
+        // Each job has its own time; `seconds` is the longest.
         assert!((t.iops - t.ios as f64 / t.seconds).abs() / t.iops < 0.2, "{t:?}");
         assert!(t.seconds <= 0.5 && t.seconds > 0.3, "{}", t.seconds);
     }
@@ -152,13 +152,13 @@ fn fio_takes_other_offsets_in_every_trial() {
     let (first, again) = (offsets(&first_input, &bench.scratch), offsets(&first_input, &bench.scratch));
     assert_eq!(first.len(), 256);
     assert_eq!(first[..100], again[..100], "the same seed asks for the same offsets");
-    // The highest seed must be taken by fio too.
+    // fio must accept the highest seed too.
     let other = offsets(&input(u64::MAX), &bench.scratch);
     let same = first[..100].iter().zip(&other[..100]).filter(|(a, b)| a == b).count();
     assert!(same < 10, "{same} of 100 offsets are the same with another seed");
 }
 
-/// The offsets a job file asks for, in order of issue.
+/// The offsets of a job file, in order of issue.
 fn offsets(input: &str, scratch: &Path) -> Vec<u64> {
     accesses(input, scratch, true).iter().map(|a| a.offset).collect()
 }
@@ -188,7 +188,7 @@ fn fio_stops_when_cancelled() {
         fs::read_dir("/proc").unwrap().filter_map(|e| fs::read(e.ok()?.path().join("cmdline")).ok());
     let ours = bench.scratch.to_string_lossy().into_owned();
     assert_eq!(commands.filter(|c| String::from_utf8_lossy(c).contains(&ours)).count(), 0, "no job is left");
-    // Cancelled beforehand: nothing is laid out in full either.
+    // It was cancelled before: nothing is laid out in full either.
     assert!(matches!(FioEngine.prepare(&bench.job(&w, 7, 1.0)), Err(EngineError::Cancelled)));
 }
 

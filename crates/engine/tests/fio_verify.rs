@@ -1,4 +1,4 @@
-//! A real fio that checks what it wrote, on a scratch directory. No root needed.
+//! The real fio checks what it wrote, in a scratch directory. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -15,7 +15,7 @@ fn checked(rw: Rw) -> Options {
     Options { verify: Some("crc32c".into()), size_bytes: 1 << 20, ..options(rw) }
 }
 
-/// Turns one byte of a file into another.
+/// Changes one byte of a file.
 fn spoil(path: &Path, offset: u64) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let mut byte = [0];
@@ -24,7 +24,7 @@ fn spoil(path: &Path, offset: u64) {
     file.sync_all().unwrap();
 }
 
-/// Lays out, changes one byte of the first file, runs.
+/// Lays out, changes one byte of the first file, and runs.
 fn run_spoiled(bench: &Bench, w: &Workload, offset: u64) -> Result<EngineOutput, EngineError> {
     let job = bench.job(w, 7, 0.3);
     let file = FioEngine.prepare(&job).unwrap().remove(0);
@@ -32,7 +32,7 @@ fn run_spoiled(bench: &Bench, w: &Workload, offset: u64) -> Result<EngineOutput,
     FioEngine.run(&job)
 }
 
-/// The failed trial's output: one wrong block.
+/// The output of the failed trial, with one wrong block.
 fn only_fault(result: Result<EngineOutput, EngineError>, offset: u64) -> EngineOutput {
     let error = result.unwrap_err();
     let EngineError::Failed { errors, .. } = &error else { panic!("{error}") };
@@ -61,7 +61,7 @@ fn what_was_written_is_read_back_whole() {
         let verified = out.verified.unwrap();
         assert_eq!((verified.bytes, &verified.faults[..]), (1 << 20, &[][..]));
         assert!(out.errors.is_empty() && out.write.unwrap().ios > 0);
-        // Reading back is no part of what was measured.
+        // Reading back is not part of the measurement.
         let mixed = out.input.contains("rw=randrw");
         assert_eq!(out.read.is_some(), mixed);
     }
@@ -83,7 +83,7 @@ fn a_changed_byte_is_found_by_a_read_that_meets_it() {
 #[test]
 fn a_changed_byte_that_no_io_met_is_found_afterwards() {
     let bench = Bench::lent();
-    // At 20 writes per second, in order, the last block is never reached; nor is the first one's header read.
+    // At 20 writes per second, in order, the last block is never reached, and the first one's header is not read either.
     for (rw, method) in [(Rw::Write, "md5"), (Rw::Rw, "xxhash")] {
         let o = Options { verify: Some(method.into()), rate_iops: Some(20), iodepth: 1, ..checked(rw) };
         let last = (1 << 20) - 4096;

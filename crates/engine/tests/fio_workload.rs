@@ -1,4 +1,4 @@
-//! A real fio on a scratch directory: block sizes, places, pace and time as asked. No root needed.
+//! The real fio in a scratch directory: block sizes, places, rates and times as requested. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use support::accesses::accesses;
 use support::{Bench, asked, options};
 
-/// Lays out and runs; the files, and what came out.
+/// Lays out and runs; returns the files and the output.
 fn perform(bench: &Bench, options: Options, seconds: f64) -> (Vec<PathBuf>, EngineOutput) {
     let w = asked(options);
     let job = bench.job(&w, 7, seconds);
@@ -24,7 +24,7 @@ fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().map(|f| f.file_name().unwrap().to_string_lossy().into_owned()).collect()
 }
 
-/// Five standard deviations of a share of `n`.
+/// Whether a share of `n` is within five standard deviations.
 fn near(share: f64, wanted: f64, n: usize) -> bool {
     (share - wanted).abs() <= 5.0 * (wanted * (1.0 - wanted) / n as f64).sqrt()
 }
@@ -33,7 +33,8 @@ fn share(bs_bytes: u64, percent: u8) -> SizeShare {
     SizeShare { bs_bytes, percent }
 }
 
-/// An estimate says so; on a machine too busy for two rows of fio's log, all was counted, and that is said.
+/// Whether a message explains the bytes: an estimate is named as such, and on a machine too busy for two rows of fio's log, the
+/// whole run counts, which is named too.
 fn says_where_bytes_come_from(said: &str) -> bool {
     said.contains("bytes are the counted I/Os times") || said.contains("counted over the whole run")
 }
@@ -51,7 +52,7 @@ fn sizes_have_the_shares_asked_for_also_at_random_places() {
     assert!(said.contains("norandommap=1") && says_where_bytes_come_from(&said), "{said}");
     let read = out.read.unwrap();
     let mean = read.bytes as f64 / read.ios as f64;
-    // 4096 + 12288 times the share of large ones.
+    // 4096 + 12288 times the share of large blocks.
     assert!(near((mean - 4096.0) / 12288.0, 0.75, usize::try_from(read.ios).unwrap()), "{mean}");
 }
 
@@ -72,7 +73,7 @@ fn a_range_of_sizes_is_drawn_evenly_in_multiples_of_its_low_end() {
     );
 }
 
-/// Blocks of 4 KiB that differ.
+/// The blocks of 4 KiB that differ.
 fn changed(before: &[u8], after: &[u8]) -> Vec<usize> {
     let pairs = before.chunks(4096).zip(after.chunks(4096)).enumerate();
     pairs.filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect()
@@ -170,7 +171,7 @@ fn sync_is_what_the_file_is_opened_with() {
     }
 }
 
-/// What a child of fio opened a file with.
+/// The flags with which a child of fio opened a file.
 fn flags_of(fio: u32, file: &Path) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{fio}/task/{fio}/children")).ok()?;
     let proc = |pid: &str| PathBuf::from(format!("/proc/{pid}"));
@@ -190,13 +191,13 @@ fn pauses_and_rates_are_never_outrun() {
     let bench = Bench::lent();
     let pause = Options { thinktime_us: 20_000, thinktime_blocks: 2, ..options(Rw::Randread) };
     let (_, out) = perform(&bench, pause, 0.4);
-    // Two I/Os, and at most three more that were in flight at the first pause, per 20 ms.
+    // Two I/Os per 20 ms, and at most three more that were in flight at the first pause.
     let ios = out.read.unwrap().ios;
     assert!((1..=2 * 20 + 5).contains(&ios), "{ios} I/Os");
     let rate = Options { rate_bytes_per_second: Some(1 << 20), ..options(Rw::Randread) };
     let (_, out) = perform(&bench, rate, 0.4);
     let bytes = out.read.unwrap().bytes;
-    // What is due by the end of the time, and a queue's worth.
+    // The bytes that are due by the end of the time, plus a full queue.
     assert!((1..=(1 << 20) * 2 / 5 + 4 * 4096).contains(&bytes), "{bytes} bytes");
     let poisson = Options {
         rate_iops: Some(200),

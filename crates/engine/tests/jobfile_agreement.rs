@@ -1,4 +1,5 @@
-//! fio and the native engine must mean the same by a user's own job file: both read the same text, and do the same I/O once. No root needed.
+//! fio and the native engine must understand a user's own job file alike: both parse the same text and do the same I/O once. No
+//! root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use support::{Bench, native_engine};
 
-/// The workload of an experiment with this job file, as the plan has it.
+/// The workload of an experiment with this job file, as in the plan.
 fn planned(job_file: &str, engine: &str) -> Workload {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("mine.fio"), job_file).unwrap();
@@ -29,12 +30,12 @@ fn perform(engine: &dyn Engine, workload: &Workload, seconds: f64) -> EngineOutp
     engine.run(&job).unwrap()
 }
 
-/// I/Os and bytes of reads and writes.
+/// The I/Os and bytes of reads and writes.
 fn counts(output: &EngineOutput) -> [Option<(u64, u64)>; 2] {
     [&output.read, &output.write].map(|t| t.as_ref().map(|t: &Totals| (t.ios, t.bytes)))
 }
 
-/// Each option that decides what is done in one pass, and how long a job goes on.
+/// All options that decide what one pass does, and how long a job goes on.
 const TABLE: &[&str] = &[
     "rw=write\nend_fsync=1",
     "rw=write\nend_fsync=1\nnrfiles=4",
@@ -69,7 +70,7 @@ fn both_engines_do_what_a_job_file_says_once() {
         ];
         assert_eq!(counts(&fio), counts(&own), "{text}");
         for (name, output) in [("fio", &fio), ("native", &own)] {
-            // `time_based=0` was once taken for 1, and the trial's time for the job's.
+            // A regression: `time_based=0` counted as 1, and the job got the trial's time.
             let seconds = output.window.seconds();
             assert!(seconds < 20.0, "{name} went on for {seconds} s: {text}");
         }
@@ -88,7 +89,7 @@ fn both_repeat_until_the_trials_time_is_up_where_nothing_is_said() {
     }
 }
 
-/// How many passes over its data fio ended with a flush: `fio --debug=io` tells of each.
+/// The number of passes that fio ended with a flush: `fio --debug=io` prints each one.
 fn flushes(options: &Options) -> usize {
     let dir = tempfile::Builder::new().prefix("diskproof-test-").tempdir().unwrap();
     let path = dir.path().join("job.fio");
@@ -106,7 +107,7 @@ fn flushes(options: &Options) -> usize {
     let ran = Command::new("fio").arg("--debug=io").arg(&path).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    // 3: fio's DDIR_SYNC
+    // 3 is fio's DDIR_SYNC.
     let flushes = said.lines().filter(|line| line.contains(" queue: ") && line.contains("ddir=3")).count();
     flushes / usize::try_from(options.nrfiles).unwrap()
 }
@@ -127,7 +128,7 @@ fn fio_flushes_after_each_pass_where_the_plan_says_so() {
     ];
     for options in cases {
         let flushes = flushes(&options);
-        // More than ten passes, of which the last may be ended twice: by its time and by its rate.
+        // More than ten passes; the last one may end twice, by its time and by its rate.
         assert_eq!(flushes > 4, options.fio_flushes_each_pass(), "{flushes} flushes: {options:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Copies onto file systems of emulated volumes: every copier, every order, full disks, copies that are killed. Needs root.
+//! Copies onto file systems of emulated volumes: every copier, every order, full disks, killed copies. Needs root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/faults.rs"]
@@ -35,7 +35,7 @@ fn ask(copier: Copier, writers: u32, order: &[CopyOrder]) -> CopyAsk {
     }
 }
 
-/// In the only order that all copiers have, each by its own name.
+/// A copy in the only order that all copiers support, each by its own name.
 fn plain(copier: Copier, writers: u32) -> CopyAsk {
     let order = if copier == Copier::Cp { CopyOrder::Listed } else { CopyOrder::Ascending };
     ask(copier, writers, &[order])
@@ -58,7 +58,7 @@ fn run(bench: &Bench, ask: CopyAsk) -> Result<EngineOutput, EngineError> {
     engine.run(&job)
 }
 
-/// A copy that was read back from the device and found right.
+/// Makes a copy, which must be right when it is read back from the device.
 fn verified(bench: &Bench, ask: CopyAsk) {
     let told = format!("{ask:?}");
     let whole = ask.whole_copies();
@@ -72,7 +72,7 @@ fn verified(bench: &Bench, ask: CopyAsk) {
     assert!(copied.allocated_bytes.unwrap() > 0, "{told}");
 }
 
-/// Another program's word on a copy: what it would change.
+/// The changes that rsync would still make to a copy.
 fn changes(tree: &Path, copy: &Path) -> Vec<String> {
     let mut words = vec!["rsync", "-a", "--checksum", "--delete", "--dry-run", "--itemize-changes"];
     let (from, to) = (format!("{}/", tree.to_string_lossy()), format!("{}/", copy.to_string_lossy()));
@@ -84,7 +84,7 @@ fn changes(tree: &Path, copy: &Path) -> Vec<String> {
     changes.lines().filter(|line| !line.ends_with(" ./")).map(str::to_owned).collect()
 }
 
-/// The same of a native copy, and the order in which its files were made: their times of change rise with it.
+/// Checks a native copy the same way, and the order in which its files were created: their change times rise in it.
 fn held_against(tree: &Path, copy: &Path, order: CopyOrder) {
     assert_eq!(changes(tree, copy), Vec::<String>::new());
     let mut files = Vec::new();
@@ -116,7 +116,8 @@ fn list(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// By every program and by native. Reading back with cold caches takes longer than a copy, so not all of it is seen on every file system.
+/// Copies with every program and with native. A comparison with cold caches takes longer than a copy, so not every combination
+/// runs on every file system.
 fn copies_on(kind: &str, size: u64) {
     let Some(machine) = Machine::take() else { return };
     let ground = Mounted::new(LoopDevice::new(size, "corpus"), kind);
@@ -135,7 +136,7 @@ fn copies_on(kind: &str, size: u64) {
         let copied = run(&bench, CopyAsk { verify: false, ..plain(copier, 2) }).unwrap().copied.unwrap();
         assert_eq!((copied.files, copied.verified_cold), (2 * FILES, None), "{copier:?}");
         for number in 0..2 {
-            // cpio and tar write into directories after they have set their times.
+            // cpio and tar write into directories after setting their times.
             let changes = changes(&tree(), &copy(number));
             assert!(changes.iter().all(|line| line.starts_with(".d..t......")), "{copier:?}: {changes:?}");
         }
@@ -170,7 +171,7 @@ fn loop_every_copier_copies_onto_btrfs() {
     copies_on("btrfs", 256 * MIB);
 }
 
-/// Each copier says that the disk is full, and the ground serves the next trial.
+/// Each copier reports the full disk, and the file system serves the next trial.
 #[test]
 fn loop_a_full_disk_is_told_by_every_copier() {
     let Some(machine) = Machine::take() else { return };
@@ -195,7 +196,7 @@ fn loop_a_full_disk_is_told_by_every_copier() {
     machine.assert_as_before();
 }
 
-/// A directory with files of 4 MiB.
+/// Creates a directory with files of 4 MiB.
 fn large_files(bench: &Bench, files: u32) -> PathBuf {
     let source = bench.dir.path().join("large");
     fs::create_dir(&source).unwrap();
@@ -209,7 +210,7 @@ enum End {
     Cancel,
 }
 
-/// Whatever ends a copy while it is made: no process is left, and the ground can be taken down and serves again.
+/// However a copy is ended: no process is left, and the file system can be unmounted and used again.
 #[test]
 fn loop_a_copy_that_is_ended_leaves_the_machine_as_it_was() {
     let Some(machine) = Machine::take() else { return };
@@ -257,7 +258,7 @@ fn loop_a_copy_that_is_ended_leaves_the_machine_as_it_was() {
         }
         let point = ground.point.to_str().unwrap();
         let source = format!("/dev/{}", ground.device.name());
-        // At once: whoever still had a file open there would keep it busy.
+        // At once: a process with an open file there would keep it busy.
         tool(&["umount", point]).unwrap();
         tool(&["mount", &source, point]).unwrap();
     }

@@ -1,4 +1,4 @@
-//! A real fio on loop devices: throttled volumes, spans of block devices, full and broken grounds. Needs root.
+//! The real fio on loop devices: throttled volumes, spans of block devices, full and broken file systems. Needs root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -17,10 +17,10 @@ use support::loops::{Throttle, claimed, discarding_loop, machine, scratch, writt
 use support::{Bench, asked, job_file, native_engine, options};
 use testkit::LoopDevice;
 
-/// CLOCK_MONOTONIC and bytes read and written so far.
+/// CLOCK_MONOTONIC, and the bytes read and written so far.
 type Seen = (u64, [u64; 2]);
 
-/// A device's counters, many times a second, until told to stop.
+/// Reads a device's counters many times a second, until told to stop.
 fn watch(name: &str, stop: &AtomicBool) -> Vec<Seen> {
     let mut seen = Vec::new();
     while !stop.load(Ordering::SeqCst) {
@@ -34,7 +34,7 @@ fn watch(name: &str, stop: &AtomicBool) -> Vec<Seen> {
     seen
 }
 
-/// Bytes the device moved inside a window.
+/// The bytes that the device moved inside a window.
 fn inside(seen: &[Seen], window: Window) -> [u64; 2] {
     let at = |ns: u64| seen.iter().rev().find(|s| s.0 <= ns).unwrap().1;
     let (from, to) = (at(window.start_ns), at(window.end_ns));
@@ -74,10 +74,10 @@ fn loop_a_throttled_mix_is_counted_exactly() {
             format!("{name}: {iops} IOPS, {ios} I/Os in {seconds} s, {bytes} bytes, device {device_bytes}");
         println!("{facts}");
         assert!((iops / 80.0 - 1.0).abs() <= 0.03, "{facts}");
-        // The kernel lets 8 I/Os pass every 100 ms; the window's ends may fall on either side of such a burst.
+        // The kernel lets 8 I/Os through every 100 ms; the window's ends may fall on either side of such a burst.
         let burst = 8 * 16384;
         assert!(device_bytes.abs_diff(*bytes) <= burst + bytes / 100, "{facts}");
-        // a burst at either end, and a machine that is late
+        // A burst at either end, and a machine that is late.
         assert!(*seconds > 3.5 && *seconds <= 4.0, "{facts}");
     }
 }
@@ -182,7 +182,7 @@ fn loop_a_full_ground_is_named() {
     assert!(errors.iter().any(|e| e.errno == "ENOSPC"), "{error}");
     assert!(output.is_none());
     assert!(error.to_string().contains("No space left on device"), "{error}");
-    // A user's job file too.
+    // Also for a user's job file.
     let w = job_file("[a]\nrw=randread\nsize=32m\n", 32 << 20);
     let error = FioEngine.prepare(&bench.job(&w, 5, 0.3)).unwrap_err();
     assert!(error.to_string().contains("No space left on device"), "{error}");
@@ -199,7 +199,7 @@ fn loop_io_errors_are_named_and_never_a_measurement() {
     let w = asked(o);
     let job = bench.job(&w, 5, 2.0);
     FioEngine.prepare(&job).unwrap();
-    // What is beyond the backing file's end can't be read any more.
+    // Data beyond the backing file's end can't be read any more.
     File::options().write(true).open(device.backing()).unwrap().set_len(8 << 20).unwrap();
     let error = FioEngine.run(&job).unwrap_err();
     let text = error.to_string();
@@ -210,7 +210,7 @@ fn loop_io_errors_are_named_and_never_a_measurement() {
     assert_eq!(kept.errors.len(), 1);
 }
 
-/// Blocks of 64 KiB that hold only zeros. Read through the device: what the page cache holds of its backing file may be from before.
+/// The blocks of 64 KiB that are all zeros. Read through the device: the page cache of its backing file may be outdated.
 fn zeroed(device: &LoopDevice) -> Vec<usize> {
     let data = fs::read(device.path()).unwrap();
     let blocks = data.chunks(64 << 10).enumerate();

@@ -1,4 +1,4 @@
-//! The native engine on loop devices: throttled volumes, spans of block devices, full grounds, killed workers. Needs root.
+//! The native engine on loop devices: throttled volumes, spans of block devices, full file systems, killed workers. Needs root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -36,7 +36,7 @@ fn loop_a_throttled_volume_gives_its_iops() {
     // 32 in flight at 80 per second take 0.4 s each.
     let p50 = read.latency.percentile_ns(0.5).unwrap();
     assert!((350_000_000..450_000_000).contains(&p50), "p50 {p50} ns");
-    // Whether the CPU counts instructions is not this test's business.
+    // This test doesn't check whether the CPU counts instructions.
     let said: Vec<_> = out.messages.iter().filter(|m| !m.contains("instructions")).collect();
     assert!(said.is_empty(), "{said:?}");
 }
@@ -68,7 +68,7 @@ fn loop_jobs_keep_to_their_own_spans() {
     assert!(matches!(small, Err(EngineError::TooSmall { .. })), "{small:?}");
 }
 
-/// A volume whose backing file system is full: the loop device answers EIO or ENOSPC.
+/// A volume on a full file system: the loop device returns EIO or ENOSPC.
 #[test]
 fn loop_a_full_ground_is_an_error_with_its_offsets() {
     let Some(_alone) = machine() else { return };
@@ -132,7 +132,7 @@ fn loop_trims_of_a_device_are_discards() {
     assert_eq!((out.trim.unwrap().ios, out.write.unwrap().ios), (128, 128));
     File::open(device.path()).unwrap().read_exact_at(&mut bytes, 0).unwrap();
     assert!(bytes[..8 << 20].chunks(4096).all(|b| b.iter().any(|b| *b != 0)));
-    // A device that can't says so, by name.
+    // A device without trims gives an error that names it.
     fs::write(discard_switch(&device), "0").unwrap();
     let w = asked(o);
     let ended = native_engine().run(&bench.job(&w, 7, 60.0));

@@ -1,5 +1,5 @@
-//! What the native engine's record says when the storage breaks under a running load: full, shrunk, shut down, read-only,
-//! detached. Needs root.
+//! The native engine's record when the storage breaks under a running load: full, shrunk, shut down, read-only, detached. Needs
+//! root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/faults.rs"]
@@ -19,7 +19,7 @@ use testkit::LoopDevice;
 
 const MIB: u64 = 1 << 20;
 
-/// Fills a file system of `size` bytes by writing into a hole that is larger.
+/// Fills a file system of `size` bytes by writing into a larger hole.
 fn fill(kind: &str, size: u64, direct: bool, go_on: bool) {
     let Some(machine) = Machine::take() else { return };
     let ground = Mounted::new(LoopDevice::new(size, "faults-full"), kind);
@@ -74,7 +74,7 @@ fn loop_a_full_xfs_ends_a_buffered_load() {
     fill("xfs", 320 * MIB, false, false);
 }
 
-/// The loop driver answers reads beyond the end of its file with EIO. (Writes make the file grow again: no error.)
+/// The loop driver returns EIO for reads beyond the end of its file. (Writes extend the file again: no error.)
 #[test]
 fn loop_a_truncated_backing_file_is_eio_with_offsets() {
     let Some(machine) = Machine::take() else { return };
@@ -83,7 +83,7 @@ fn loop_a_truncated_backing_file_is_eio_with_offsets() {
         let claim = claimed(&device);
         let bench = Bench::on(scratch(), Ground::block(&claim));
         let mut load = Options { iodepth: 8, size_bytes: 32 * MIB, ..native(Rw::Randread) };
-        // One pass, in two seconds at least.
+        // One pass, which takes at least two seconds.
         (load.rate_iops, load.time_based) = (Some(4000), false);
         let backing = File::options().write(true).open(device.backing()).unwrap();
         let ended = run_while(&bench, &device, &asked(going_on(load, go_on)), 60.0, |_| {
@@ -101,7 +101,7 @@ fn loop_a_truncated_backing_file_is_eio_with_offsets() {
     machine.assert_as_before();
 }
 
-/// As near to a device pulled out as this kernel comes (no SCSI, NBD or device mapper in it): it shrinks to nothing.
+/// The closest to an unplugged device that this kernel allows (without SCSI, NBD or device mapper): it shrinks to nothing.
 #[test]
 fn loop_a_device_that_is_gone_counts_reads_and_writes_apart() {
     let Some(machine) = Machine::take() else { return };
@@ -111,7 +111,7 @@ fn loop_a_device_that_is_gone_counts_reads_and_writes_apart() {
     let load = going_on(Options { size_bytes: 16 * MIB, ..native(Rw::Randrw) }, true);
     let backing = File::options().write(true).open(device.backing()).unwrap();
     let ended = run_while(&bench, &device, &asked(load), 8.0, |_| {
-        // Writes under way make the file grow again, until the device is told that there is none.
+        // Writes in flight extend the file again, until the device gets its new size.
         wait_until("the device has shrunk to nothing", || {
             backing.set_len(0).unwrap();
             tool(&["losetup", "--set-capacity", device.path().to_str().unwrap()]).unwrap();
@@ -121,7 +121,7 @@ fn loop_a_device_that_is_gone_counts_reads_and_writes_apart() {
     let out = measured(ended, true);
     let (short, full) = (count(&out.errors, "short read"), count(&out.errors, "ENOSPC"));
     assert!(short > 16 && full > 16, "reads find an end, writes no space: {:?}", out.errors);
-    // Reads may meet the truncated file before the device is told.
+    // Reads may meet the truncated file before the device gets its new size.
     assert_eq!(short + full + count(&out.errors, "EIO"), out.errors.iter().map(|e| e.count).sum::<u64>());
     out.errors.iter().for_each(|error| assert!(offsets(error).iter().all(|o| *o < 16 * MIB)));
     let again = engine().run(&bench.job(&asked(native(Rw::Randread)), 5, 1.0)).unwrap_err();
@@ -130,7 +130,7 @@ fn loop_a_device_that_is_gone_counts_reads_and_writes_apart() {
     machine.assert_as_before();
 }
 
-/// Detaching a loop device in use is only noted by the kernel: the load goes on, and the device goes with its last user.
+/// The kernel only notes a detach of a loop device in use: the load goes on, and the device goes with its last user.
 #[test]
 fn loop_a_detached_device_serves_until_it_is_let_go() {
     let Some(machine) = Machine::take() else { return };
@@ -149,7 +149,7 @@ fn loop_a_detached_device_serves_until_it_is_let_go() {
     machine.assert_as_before();
 }
 
-/// What a file system does when its device is lost: it shuts down (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN).
+/// What a file system does when it loses its device: it shuts down (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN).
 #[test]
 fn loop_a_file_system_shut_down_is_eio_and_nothing_is_opened_again() {
     let Some(machine) = Machine::take() else { return };
@@ -176,7 +176,7 @@ fn loop_a_file_system_shut_down_is_eio_and_nothing_is_opened_again() {
     machine.assert_as_before();
 }
 
-/// With `errors=remount-ro` an error inside ext4 stops all writing, also into open files; reads go on.
+/// With `errors=remount-ro`, an error inside ext4 stops all writes, even to open files; reads go on.
 #[test]
 fn loop_a_file_system_made_read_only_by_an_error_refuses_writes_and_serves_reads() {
     let Some(machine) = Machine::take() else { return };
@@ -204,7 +204,7 @@ fn loop_a_file_system_made_read_only_by_an_error_refuses_writes_and_serves_reads
     machine.assert_as_before();
 }
 
-/// The kernel refuses the remount while a load writes; afterwards no load that writes begins, and one that reads does.
+/// The kernel refuses the remount during a load that writes; afterwards only a load that reads can begin.
 #[test]
 fn loop_a_read_only_remount_waits_for_the_load() {
     let Some(machine) = Machine::take() else { return };
@@ -226,7 +226,7 @@ fn loop_a_read_only_remount_waits_for_the_load() {
     machine.assert_as_before();
 }
 
-/// An error as it is printed: with all that caused it.
+/// An error with all its causes, as it is printed.
 fn chain(error: &EngineError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);

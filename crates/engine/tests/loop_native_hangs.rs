@@ -1,4 +1,4 @@
-//! Loads that hang, and workers that are killed: said while it lasts, over when it is over, nothing left behind. Needs root.
+//! Loads that hang and workers that are killed: reported while it lasts, over afterwards, nothing left behind. Needs root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/faults.rs"]
@@ -22,7 +22,7 @@ use testkit::LoopDevice;
 const MIB: u64 = 1 << 20;
 const IN_FLIGHT: &str = "has been in flight for";
 
-/// A frozen file system; thawed when dropped, since nothing could be taken down otherwise.
+/// A frozen file system; thawed on drop, since otherwise nothing could be unmounted.
 struct Frozen(PathBuf);
 
 impl Frozen {
@@ -38,7 +38,7 @@ impl Drop for Frozen {
     }
 }
 
-/// Writes into a frozen file system hang until it is thawed.
+/// Writes to a frozen file system hang until it is thawed.
 fn freeze(ioengine: &str) {
     let Some(machine) = Machine::take() else { return };
     let ground = Mounted::new(LoopDevice::new(64 * MIB, "hangs-frozen"), "ext4");
@@ -69,7 +69,7 @@ fn loop_a_frozen_file_system_is_told_while_threads_hang() {
     freeze("psync");
 }
 
-/// I/Os that take too long are told of, also while others complete.
+/// I/Os that take too long are reported, even while others complete.
 #[test]
 fn loop_an_io_that_hangs_is_told_beside_others_that_complete() {
     let Some(machine) = Machine::take() else { return };
@@ -82,7 +82,7 @@ fn loop_an_io_that_hangs_is_told_beside_others_that_complete() {
     let procs = throttle.0.join("cgroup.procs");
     job.cgroup_procs = Some(&procs);
     engine().prepare(&job).unwrap();
-    // Two per second, sixteen in flight: each takes eight seconds, and there is never a second without one that is done.
+    // Two per second with sixteen in flight: each takes eight seconds, and a completion comes at least every second.
     let out = measured(engine().run(&job), true);
     let told = out.messages.iter().find(|message| message.contains(IN_FLIGHT)).unwrap();
     assert!(told.starts_with("job0: ") && told.contains("Read at offset "), "{told}");
@@ -91,7 +91,7 @@ fn loop_an_io_that_hangs_is_told_beside_others_that_complete() {
     machine.assert_as_before();
 }
 
-/// A cancelled run comes back although its worker can't be ended; once the storage answers, the worker goes.
+/// A cancelled run returns although its worker can't be ended; the worker ends once the storage responds.
 #[test]
 fn loop_a_cancelled_load_comes_back_while_its_storage_hangs() {
     let Some(machine) = Machine::take() else { return };
@@ -140,11 +140,11 @@ fn loop_a_killed_worker_leaves_nothing_and_its_ground_serves_again() {
     machine.assert_as_before();
 }
 
-/// A cgroup that limits one device; removed when dropped.
+/// A cgroup that limits one device; removed on drop.
 struct Throttle(PathBuf);
 
 impl Throttle {
-    /// `None` where there is no cgroup v1 blkio controller.
+    /// `None` without a cgroup v1 blkio controller.
     fn new(device: &LoopDevice, iops: u32) -> Option<Self> {
         let controller = Path::new("/sys/fs/cgroup/blkio");
         if !controller.join("blkio.throttle.read_iops_device").exists() {

@@ -1,5 +1,5 @@
-//! `verify` against faults that are put under it: bytes changed on the backing file of a loop device, under a file system or
-//! under a block device. Needs root.
+//! `verify` against injected faults: changed bytes in the backing file of a loop device, under a file system or under a block
+//! device. Needs root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/faults.rs"]
@@ -22,7 +22,7 @@ use testkit::LoopDevice;
 
 const UNIT: u64 = 4096;
 
-/// Blocks that the load goes over again and again.
+/// The number of blocks that the load writes again and again.
 const BLOCKS: usize = 256;
 
 const SEED: u64 = 5;
@@ -31,15 +31,15 @@ fn verified(rw: Rw) -> Options {
     Options { verify: Some("crc32c".into()), size_bytes: BLOCKS as u64 * UNIT, ..native(rw) }
 }
 
-/// The storage below the ground, as nobody should change it.
+/// The backing storage, in which the tests inject faults.
 struct Below {
     backing: File,
-    /// The trial, as headers tell it.
+    /// The trial's number in block headers.
     trial: [u8; 8],
 }
 
 impl Below {
-    /// Once the data has been laid out.
+    /// Creates it after the data are laid out.
     fn new(backing: &Path, bench: &Bench) -> Self {
         let text = fs::read_to_string(bench.scratch.join("native.verify")).unwrap();
         let trial: u64 = text.split(' ').nth(1).unwrap().parse().unwrap();
@@ -47,7 +47,7 @@ impl Below {
         Self { backing, trial: trial.to_le_bytes() }
     }
 
-    /// Where the blocks of a file lie, from an offset on.
+    /// The offsets of a file's blocks in the backing storage, from an offset on.
     fn places(&self, file: u32, offset: u64) -> Vec<u64> {
         let mut all = vec![0; usize::try_from(self.backing.metadata().unwrap().len()).unwrap()];
         self.backing.read_exact_at(&mut all, 0).unwrap();
@@ -90,13 +90,13 @@ fn generation(block: &[u8]) -> u32 {
     u32::from_le_bytes(block[32..36].try_into().unwrap())
 }
 
-/// A process that can be stopped; it goes on whatever becomes of the test.
+/// A stopped process; it is resumed on drop, whatever happens in the test.
 struct Frozen(Pid);
 
 impl Frozen {
     fn stop(pid: Pid) -> Self {
         kill_process(pid, Signal::STOP).unwrap();
-        // What it had in flight ends without it.
+        // I/Os that it had in flight complete without it.
         std::thread::sleep(Duration::from_millis(100));
         Self(pid)
     }
@@ -108,9 +108,9 @@ impl Drop for Frozen {
     }
 }
 
-/// Runs a workload that writes its blocks in order again and again. When each has been written twice or more, and the load has
-/// come to its end, `act` gets the blocks as they were once before, as they are, and the number of the block that would have been
-/// written next; whatever it does is done before everything is read back.
+/// Runs a workload that writes its blocks in order, again and again. When each has been written at least twice and the load has
+/// reached its end, `act` gets the blocks as they once were, the blocks as they are, and the number of the block that would be
+/// written next. Its changes are made before everything is read back.
 fn run_frozen(
     bench: &Bench,
     workload: &Workload,
@@ -150,14 +150,14 @@ fn run_frozen(
 /// All blocks at one time.
 type Blocks<'a> = &'a [Vec<u8>];
 
-/// One block of each kind of fault; gives what is to be found, by kind.
+/// Makes one block of each kind of fault, and returns the expected findings by kind.
 fn spoil(
     below: &Below,
     places: &[u64],
     (before, now, laid_out): (Blocks<'_>, Blocks<'_>, Blocks<'_>),
     next: usize,
 ) -> Vec<(FaultKind, Vec<u64>)> {
-    // Well behind what was written last: a few more writes may come before the load sees its end.
+    // Well behind the last write: a few more writes may come before the load notices its end.
     let behind = |distance: usize| (next + BLOCKS - distance) % BLOCKS;
     let offset = |block: usize| block as u64 * UNIT;
     let [stale, lost, zeroed, torn, misdirected, corrupt] = [10, 20, 30, 40, 50, 60].map(behind);
@@ -201,7 +201,7 @@ fn failed(ended: Result<EngineOutput, EngineError>) -> EngineOutput {
     }
 }
 
-/// All kinds at once; `backing` lies below what `bench` gives.
+/// All kinds at once; `backing` is the storage below `bench`.
 fn every_kind(bench: &Bench, backing: &Path, ioengine: &str) {
     let paced = Options { rate_iops: Some(1000), ioengine: ioengine.into(), ..verified(Rw::Write) };
     let workload = asked(paced);
@@ -244,7 +244,7 @@ fn loop_every_kind_of_fault_of_a_block_device_has_its_name() {
     machine.assert_as_before();
 }
 
-/// Numbers that differ from run to run; the seed is printed.
+/// Random numbers that differ from run to run; the seed is printed.
 struct Dice(u64);
 
 impl Dice {
@@ -263,7 +263,7 @@ impl Dice {
     }
 }
 
-/// One byte on the backing file, after the layout, before the load.
+/// Changes one byte in the backing file, between layout and load.
 #[test]
 fn loop_a_flipped_byte_under_ext4_is_always_found() {
     let Some(machine) = Machine::take() else { return };
@@ -271,7 +271,7 @@ fn loop_a_flipped_byte_under_ext4_is_always_found() {
     let ground = Mounted::new(written_loop(48 << 20, "verify-flip"), "ext4");
     let bench = ground.bench();
     let half = BLOCKS as u64 / 2 * UNIT;
-    // A write over the byte would heal it, so writers are kept away from it: by a rate that ends them long before.
+    // A write over the byte would repair it, so a rate ends the writers long before they reach it.
     for (rw, rate, from) in [
         (Rw::Randread, None, 0),
         (Rw::Read, None, 0),
@@ -281,7 +281,7 @@ fn loop_a_flipped_byte_under_ext4_is_always_found() {
     ] {
         for (direct, ioengine) in [(true, "io_uring"), (false, "io_uring"), (true, "psync"), (false, "psync")]
         {
-            // A mix takes no rate; a pause after each I/O does the same.
+            // A mix takes no rate; a pause after each I/O has the same effect.
             let (rate_iops, thinktime_us) = if rw == Rw::Rw { (None, 10_000) } else { (rate, 0) };
             let o = Options { direct, ioengine: ioengine.into(), rate_iops, thinktime_us, ..verified(rw) };
             let workload = asked(Options { iodepth: if rw == Rw::Rw { 1 } else { o.iodepth }, ..o });
@@ -307,7 +307,7 @@ fn drop_cache(path: &Path) {
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
 }
 
-/// While the load reads, direct or from the page cache, which doesn't know of it.
+/// During the load, for direct reads and for reads from the page cache, which doesn't see the change.
 #[test]
 fn loop_a_byte_flipped_under_a_running_load_is_found() {
     let Some(machine) = Machine::take() else { return };
@@ -341,7 +341,7 @@ fn loop_a_byte_flipped_under_a_running_load_is_found() {
     machine.assert_as_before();
 }
 
-/// A block of one job's file over that of another.
+/// Writes a block of one job's file over that of another.
 #[test]
 fn loop_what_belongs_to_another_file_is_misdirected() {
     let Some(machine) = Machine::take() else { return };
@@ -364,7 +364,7 @@ fn loop_what_belongs_to_another_file_is_misdirected() {
     machine.assert_as_before();
 }
 
-/// No fault where there is none.
+/// No fault is found where there is none.
 fn clean(bench: &Bench, options: Options) {
     let regions = u64::from(options.numjobs) * options.size_bytes;
     let workload = asked(options);

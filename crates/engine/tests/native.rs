@@ -1,4 +1,4 @@
-//! The native engine with its real worker on a scratch directory. No root needed.
+//! The native engine with its real worker in a scratch directory. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -31,7 +31,7 @@ fn run(bench: &Bench, workload: &Workload, seed: u64, seconds: f64) -> Result<En
     engine().run(&job)
 }
 
-/// A job's file.
+/// The file of a job.
 fn data(bench: &Bench, job: u32) -> PathBuf {
     match bench.ground.place() {
         Place::Directory(directory) => directory.join(format!("diskproof-data.{job}")),
@@ -69,7 +69,7 @@ fn counts_agree_with_each_other() {
         assert!((t.iops * t.seconds - t.ios as f64).abs() < 0.001);
         assert!(t.latency_mean_ns.unwrap() > 0.0);
     }
-    // Five standard deviations of the mix; what was in flight at both ends shifts it a little.
+    // Five standard deviations of the mix; the I/Os in flight at both ends shift it a little.
     let all = (r.ios + w.ios) as f64;
     assert!((r.ios as f64 - 0.7 * all).abs() < 5.0 * (0.21 * all).sqrt() + 24.0, "{} of {all}", r.ios);
     let raw = raw(&out);
@@ -80,7 +80,7 @@ fn counts_agree_with_each_other() {
         assert!(points.iter().all(|p| p["start_ms"].as_u64().unwrap() % 100 == 0));
         assert!(points.iter().all(|p| p["p50_ns"].as_u64() <= p["max_ns"].as_u64()));
     }
-    // 550 ms hold five whole steps; what completed in the last half one is in none.
+    // 550 ms contain five whole steps; completions in the last half step are in none.
     let course = out.series.as_ref().unwrap();
     assert_eq!((course.start_ns, course.step_ns), (out.window.start_ns, 100_000_000));
     assert!(course.trim_ios.iter().all(|n| *n == 0) && course.read_ios.len() == 5);
@@ -100,7 +100,7 @@ fn counts_agree_with_each_other() {
 #[test]
 fn a_pass_leaves_nothing_out() {
     let bench = Bench::lent();
-    // A hole: what the trial wrote is what isn't zero.
+    // The file is a hole, so everything that isn't zero was written by the trial.
     let o = Options { size_bytes: 1 << 20, time_based: false, ..native(Rw::Randwrite) };
     let w = Workload { layout: Layout::Hole, ..asked(o) };
     let out = run(&bench, &w, 3, 60.0).unwrap();
@@ -114,7 +114,7 @@ fn a_pass_leaves_nothing_out() {
 fn a_poisson_load_has_its_rate() {
     let bench = Bench::lent();
     let rate_process = RateProcess::Poisson;
-    // A busy machine lets the worker run every few milliseconds: at this depth and rate it then finds slots for all that is due.
+    // On a busy machine the worker runs only every few milliseconds: at this depth and rate it then has slots for all due I/Os.
     let o = Options { rate_iops: Some(500), rate_process, iodepth: 32, ..native(Rw::Randread) };
     let ios = |_| {
         let ios = run(&bench, &asked(o.clone()), 3, 1.0).unwrap().read.unwrap().ios;
@@ -122,7 +122,7 @@ fn a_poisson_load_has_its_rate() {
         assert!(ios < 612, "{ios}");
         ios
     };
-    // What is due just at the end may be late on a busy machine.
+    // I/Os that are due near the end may be late on a busy machine.
     assert!((0..5).map(ios).any(|ios| ios > 388));
 }
 
@@ -150,7 +150,7 @@ fn a_kernel_thread_submits_where_it_is_asked_to() {
             assert!(raw(&out)["issued_by"].as_str().unwrap().contains("kernel thread"));
             assert!(out.read.unwrap().ios > 0 && out.write.unwrap().ios > 0);
         }
-        // Where it isn't allowed it is an error, never something else instead.
+        // Where it isn't allowed it is an error, and nothing replaces it.
         Err(EngineError::Failed { messages, .. }) => {
             assert!(messages[0].contains("io_uring can't be set up as asked"), "{messages:?}");
         }
@@ -234,7 +234,7 @@ fn a_worker_that_fails_says_why() {
     engine().prepare(&job).unwrap();
     let broken = NativeEngine::with_worker(vec!["/bin/false".into()]);
     assert!(matches!(broken.run(&job), Err(EngineError::Failed { output: None, .. })));
-    // The worker touches nothing but data files of ours.
+    // The worker accesses only our data files.
     let elsewhere = bench.dir.path().join("precious");
     fs::write(&elsewhere, vec![7; 1 << 20]).unwrap();
     engine().run(&job).unwrap();
@@ -312,12 +312,12 @@ fn blocks_are_written_where_they_are_due() {
         file.read_exact_at(&mut block, index * 4096).unwrap();
         assert!(block.iter().any(|b| *b != 0), "block {index} of {ios}");
     }
-    // Four were in flight at most when the time was up, and are not counted.
+    // At most four were in flight when the time was up, and these don't count.
     file.read_exact_at(&mut block, (ios + 4) * 4096).unwrap();
     assert!(block.iter().all(|b| *b == 0), "something was written beyond block {ios}");
 }
 
-/// Whatever the machine is busy with: a thread never runs longer than the time there is, and the parts add up.
+/// However busy the machine is: a thread never runs longer than the measured time, and the parts add up.
 #[test]
 fn the_generator_tells_what_it_cost() {
     let bench = Bench::lent();
@@ -328,7 +328,7 @@ fn the_generator_tells_what_it_cost() {
         let cost = out.generator.unwrap();
         let (all, window) = (cost.user_seconds + cost.system_seconds, out.window.seconds());
         let busiest = cost.busiest_thread_seconds.unwrap();
-        // Looks are taken when completions are seen; a thread that isn't scheduled may look late.
+        // The usage is read when completions are seen; a thread that isn't scheduled may read it late.
         assert!(busiest > 0.0 && busiest <= all + 1e-6, "{ioengine}: {cost:?}");
         assert!(all > 0.0 && window > 0.0);
         let ios = out.read.as_ref().unwrap().ios as f64;

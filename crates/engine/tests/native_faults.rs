@@ -1,4 +1,4 @@
-//! Errors are counted one by one, by kind and job, and a dead node takes its worker along. No root needed.
+//! Errors are counted one by one, by kind and job, and a dead agent process takes its worker along. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "support/faults.rs"]
@@ -24,7 +24,7 @@ fn data(bench: &Bench, job: u32) -> PathBuf {
     }
 }
 
-/// A run whose files of the given jobs are cut to a length while the worker starts.
+/// Runs a workload; the files of these jobs are truncated while the worker starts.
 fn run_cut(
     bench: &Bench,
     workload: &Workload,
@@ -103,10 +103,10 @@ fn the_first_error_ends_a_load_that_does_not_go_on() {
     assert!(offsets(error).iter().all(|o| (4 * MIB..4 * MIB + 4 * 4096).contains(o)), "{error:?}");
 }
 
-/// Tells [`node`] to be one: the directory for what it says.
+/// Makes [`node`] act as the agent process; its value is the directory for the output.
 const NODE: &str = "DISKPROOF_TEST_NODE";
 
-/// The node of the test below, in a process of its own; by itself it does nothing.
+/// The agent process of the test below, in a separate process; alone it does nothing.
 #[test]
 fn node() {
     let Some(dir) = std::env::var_os(NODE) else { return };

@@ -1,4 +1,4 @@
-//! The native engine's options with its real worker: files, sizes, trims, pauses, rates, several kinds of jobs. No root needed.
+//! The native engine's options with its real worker: files, sizes, trims, pauses, rates, different jobs. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use support::{Bench, asked, options, workload};
 
-/// Long enough for everything that ends by itself.
+/// Long enough for all workloads that end by themselves.
 const LONG: f64 = 60.0;
 
 fn engine() -> NativeEngine {
@@ -25,7 +25,7 @@ fn native(rw: Rw) -> Options {
     Options { ioengine: "io_uring".into(), size_bytes: 2 << 20, ..options(rw) }
 }
 
-/// Goes over its data once.
+/// Makes one pass over its data.
 fn once(rw: Rw) -> Options {
     Options { time_based: false, ..native(rw) }
 }
@@ -36,7 +36,7 @@ fn run(bench: &Bench, workload: &Workload, seconds: f64) -> Result<EngineOutput,
     engine().run(&job)
 }
 
-/// On sparse files: what the trial wrote is what isn't zero.
+/// Uses sparse files: everything that isn't zero was written by the trial.
 fn on_a_hole(options: Options) -> Workload {
     Workload { layout: Layout::Hole, ..asked(options) }
 }
@@ -48,7 +48,7 @@ fn file(bench: &Bench, name: &str) -> PathBuf {
     }
 }
 
-/// Which blocks of 4 KiB hold anything.
+/// Which blocks of 4 KiB aren't all zeros.
 fn written(path: &PathBuf) -> Vec<bool> {
     fs::read(path).unwrap().chunks(4096).map(|block| block.iter().any(|b| *b != 0)).collect()
 }
@@ -102,7 +102,7 @@ fn mixed_sizes_are_counted_exactly() {
         [(4096, 75), (65536, 25)].map(|(bs_bytes, percent)| SizeShare { bs_bytes, percent }).to_vec();
     let out = run(&bench, &asked(Options { bssplit, ..once(Rw::Randread) }), LONG).unwrap();
     let read = out.read.unwrap();
-    // Of n I/Os, k are large: n and the bytes tell k.
+    // k of n I/Os are large: n and the bytes give k.
     let large = (read.bytes - read.ios * 4096) / (65536 - 4096);
     assert_eq!(large * (65536 - 4096) + read.ios * 4096, read.bytes);
     assert!(large > 0 && large < read.ios);
@@ -144,12 +144,12 @@ fn pauses_are_kept() {
             ..native(Rw::Randread)
         };
         let ios = run(&bench, &asked(o), 1.0).unwrap().read.unwrap().ios;
-        // Eight and what was in flight with them, then a twentieth of a second of nothing.
+        // Eight and those in flight with them, then a pause of 50 ms.
         assert!((8..=21 * (8 + 3)).contains(&ios), "{ios} by {ioengine}");
     }
 }
 
-/// Whether each point's sum up to it is at most what was due by then.
+/// Whether the sum up to each point is at most what was due by then.
 fn never_ahead(series: &Value, field: &str, per_second: f64, slack: f64) {
     let mut sum = 0.0;
     for point in series.as_array().unwrap() {
@@ -169,7 +169,7 @@ fn a_rate_is_held_without_bursts() {
     };
     let w =
         Workload { layout: Layout::Hole, ..asked(Options { rate_iops: Some(2000), ..native(Rw::Randread) }) };
-    // What falls due while the machine is busy is made up for, unless it is busy just at the end.
+    // I/Os that become due while the machine is busy are made up for, unless it is busy just at the end.
     let best = (0..5).map(|_| held(&run(&bench, &w, 1.5).unwrap())).find(|ios| *ios >= 2985);
     assert!(best.is_some(), "99.5 % of 3000 in none of five runs");
 }

@@ -1,4 +1,4 @@
-//! Where io_uring is refused: the same load in threads, said in the record; what only io_uring can is an error. No root needed.
+//! Without io_uring: the same load runs in threads and the record says so; options that need io_uring are errors. No root needed.
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
@@ -17,7 +17,7 @@ fn native(rw: Rw) -> Options {
     Options { ioengine: "io_uring".into(), ..options(rw) }
 }
 
-/// A short trial of a worker to which io_uring is refused with `errno`.
+/// A short trial with a worker for which io_uring fails with `errno`.
 fn run_without_ring(errno: i32, options: Options) -> Result<EngineOutput, EngineError> {
     refuse::without_call(libc::SYS_io_uring_setup, errno, || {
         let engine = NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()]);
@@ -75,7 +75,7 @@ fn more_threads_than_make_sense_are_refused() {
     }
 }
 
-/// Else the tests above would show nothing.
+/// Without this, the tests above would prove nothing.
 #[test]
 fn the_refusal_stays_in_its_thread() {
     fn ring() -> Result<(), Option<i32>> {

@@ -1,4 +1,4 @@
-//! `verify` in the native engine, on a scratch directory. No root needed.
+//! `verify` in the native engine, in a scratch directory. No root needed.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
@@ -40,7 +40,7 @@ fn data(bench: &Bench, name: &str) -> PathBuf {
     }
 }
 
-/// All went well, and all was read back.
+/// Runs without an error, and reads everything back.
 fn clean(options: Options) -> EngineOutput {
     let bench = Bench::lent();
     let regions = u64::from(options.numjobs) * options.size_bytes;
@@ -71,7 +71,7 @@ fn what_is_written_is_found_again() {
 
 #[test]
 fn writes_of_the_same_block_wait_for_each_other() {
-    // 8 blocks and 32 I/Os in flight: nearly all meet.
+    // 8 blocks and 32 I/Os in flight: nearly all overlap.
     for rw in [Rw::Write, Rw::Randrw, Rw::Randwrite] {
         for ioengine in ["io_uring", "psync"] {
             let o = Options { size_bytes: 8 * 4096, iodepth: 32, ioengine: ioengine.into(), ..verified(rw) };
@@ -139,7 +139,7 @@ fn failed(ended: Result<EngineOutput, EngineError>) -> EngineOutput {
 #[test]
 fn a_flipped_byte_is_found_at_its_offset_and_fails_the_trial() {
     let bench = Bench::lent();
-    // The last block is out of the load's reach: only reading all back finds it.
+    // The load doesn't reach the last block: only reading everything back finds it.
     for (rw, rate, at) in [
         (Rw::Randread, None, 777_777),
         (Rw::Write, Some(100), (2 << 20) - 1),

@@ -75,8 +75,8 @@ impl fmt::Debug for Printable<'_> {
     }
 }
 
-/// An error and all its sources, outermost first, behind each other. Some quote what strangers said: nothing of that can be obeyed by a
-/// terminal, and its further lines are indented.
+/// Joins an error and all its sources in one line, outermost first. Some quote text of other programs, so control characters are escaped and
+/// further lines are indented.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = indented(&error.to_string()).into_owned();

@@ -1,4 +1,4 @@
-//! One node that was started, and the talk with it.
+//! The controller's connection to one agent process (node).
 
 use crate::controller::{NodeAt, RunError, Sink};
 use crate::guest_disks::HostedDisk;
@@ -11,7 +11,7 @@ use record::target::LOCAL;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A node that was started, and whether it knows that the user wants to stop.
+/// A started node, and whether it knows that the user wants to stop.
 pub(crate) struct AgentLink {
     pub(crate) target: String,
     pub(crate) link: Link,
@@ -43,7 +43,7 @@ impl AgentLink {
         }
     }
 
-    /// Sends a request and returns what ends it, passing events on and the user's wish to stop down.
+    /// Sends a request and returns the reply that ends it. Meanwhile it passes events to `sink`, and a cancel to the node.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
@@ -53,7 +53,7 @@ impl AgentLink {
         self.converse(request, cancel, sink).map_err(|error| on(&self.target, error))
     }
 
-    /// Tells the node of the user's wish to stop, once.
+    /// Sends the cancel to the node, once.
     pub(crate) fn tell_if(&mut self, cancel: bool) -> Result<(), LinkError> {
         if !self.told && cancel {
             self.told = true;
@@ -82,7 +82,7 @@ impl AgentLink {
     }
 }
 
-/// Says where it happened, unless it is this machine or the fault of whoever listens.
+/// Adds the machine's name to an error, unless it is this machine or the event sink failed.
 pub(crate) fn on(target: &str, error: RunError) -> RunError {
     match error {
         RunError::Sink(_) => error,
@@ -91,7 +91,7 @@ pub(crate) fn on(target: &str, error: RunError) -> RunError {
     }
 }
 
-/// What stands on a node's standard error, as an event.
+/// A line of a node's standard error, as an event.
 pub(crate) fn said(target: &str, line: &str) -> Event {
     let text = if target == LOCAL { line.to_owned() } else { format!("target {target} says: {line}") };
     Event::Warning { text }

@@ -1,4 +1,4 @@
-//! The controller: has a plan carried out by a node, and passes on what becomes of it. Needs no privileges.
+//! The controller: has the nodes carry out a plan, and passes their events on. Needs no privileges.
 
 use crate::agent_link::{AgentLink, out_of_turn};
 use crate::fault::Fault;
@@ -22,85 +22,85 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
 
-/// How a plan is to be carried out.
+/// How a plan is carried out.
 #[derive(Debug)]
 pub struct How {
     /// The run's id.
     pub run: RunId,
-    /// The nodes, one for each target that the plan's cells are built on or loaded from.
+    /// The nodes: one for each target on which the plan builds or loads a cell.
     pub nodes: Vec<NodeAt>,
-    /// How those reach each other of which one mounts what the other serves.
+    /// The network routes between targets, where one mounts a file system that another serves.
     pub routes: Vec<Route>,
-    /// Trials that earlier sittings of this run have finished.
+    /// Trials that earlier sessions of this run finished.
     pub earlier: Earlier,
-    /// Provision also where nothing changed since that was done.
+    /// Carry out the provisioning steps again, even where nothing has changed since the last time.
     pub provision_anew: bool,
 }
 
-/// A node, and how it is started.
+/// A node and the command that starts it.
 #[derive(Debug, Clone)]
 pub struct NodeAt {
-    /// Name of the target it is on.
+    /// The name of the target on which it runs.
     pub target: String,
-    /// The command that starts it, here: for another machine that of the way there.
+    /// The command to run on this machine; for another machine it begins with the way there, e.g. ssh.
     pub argv: Vec<OsString>,
-    /// The disks of it that are files of this machine: a guest's.
+    /// Disks of the target that are files on this machine, because the target is a guest.
     pub hosted: Vec<HostedDisk>,
 }
 
-/// A run that could not go on.
+/// Why a run could not continue.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// It happened on one of several machines.
+    /// The error of one of several machines.
     #[error("target {target}")]
     On {
-        /// Which.
+        /// The name of the machine.
         target: String,
-        /// What.
+        /// What failed there.
         source: Box<RunError>,
     },
-    /// The plan has a cell for it, but nobody knows how to reach it.
+    /// The plan has a cell for this target, but no node was given for it.
     #[error("there is no node for target {0}")]
     NoNode(String),
-    /// A target mounts from another, but nobody knows how it gets there.
+    /// One target mounts from another, but no route between them was given.
     #[error("nobody knows how target {client} reaches {server}")]
     NoRoute {
-        /// Who mounts.
+        /// The target that mounts.
         client: String,
-        /// From whom.
+        /// The target that serves.
         server: String,
     },
-    /// The line to the node broke.
+    /// The connection to the node broke.
     #[error("lost the node")]
     Link(#[from] LinkError),
-    /// The node is another version.
+    /// The node speaks another protocol version.
     #[error("the node speaks protocol {theirs}, this controller {ours}: use the same diskproof on both")]
     Protocol {
-        /// Node's.
+        /// The node's version.
         theirs: String,
-        /// Ours.
+        /// The controller's version.
         ours: String,
     },
     /// The node refused or failed.
     #[error("{error}")]
     Node {
-        /// Whose fault.
+        /// Whose fault it is.
         blame: Fault,
-        /// Why, with its chain.
+        /// The error with all its sources.
         error: String,
     },
-    /// The node answered something else than was asked.
+    /// The node's answer doesn't fit the request.
     #[error("the node answered out of turn: {0}")]
     OutOfTurn(String),
     /// A target could not be provisioned.
     #[error("provisioning {} failed: {error}", machine(.target))]
     Provision {
-        /// Which.
+        /// The name of the target.
         target: String,
-        /// Which step, and how its output ends.
+        /// The step that failed, and the end of its output.
         error: String,
     },
-    /// Whoever consumes the events can't go on, e.g. the store's disk is full.
+    /// The consumer of the events can't continue, e.g. because the store's disk is full.
     #[error("can't keep what was measured")]
     Sink(#[source] SinkError),
 }
@@ -109,11 +109,11 @@ fn machine(target: &str) -> String {
     if target == LOCAL { "this machine".to_owned() } else { format!("target {target}") }
 }
 
-/// Why a consumer of events can't go on.
+/// Why a consumer of events can't continue.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 impl RunError {
-    /// Whether the node itself said so.
+    /// Whether the node itself reported the error.
     pub(crate) fn is_of_node(&self) -> bool {
         match self {
             Self::On { source, .. } => source.is_of_node(),
@@ -125,7 +125,7 @@ impl RunError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            // What lies between two machines is nobody's fault here.
+            // A broken connection between two machines counts as a fault of the machine.
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
             Self::On { source, .. } => source.fault(),
             Self::Node { blame, .. } => *blame,
@@ -139,16 +139,16 @@ impl RunError {
     }
 }
 
-/// A consumer of events. Returning an error ends the run; what was measured before stays.
+/// A consumer of events. An error ends the run; finished trials are kept.
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), SinkError> + 'a;
 
 /// Carries out `plan` and returns why it stopped. Every finished trial has passed through `sink` before the next begins.
 ///
-/// `cancel` ends the trial under way, undoes, and returns [`Stopped::Interrupted`].
+/// `cancel` ends the current trial, undoes everything and returns [`Stopped::Interrupted`].
 ///
 /// # Errors
-/// When the node refuses the volumes, is lost, or when the sink fails. Everything that was built has been undone by then,
-/// unless the error says otherwise.
+/// When a node refuses the volumes or is lost, or when the sink fails. Everything that was built has been undone by then, unless
+/// the error says otherwise.
 pub fn execute(
     plan: &Plan,
     how: &How,
@@ -180,9 +180,9 @@ pub fn execute(
     Ok(stopped)
 }
 
-/// Undoes what earlier runs left on the node; `run` names one, else all that have no living owner.
+/// Undoes what earlier runs left on the node: the run that `run` names, or else all runs that have no living owner.
 ///
-/// `give_up` names a disk that never returns. Returns one line per run and whether nothing is left.
+/// `give_up` names a disk that won't come back. Returns one line per run, and whether nothing is left.
 ///
 /// # Errors
 /// When the node can't be started or fails.
@@ -202,7 +202,7 @@ pub fn undo(
     }
 }
 
-/// All volumes that any cell of a plan uses on a target, each once.
+/// All volumes that the plan's cells use on a target, each once.
 #[must_use]
 pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
     let mut all: BTreeMap<String, Volume> = BTreeMap::new();
@@ -212,7 +212,7 @@ pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
     all.into_values().collect()
 }
 
-/// The targets that any cell of a plan is built on or loaded from, in the order of the cells.
+/// The targets on which the plan builds or loads a cell, in the order of the cells.
 #[must_use]
 pub fn targets_of(plan: &Plan) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
@@ -228,7 +228,7 @@ fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cel
     plan.cells.iter().filter(move |cell| cell.target == target)
 }
 
-/// The most data that any cell lays out on a target, by the name of the lent directory it is laid out in.
+/// The most bytes that any cell lays out in each existing directory of a target, by the volume's name.
 fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in cells_of(plan, target) {
@@ -244,12 +244,12 @@ fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
 struct Session<'a, 's> {
     lines: Vec<AgentLink>,
     routes: Vec<Route>,
-    /// What the nodes are on, in the order of `lines`.
+    /// The machines of the nodes, in the order of `lines`.
     machines: Vec<Environment>,
     begun: Instant,
     cancel: &'a AtomicBool,
     sink: &'a mut Sink<'s>,
-    /// Once they are there.
+    /// The volumes' facts; empty until the volumes are open.
     volumes: Vec<VolumeFacts>,
 }
 
@@ -262,7 +262,7 @@ impl Session<'_, '_> {
         self.tell(Event::NodeReady { environment })
     }
 
-    /// All machines: the first target's, with the others in it.
+    /// The environment of the first target, with those of the other targets in it.
     fn environment(&self) -> Option<Box<Environment>> {
         let targets = self.lines.iter().map(|line| line.target.clone());
         let mut machines = targets.zip(self.machines.iter().cloned());
@@ -270,7 +270,7 @@ impl Session<'_, '_> {
         Some(Box::new(Environment { elsewhere: machines.collect(), ..first }))
     }
 
-    /// Whether the targets are as the plan wants them; `false` when the user asked to stop meanwhile.
+    /// Runs the provisioning steps on all targets; `false` when the user asked to stop meanwhile.
     fn provision(&mut self, plan: &Plan, anew: bool) -> Result<bool, RunError> {
         let mut failure = None;
         for (line, machine) in self.lines.iter_mut().zip(&mut self.machines) {
@@ -289,7 +289,7 @@ impl Session<'_, '_> {
                 break;
             }
         }
-        // What was done is kept, also when it failed.
+        // The record is kept even if a step failed.
         if let (Some(environment), false) = (self.environment(), plan.provision.is_empty()) {
             for text in not_idempotent(&environment) {
                 self.tell(Event::Warning { text })?;
@@ -303,7 +303,7 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Whether the volumes are there; `false` when the user asked to stop meanwhile.
+    /// Opens the volumes on all targets; `false` when the user asked to stop meanwhile.
     fn open(&mut self, plan: &Plan, run: &RunId) -> Result<bool, RunError> {
         let mut all = Vec::new();
         for line in &mut self.lines {
@@ -327,7 +327,7 @@ impl Session<'_, '_> {
         Ok(true)
     }
 
-    /// Closes all of them, also when one can't be; the first failure is told.
+    /// Closes all nodes, even if one of them fails, and returns the first failure.
     fn close(&mut self) -> Result<(), RunError> {
         let mut outcome = Ok(());
         for line in &mut self.lines {
@@ -386,7 +386,7 @@ impl Hands for Session<'_, '_> {
     }
 }
 
-/// Steps that were carried out now, and whose second run changed something again.
+/// Provisioning steps that ran now and changed something again in their second run.
 fn not_idempotent(environment: &Environment) -> Vec<String> {
     let machines = std::iter::once(environment).chain(environment.elsewhere.values());
     let steps = machines.flat_map(|machine| &machine.provision);

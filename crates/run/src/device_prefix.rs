@@ -1,23 +1,23 @@
-//! Names of devices that are on another machine than the one that is loaded.
+//! Prefixes for names of devices that are on another machine than the load.
 
 use record::topology::{BlockKind, BlockNode};
 
-/// What stands before the names of one machine's devices.
+/// The prefix of one machine's device names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DevicePrefix(&'static str);
 
 /// The machine that runs a guest.
 pub(crate) const HOST: DevicePrefix = DevicePrefix("host:");
-/// The node that serves the ground.
+/// The node that serves the device or file system under test.
 pub(crate) const SERVER: DevicePrefix = DevicePrefix("server:");
 
 impl DevicePrefix {
-    /// A name, or words that begin with one.
+    /// Puts the prefix before a name, or before a text that begins with a name.
     pub(crate) fn name(self, name: &str) -> String {
         format!("{}{name}", self.0)
     }
 
-    /// A device `depth` farther from the ground than its own machine knows, and all that it rests on by its name here.
+    /// Renames a device and its references to other devices, and moves it `depth` levels farther down in the topology.
     pub(crate) fn node(self, mut node: BlockNode, depth: u32) -> BlockNode {
         node.name = self.name(&node.name);
         node.depth += depth;

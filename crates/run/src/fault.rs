@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Fault {
     /// The input is wrong.
     User,
-    /// The machine refuses: guard, privileges, a missing tool, no space.
+    /// The machine's fault: the guard refuses, privileges or a tool are missing, or there is no space.
     Machine,
-    /// Our own fault, or an undo that failed.
+    /// diskproof's own fault, or an undo that failed.
     Ours,
 }

@@ -1,4 +1,4 @@
-//! After the measured time: caches of LVM that are taken away by flushing them, and the data that must outlive that.
+//! Flushes and removes LVM caches after the measured time, and checks that the data on the volume survive it.
 
 use record::printable::chain;
 use record::lvm_cache::CacheRecord;
@@ -11,11 +11,11 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Data are compared in pieces of so many bytes.
+/// The size of the pieces in which data are compared, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Flushes the caches that are asked to go, and writes down what they owed. Where the load verifies what it wrote, the data are read
-/// from the devices before and after, and compared. The error is the reason in words.
+/// Flushes and removes the caches that the stack removes after the load, and records what each still had to write back. Where the
+/// load verifies its writes, the data are read from the devices before and after, and compared. An error is the reason as text.
 pub(crate) fn caches(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -45,7 +45,7 @@ fn verifies(workload: &Workload) -> bool {
     matches!(&workload.ask, Ask::Options(options) if options.verify.is_some())
 }
 
-/// What files hold: a digest of each piece of each.
+/// A digest of each piece of each file.
 #[derive(Debug, PartialEq, Eq)]
 struct Pieces {
     digests: Vec<Vec<u64>>,
@@ -53,7 +53,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// As the devices tell it, not the page cache.
+    /// Reads the files from the devices: the page cache is dropped first.
     fn of(machine: &Machine<'_>, files: &[PathBuf], cancel: &AtomicBool) -> Result<Self, String> {
         stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?;
         let mut all = Self { digests: Vec::new(), bytes: 0 };
@@ -86,7 +86,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// How many bytes are the same as afterwards: all, or it is an error.
+    /// Returns the number of equal bytes if all pieces are equal, else an error.
     fn same(&self, after: &Self, files: &[PathBuf]) -> Result<u64, String> {
         if self == after {
             return Ok(self.bytes);

@@ -1,4 +1,4 @@
-//! What a guest can't see of its disks: the files of this machine that they are, and what lies under these.
+//! What a guest can't see of its disks: the files on this machine that back them, and the devices below these files.
 
 use crate::device_prefix::{HOST, SERVER};
 use crate::schedule::Schedule;
@@ -18,37 +18,37 @@ use std::sync::Arc;
 /// A disk of a guest that runs on this machine.
 #[derive(Debug, Clone)]
 pub struct HostedDisk {
-    /// Its link's name in the guest's `/dev/disk/by-id`.
+    /// The name of its link in the guest's `/dev/disk/by-id`.
     pub id: String,
-    /// The file that it is, on this machine.
+    /// The file on this machine that backs it.
     pub file: PathBuf,
-    /// Whether it passes this machine's page cache by.
+    /// Whether its I/O bypasses this machine's page cache.
     pub direct_io: bool,
-    /// What it is limited to, at the beginning of each trial at least.
+    /// Its limits at the beginning of each trial.
     pub limits: Limits,
-    /// Other limits in the course of each trial.
+    /// The limits that change during each trial.
     pub changes: Vec<LimitChange>,
-    /// What limits it.
+    /// The means of setting its limits.
     pub throttle: Arc<dyn Throttle>,
 }
 
-/// What limits a disk of a guest.
+/// Reads and sets the limits of a guest's disk.
 pub trait Throttle: fmt::Debug + Send + Sync {
-    /// What it is limited to at this moment; `None`: it isn't there any more, or can't be asked.
+    /// The current limits; `None` when the disk is gone or can't be queried.
     fn now(&self) -> Option<Limits>;
 
-    /// Sets all its limits, at once.
+    /// Sets all limits at once.
     ///
     /// # Errors
-    /// Why it can't.
+    /// The reason as text.
     fn set(&self, limits: &Limits) -> Result<(), String>;
 }
 
-/// Looks at the files of a trial's disks just before the guest measures and just after, and changes their limits in between where the experiment
-/// says so.
+/// Samples the backing files of a trial's disks just before and just after the guest measures. In between it changes the disks'
+/// limits where the experiment says so.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// By the guest's kernel name, as the trial's record has it.
+    /// The disks by their kernel name in the guest, as in the trial's record.
     disks: Vec<(String, HostedDisk)>,
     counters: Collector,
     before: Option<Look>,
@@ -57,7 +57,7 @@ pub(crate) struct Watch {
     changes: Result<Vec<HostChange>, String>,
 }
 
-/// What is seen at one time.
+/// A snapshot of the backing files and the host's counters.
 #[derive(Debug)]
 struct Look {
     files: Vec<Residency>,
@@ -65,7 +65,7 @@ struct Look {
 }
 
 impl Watch {
-    /// Of the disks that a cell's volumes are on.
+    /// Selects the disks that a cell's volumes are on.
     pub(crate) fn new(hosted: &[HostedDisk], cell: &Cell, volumes: &[VolumeFacts]) -> Self {
         let disks = cell.stack.all_volumes().filter_map(|volume| {
             let VolumeKind::Guest { id, .. } = &volume.kind else { return None };
@@ -86,7 +86,7 @@ impl Watch {
         Self { disks, counters, before: None, after: None, schedule: None, changes: Ok(Vec::new()) }
     }
 
-    /// Follows the steps of the trial.
+    /// Follows the trial's steps: starts at `measure`, and ends at the next step.
     pub(crate) fn heard(&mut self, event: &Event) {
         let Event::Step { step, .. } = event else { return };
         let measures = step == "measure";
@@ -98,7 +98,8 @@ impl Watch {
         }
     }
 
-    /// The load has ended: what the limits are is seen before they are put back.
+    /// Ends the schedule after the load. The last snapshot is taken before the limits are put back, so it shows the limits as
+    /// they were.
     fn ended(&mut self) {
         let mut schedule = self.schedule.take();
         if let Some(schedule) = &mut schedule {
@@ -112,7 +113,7 @@ impl Watch {
         }
     }
 
-    /// Adds to a finished trial what this machine knows.
+    /// Adds this machine's data to a finished trial.
     pub(crate) fn tell(mut self, record: &mut TrialRecord) {
         self.ended();
         for (name, disk) in &self.disks {
@@ -130,7 +131,7 @@ impl Watch {
         }
     }
 
-    /// All files or none: a partial list would be taken for the whole.
+    /// Takes a snapshot of all files or of none: a partial list would look complete.
     fn look(&mut self) -> Option<Look> {
         let files: Option<Vec<_>> =
             self.disks.iter().map(|(_, disk)| device::extents::residency(&disk.file).ok()).collect();
@@ -144,7 +145,7 @@ impl Watch {
     }
 }
 
-/// Goes on where the guest's kernel sees a disk that rests on nothing.
+/// Extends the topology below a guest's disk, where the guest's kernel sees nothing further.
 fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
     let Some(node) = topology.nodes.iter_mut().find(|node| node.name == name) else { return };
     let below = observe::topology(&Roots::default(), &[], disk.file.parent());
@@ -163,7 +164,7 @@ fn follow(topology: &mut Topology, name: &str, disk: &HostedDisk) {
         }
     }
     topology.nodes.sort_by_key(|node| node.depth);
-    // of the file that the disk is, or of a loop device under that
+    // The name of the backing file's device or of a loop device below it; else the disk's own.
     let device = |device: Option<String>| Some(device.map_or(name.to_owned(), |device| HOST.name(&device)));
     let stacked = below.stacked.into_iter();
     topology.stacked.extend(stacked.map(|one| Stacked { device: device(one.device), ..one }));
@@ -224,7 +225,7 @@ mod tests {
             panic!("{topology:?}")
         };
         assert_eq!((backing_file.as_ref(), *direct_io, *guest), (Some(&file), Some(false), true));
-        // on overlayfs or tmpfs the file system is known and what is under it may not be
+        // On overlayfs or tmpfs the file system is known, but the device below it may not be.
         assert!(backing_fs.is_some(), "{topology:?}");
         assert!(members.iter().all(|member| member.starts_with("host:")), "{topology:?}");
         assert!(

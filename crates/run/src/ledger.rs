@@ -1,4 +1,4 @@
-//! What a run has made so far, and what comes next. Pure: the time is handed in.
+//! The state of a run: the trials so far, and what comes next. Pure: the caller passes the time in.
 
 mod course;
 mod length;
@@ -14,37 +14,37 @@ use seen::Seen;
 use stats::{Allowance, Contender, Matter, Question, Resource, Survey, Terms};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How often a cell may fail before it is given up for the rest of the sitting.
+/// A cell that fails this often is left out for the rest of the session.
 const MAX_FAILURES: u32 = 2;
 
-/// Trials of earlier sittings, in short.
+/// Summaries of the trials of earlier sessions.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
     trials: BTreeMap<TrialId, Seen>,
 }
 
 impl Earlier {
-    /// Adds a trial; the record's samples and output need not be kept. Trials of cells that the plan doesn't know are ignored.
+    /// Adds a trial; the caller may drop the record's samples and output. Ignores trials of cells that aren't in the plan.
     pub fn add(&mut self, plan: &Plan, record: &TrialRecord) {
         if let Some(cell) = plan.cells.iter().find(|cell| cell.id == record.id.cell) {
             self.trials.insert(record.id.clone(), Seen::of(plan, cell, record));
         }
     }
 
-    /// Number of trials.
+    /// The number of trials.
     #[must_use]
     pub fn len(&self) -> usize {
         self.trials.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no trials.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.trials.is_empty()
     }
 }
 
-/// Why a run would make no further trial if it were resumed now; `None` when it would.
+/// The reason why a resumed run would make no further trial; `None` when it would make one.
 #[must_use]
 pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
     let mut ledger = Ledger::new(plan, earlier);
@@ -57,14 +57,14 @@ pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
     }
 }
 
-/// What comes next.
+/// What a run does next.
 #[derive(Debug)]
 pub(crate) enum Next<'a> {
-    /// This trial.
+    /// Make this trial.
     Trial { cell: &'a Cell, round: u32, trial_seconds: f64 },
-    /// Something to be told; ask again.
+    /// Report this event, then ask again.
     Tell(Event),
-    /// Nothing.
+    /// Stop: the run is over.
     Ended(Stopped),
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Next<'a> {
 #[derive(Debug, Default)]
 struct History {
     trials: BTreeMap<u32, Seen>,
-    /// In this sitting: a cause may have been mended since.
+    /// Failures in this session only: the user may have removed the cause of earlier ones.
     failures: u32,
 }
 
@@ -85,9 +85,9 @@ pub(crate) struct Ledger<'a> {
     families: Vec<usize>,
     cells: Vec<History>,
     lengths: Lengths,
-    /// Seconds that the trials of earlier sittings took.
+    /// Seconds that the trials of earlier sessions took.
     earlier_seconds: f64,
-    /// Rounds that earlier sittings began: the run was not over before them.
+    /// The number of rounds that earlier sessions began. The run can't be over before that round.
     begun: u32,
     round: u32,
     queue: VecDeque<usize>,
@@ -121,12 +121,12 @@ impl<'a> Ledger<'a> {
         ledger
     }
 
-    /// Trials made so far, in all sittings.
+    /// The number of trials so far, in all sessions.
     pub(crate) fn trials(&self) -> u64 {
         self.cells.iter().map(|cell| cell.trials.len() as u64).sum()
     }
 
-    /// What comes next, `seconds` after this sitting began.
+    /// What comes next, `seconds` after this session began.
     pub(crate) fn next(&mut self, seconds: f64) -> Next<'a> {
         loop {
             if let Some(event) = self.news.pop_front() {
@@ -150,7 +150,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Takes a finished trial in.
+    /// Adds a finished trial.
     pub(crate) fn take(&mut self, record: &TrialRecord) {
         let Some(place) = self.plan.cells.iter().position(|cell| cell.id == record.id.cell) else { return };
         let cell = &self.plan.cells[place];
@@ -188,7 +188,7 @@ impl<'a> Ledger<'a> {
         self.cells[place].failures < MAX_FAILURES
     }
 
-    /// Whether a cell can still be measured and has the figure that is looked at.
+    /// Whether a cell can still be measured and has the metric that decides when to stop.
     fn decides(&self, place: usize) -> bool {
         self.is_alive(place) && !self.cells[place].lacks_figure()
     }
@@ -205,12 +205,13 @@ impl<'a> Ledger<'a> {
         self.queue = spec::order(self.plan, self.round).into_iter().filter(|&place| needed[place]).collect();
     }
 
-    /// Who takes part in a round, from what the rounds before it showed.
+    /// The cells that take part in a round, by the results of the `made` rounds before it.
     fn needed(&self, made: u32) -> Vec<bool> {
         self.taking_part(self.survey(made, &[]).as_ref())
     }
 
-    /// Those that the survey needs; cells that don't decide go on as long as one that does, or where none does.
+    /// The cells that the survey needs. A cell without the deciding metric takes part as long as any needed cell does, or if no
+    /// cell has that metric.
     fn taking_part(&self, survey: Option<&Survey>) -> Vec<bool> {
         let places = 0..self.cells.len();
         let Some(survey) = survey else { return places.map(|place| self.is_alive(place)).collect() };
@@ -220,7 +221,7 @@ impl<'a> Ledger<'a> {
         places.map(takes_part).collect()
     }
 
-    /// A look at the first `made` rounds; `None` when nothing is asked of the intervals.
+    /// Evaluates the first `made` rounds; `None` when the experiment asks for no precision.
     fn survey(&self, made: u32, allowances: &[Allowance]) -> Option<Survey> {
         let figures: Vec<Vec<Option<f64>>> =
             self.cells.iter().map(|cell| cell.figures(self.plan, made)).collect();
@@ -249,7 +250,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Whether the run is over after so many rounds, and why.
+    /// Whether the run is over after `made` rounds, and why.
     fn decide(&mut self, made: u32, seconds: f64) -> Option<Stopped> {
         let allowances = self.allowances(made, &self.needed(made), seconds);
         if let Some(survey) = self.survey(made, &allowances) {
@@ -290,13 +291,13 @@ impl<'a> Ledger<'a> {
 }
 
 impl History {
-    /// Whether two trials were measured, and none had the figure that is looked at.
+    /// Whether at least two trials were measured and none had the metric that decides when to stop.
     fn lacks_figure(&self) -> bool {
         let measured = || self.trials.values().filter(|seen| seen.measured);
         measured().count() >= 2 && measured().all(|seen| seen.figure.is_none())
     }
 
-    /// The figure of each of the first `made` rounds.
+    /// The metric's value in each of the first `made` rounds.
     fn figures(&self, plan: &Plan, made: u32) -> Vec<Option<f64>> {
         let measured = self.trials.range(..made).filter(|(_, seen)| seen.measured);
         let windows = measured.map(|(&round, seen)| (round, seen.window_seconds));

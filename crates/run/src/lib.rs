@@ -1,7 +1,7 @@
-//! A run: the controller that decides what comes next, and the node that builds, loads, measures and undoes.
+//! A run: the controller decides what comes next; the node (agent process) builds, loads, measures and undoes.
 //!
-//! Controller and node are two processes of the same binary. They speak [`protocol`] over the node's stdio, whether the node
-//! is on this machine or another. Nothing here prints: what happens is told as [`record::event::Event`]s.
+//! Controller and node are two processes of the same binary. They speak [`protocol`] over the node's stdio, whether the node is
+//! on this machine or another. Nothing here prints: all output is [`record::event::Event`]s.
 
 mod agent_link;
 pub mod controller;

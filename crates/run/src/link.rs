@@ -1,4 +1,4 @@
-//! The controller's end of a node: a child process and its two pipes.
+//! The controller's end of a connection to a node: a child process and its pipes.
 
 use crate::protocol::{Reply, Request};
 use record::printable::{Printable, printable};
@@ -10,16 +10,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Bytes of a line that are passed on at once.
+/// The most bytes of a line of standard error that are passed on at once.
 const LINE_BYTES: u64 = 4096;
-/// Lines of one node that are passed on; a machine that floods us is read and not heard.
+/// The most lines of standard error that are passed on for one node. More are read and dropped, in case a machine floods us.
 const MOST_LINES: usize = 1000;
-/// Lines that are quoted when a node is lost.
+/// The number of last lines that the error quotes when a node is lost.
 const LAST_LINES: usize = 5;
-/// How long these are waited for.
+/// The wait for these last lines.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// The line to a node broke.
+/// Why the connection to a node broke.
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// The node's program could not be started.
@@ -30,20 +30,20 @@ pub enum LinkError {
         /// Why.
         source: std::io::Error,
     },
-    /// The node is gone.
+    /// The node has exited.
     #[error("the node ended unexpectedly ({status}); `diskproof undo` puts back what it left{}", last(.said))]
     Gone {
-        /// Its exit status, as far as it is known.
+        /// Its exit status, if known.
         status: String,
-        /// What it, or ssh, said last beside its replies.
+        /// The last lines on standard error, from the node or ssh.
         said: Vec<String>,
     },
-    /// The node said something that is no reply.
+    /// The node sent a line that is no valid reply.
     #[error("the node sent a line that is no reply: {line}")]
     Garbled {
-        /// The line, cut.
+        /// The line, truncated.
         line: String,
-        /// Why.
+        /// The parser's error.
         source: serde_json::Error,
     },
 }
@@ -56,18 +56,18 @@ pub(crate) struct Link {
     said: Receiver<String>,
 }
 
-/// What [`Link::wait`] saw.
+/// The result of [`Link::wait`].
 pub(crate) enum Heard {
     /// A reply.
     Reply(Reply),
-    /// A line beside the replies, fit to be shown: what ssh, sudo or the node says on its standard error.
+    /// A printable line from standard error: ssh, sudo or the node wrote it.
     Said(String),
     /// Nothing yet.
     Silence,
 }
 
 impl Link {
-    /// Starts the node in a process group of its own, so that the terminal's Ctrl-C reaches only the controller.
+    /// Starts the node in its own process group, so that the terminal's Ctrl-C reaches only the controller.
     pub(crate) fn start(argv: &[OsString]) -> Result<Self, LinkError> {
         let shown = || argv.iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let Some((program, args)) = argv.split_first() else {
@@ -118,7 +118,7 @@ impl Link {
         }
     }
 
-    /// Waits for the next reply, at most `patience`.
+    /// Waits up to `patience` for the next reply.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<Heard, LinkError> {
         if let Ok(line) = self.said.try_recv() {
             return Ok(Heard::Said(line));
@@ -130,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Why the node can't be spoken to any more; `None` while it is there and silent.
+    /// Why the connection is broken; `None` while the node runs and is silent.
     pub(crate) fn broken(&mut self) -> Option<LinkError> {
         match self.replies.try_recv() {
             Ok(Err(error)) => Some(error),
@@ -148,7 +148,7 @@ impl Link {
                 _ => break "still running, but its output is closed".to_owned(),
             }
         };
-        // its standard error ends with it, unless a child of it keeps that open
+        // Its standard error closes when it exits, unless a child of it keeps it open.
         let mut said: Vec<String> = Vec::new();
         while let Ok(line) = self.said.recv_timeout(LAST_WORDS) {
             said.push(line);
@@ -158,13 +158,12 @@ impl Link {
     }
 }
 
-/// Passes on what stands on a node's standard error, line by line. Whoever answers there is not us, so nothing of it goes to the terminal
-/// as it is.
+/// Passes a node's standard error on, line by line. Another program may write there, so each line is made printable first.
 fn relay(errors: ChildStderr, speaker: &Sender<String>) {
     let mut errors = BufReader::new(errors);
     for _ in 0..MOST_LINES {
         let mut line = Vec::new();
-        // a line without an end doesn't fill the memory
+        // The limit keeps a line without an end from filling the memory.
         match (&mut errors).take(LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(read) if read > 0 => {}
             _ => return,
@@ -174,7 +173,7 @@ fn relay(errors: ChildStderr, speaker: &Sender<String>) {
             break;
         }
     }
-    // read on, so that it is not stopped by a full pipe
+    // Read on, so that a full pipe doesn't block the node.
     let _ = std::io::copy(&mut errors, &mut std::io::sink());
 }
 
@@ -183,7 +182,7 @@ fn last(said: &[String]) -> String {
 }
 
 impl Drop for Link {
-    /// Closes the node's input, which makes it undo and exit, and waits for that: an undo must not be cut short.
+    /// Closes the node's input, so that it undoes and exits, and waits for that: an undo must not be cut short.
     fn drop(&mut self) {
         drop(self.input.take());
         while let Ok(Some(_)) = self.replies.recv().map(Result::ok) {}

@@ -1,4 +1,4 @@
-//! The client's end of a ground that another node serves.
+//! The client's end of a file system that another node serves.
 
 use record::printable::chain;
 use crate::protocol::Turn;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Times the server is asked for its clock: the quickest answer tells it best.
+/// How many times the server is asked for its clock: the quickest answer is the most exact.
 const CLOCKS: u32 = 5;
 
-/// How often a trial that is to end asks whether its server is still there.
+/// How often a cancelled trial checks whether its server is still there.
 const ASKED_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Does something on a ground that another node serves. Should it be cancelled because that node is gone, what waits for the server
-/// would wait for ever: then the kernel is told to give up on it.
+/// Runs `act` on a file system that another node serves. If the trial is cancelled and that node is gone, I/O on the mount would
+/// wait for ever: then the kernel is made to give it up.
 pub(crate) fn guarded<T>(
     source: Option<&NfsSource>,
     mounted: Option<Remounted>,
@@ -44,7 +44,7 @@ pub(crate) fn guarded<T>(
                 std::thread::sleep(PAUSE);
             }
         });
-        // also when it panics: the other thread would never end
+        // Also on a panic: else the other thread would never end.
         let _ended = Ended(&done);
         act()
     })
@@ -58,16 +58,16 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// A ground that another node serves.
+/// A file system under test that another node serves.
 pub(crate) struct ServedGround<'a> {
     server: &'a dyn Server,
     built: &'a Built,
-    /// The data files, below the mount.
+    /// The data files, relative to the mount point.
     files: Vec<PathBuf>,
 }
 
 impl<'a> ServedGround<'a> {
-    /// `None` where the ground is on this node.
+    /// `None` where the device or file system under test is on this node.
     pub(crate) fn of(server: Option<&'a dyn Server>, built: &'a Built, files: &[PathBuf]) -> Option<Self> {
         let nfs = built.nfs.as_ref().filter(|nfs| nfs.directory.is_none())?;
         let target = nfs.target.as_ref()?;
@@ -75,7 +75,7 @@ impl<'a> ServedGround<'a> {
         Some(Self { server: server?, built, files: files.iter().filter_map(below).collect() })
     }
 
-    /// Brings both ends' caches to the state the workload asks for.
+    /// Brings the caches of client and server to the state that the workload asks for.
     pub(crate) fn settle(
         &self,
         machine: &Machine<'_>,
@@ -87,13 +87,13 @@ impl<'a> ServedGround<'a> {
         match cache {
             CacheStart::Keep => {}
             CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?,
-            // through both of them
+            // Reading through the mount warms both caches.
             CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e))?,
         }
         let theirs = || self.ask(Turn::Settle { files: self.files.clone(), cache });
         let on_pool = stack.layers.iter().any(|layer| matches!(layer, Layer::Zfs(_)));
         match &self.built.nfs {
-            // what empties a pool's cache takes its export down
+            // ZFS exports the pool to empty its cache, and for that the NFS export must be down.
             Some(nfs) if on_pool && cache == CacheStart::Cold => nfs
                 .while_down(machine, journal, || {
                     theirs().map(|_| ()).map_err(|saw| ActError::Unverified {
@@ -107,7 +107,7 @@ impl<'a> ServedGround<'a> {
         }
     }
 
-    /// Has the server count from now on, and compares clocks.
+    /// Starts the server's sampling, and compares the clocks.
     pub(crate) fn begin(&self) -> Result<ServerClock, String> {
         self.ask(Turn::Begin { files: self.files.clone() })?;
         let mut best: Option<ServerClock> = None;
@@ -120,7 +120,7 @@ impl<'a> ServedGround<'a> {
         best.ok_or_else(|| "the server was not asked for its clock".to_owned())
     }
 
-    /// Has it count no longer.
+    /// Ends the server's sampling.
     pub(crate) fn end(&self) -> Result<(), String> {
         self.ask(Turn::End).map(|_| ())
     }
@@ -130,11 +130,11 @@ impl<'a> ServedGround<'a> {
     }
 }
 
-/// Their time, told between two of ours.
+/// The offset of the server's clock, from its answer between two readings of ours.
 fn beside(theirs: u64, before: u64, after: u64) -> ServerClock {
     let uncertain_ns = after.saturating_sub(before) / 2;
     let middle = before.saturating_add(uncertain_ns);
-    // both count from a boot: their difference is years at most
+    // Both clocks count from a boot, so they differ by years at most.
     let ahead = i128::from(theirs) - i128::from(middle);
     ServerClock { ahead_ns: i64::try_from(ahead).unwrap_or(i64::MAX), uncertain_ns }
 }

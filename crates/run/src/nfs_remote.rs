@@ -1,7 +1,7 @@
-//! A trial over two nodes: one builds the stack and exports it, the other mounts and loads it.
+//! A trial on two nodes: one builds the stack and exports it by NFS, the other mounts and loads it.
 //!
-//! The controller goes between: it asks the server to serve, the client for the trial, passes on what the client needs of the server
-//! meanwhile, and has the server take everything down, whatever became of the client.
+//! The controller mediates: it asks the server to serve and the client for the trial, and forwards the client's requests to the
+//! server. At the end the server takes everything down, whether or not the client succeeded.
 
 use crate::agent_link::{AgentLink, on, out_of_turn, said};
 use crate::controller::{RunError, Sink};
@@ -19,27 +19,27 @@ use std::time::Duration;
 
 pub use stack::NfsClient;
 
-/// How one target reaches what another one serves.
+/// The network route from a client to the target that serves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The target that serves.
     pub server: String,
     /// The target that mounts.
     pub client: String,
-    /// The server's address, as the client sees it.
+    /// The server's address, as the client reaches it.
     pub address: Ipv4Addr,
-    /// Its port, should it not be NFS's own.
+    /// The server's port, if it isn't NFS's own.
     pub port: Option<u16>,
-    /// The port of its mountd, should the client have to know.
+    /// The port of the server's mountd, if the client has to name it.
     pub mount_port: Option<u16>,
-    /// The client, as the server sees it.
+    /// The client's address, as the server sees it.
     pub seen_as: NfsClient,
 }
 
-/// Performs one trial; `None` when the user ended it.
+/// Performs one trial; `None` when the user stopped it.
 ///
 /// # Errors
-/// A node is lost or answers out of turn; what is exported can't be taken down.
+/// When a node is lost or its answer doesn't fit, or when the export can't be taken down.
 pub(crate) fn trial(
     [server, client]: [&mut AgentLink; 2],
     routes: &[Route],
@@ -73,7 +73,7 @@ pub(crate) fn trial(
     }
 }
 
-/// Asks the client, and passes its words for the server on. A server that is lost ends the client's trial.
+/// Runs the client's trial and forwards its requests to the server. If the server is lost, the client's trial is cancelled.
 fn relay(
     server: &mut AgentLink,
     client: &mut AgentLink,
@@ -109,7 +109,7 @@ fn relay(
     lost.map_or(Ok(reply), Err)
 }
 
-/// What the client asked for, done by the server: its clock then, or why it can't.
+/// Has the server do what the client asked for; returns the server's clock afterwards, or why it failed.
 fn turned(
     server: &mut AgentLink,
     turn: Turn,
@@ -129,7 +129,7 @@ fn turned(
     }
 }
 
-/// One record of what both nodes saw: the client's, with the server's devices, files and caches under it.
+/// Joins both records: the client's, with the server's devices, files and caches below it.
 fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     let mut record = client;
     if let (Outcome::Measured, Outcome::Failed(why)) = (&record.outcome, &server.outcome) {
@@ -172,7 +172,7 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     }
     let on_ground = |other: &OtherProcess| other.on_ground == Some(true) && other.kernel != Some(true);
     let strangers = server.evidence.others.into_iter().filter(on_ground);
-    // their share of a CPU is none of the client's
+    // Their CPU time is spent on the server, not on the client.
     evidence.others.extend(strangers.map(|other| OtherProcess {
         comm: SERVER.name(&other.comm),
         cpu_ticks: None,
@@ -182,7 +182,7 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     record
 }
 
-/// The time of each step, both nodes' together, in the order in which they first come.
+/// Adds up each step's time on both nodes. Steps keep the order of their first occurrence, with `undo` last.
 fn added(first: Vec<StepTime>, then: Vec<StepTime>) -> Vec<StepTime> {
     let (mut all, mut last): (Vec<StepTime>, Vec<StepTime>) =
         first.into_iter().partition(|step| step.step != "undo");
@@ -195,7 +195,7 @@ fn added(first: Vec<StepTime>, then: Vec<StepTime>) -> Vec<StepTime> {
     all
 }
 
-/// A sample of the server by the client's clock; `None`: it was before that began.
+/// A sample of the server, converted to the client's clock; `None` if that gives a time before the client's clock began.
 fn seen_at(clock: ServerClock, sample: Sample) -> Option<Sample> {
     let theirs = i128::from(sample.monotonic_ns) - i128::from(clock.ahead_ns);
     Some(Sample {

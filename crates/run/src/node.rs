@@ -1,4 +1,4 @@
-//! The node: builds, loads, measures and undoes, as the controller asks. The only process that may need privileges.
+//! The node (agent process): builds, loads, measures and undoes on request of the controller. Only it may need privileges.
 
 use crate::fault::Fault;
 use record::printable::chain;
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use thiserror::Error;
 
-/// The node could not even begin.
+/// Why the node could not start.
 #[derive(Debug, Error)]
 pub enum NodeError {
     /// A signal handler could not be set.
@@ -51,10 +51,10 @@ impl Failure {
     }
 }
 
-/// Serves one controller until its end of `input` is closed, then undoes what is left of the open run.
+/// Serves one controller until the end of `input`, then undoes what is left of the open run.
 ///
 /// # Errors
-/// When signals can't be caught. A controller that went away is not an error.
+/// When signal handlers can't be set. A controller that goes away is not an error.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     output: impl Write,
@@ -73,7 +73,7 @@ pub fn serve(
         let reply = node.answer(request);
         node.out.send(&reply);
     }
-    // What can't be read is no order to end: the controller learns why the node ends.
+    // An unreadable request is not an end of input: the controller learns why the node exits.
     if let Ok(error) = unheard.try_recv() {
         node.out.send(&Reply::Failed { blame: Fault::Ours, error });
     }
@@ -84,7 +84,8 @@ pub fn serve(
     Ok(())
 }
 
-/// Reads requests in a thread of its own, so that a cancel is heard while a trial runs. The second end tells why it stopped before the input's end.
+/// Reads requests in its own thread, so that a cancel arrives while a trial runs. The second channel says why reading stopped
+/// before the end of input.
 fn listen(
     input: impl BufRead + Send + 'static,
     cancel: Arc<AtomicBool>,
@@ -122,7 +123,7 @@ fn listen(
     (receiver, unheard)
 }
 
-/// Writes replies. A controller that went away is noticed by its closed input, not here.
+/// Writes replies. Write errors are ignored: the node notices a lost controller by the end of its input.
 pub(crate) struct Emitter<W: Write>(RefCell<W>);
 
 impl<W: Write> Emitter<W> {
@@ -139,7 +140,7 @@ impl<W: Write> Emitter<W> {
     }
 }
 
-/// The way to the node that serves this one's ground: by the controller.
+/// Sends requests to the node that serves the file system under test, through the controller.
 struct Relay<'a, W: Write> {
     out: &'a Emitter<W>,
     requests: &'a Receiver<Request>,
@@ -161,7 +162,7 @@ struct Open {
     journal: Journal,
     volumes: Volumes,
     standing: PersistentStacks,
-    /// What another node loads.
+    /// The export that another node loads.
     serving: Option<Serving>,
 }
 
@@ -373,26 +374,26 @@ fn out_of_turn(what: &str) -> Failure {
     Failure { blame: Fault::Ours, error: what.to_owned() }
 }
 
-/// Where a run's engines keep their job files and output.
+/// The directory for job files and output of a run's engines.
 fn scratch(machine: &Machine<'_>, run: &RunId) -> PathBuf {
     machine.state_dir.join("scratch").join(&run.0)
 }
 
-/// Removes a run's scratch files: only text of ours, so losing a race costs nothing.
+/// Removes a run's scratch files. They are only diskproof's own text, so a lost race does no harm.
 fn sweep(machine: &Machine<'_>, run: &RunId) {
     let dir = scratch(machine, run);
     let _ = std::fs::remove_dir_all(&dir);
     let _ = dir.parent().map(std::fs::remove_dir);
 }
 
-/// A lent directory is never filled: what the largest trial lays out must fit, and leave room for its owner.
+/// Checks that an existing directory has room for the data of the largest trial plus a reserve for its owner.
 fn check_space(volumes: &[Volume], space_bytes: &BTreeMap<String, u64>) -> Result<(), Failure> {
     for volume in volumes {
         let (VolumeKind::Directory { path }, Some(&need)) = (&volume.kind, space_bytes.get(&volume.name))
         else {
             continue;
         };
-        // What can't be looked at is refused in better words when it is lent.
+        // A path that can't be examined gets a better refusal later, when the directory is opened.
         let Ok(free) = device::free_bytes(path) else { continue };
         if free < need.saturating_add(RESERVE_BYTES) {
             let error = format!(
@@ -409,7 +410,7 @@ fn check_space(volumes: &[Volume], space_bytes: &BTreeMap<String, u64>) -> Resul
     Ok(())
 }
 
-/// Undoes a run that never opened, and says so if even that fails.
+/// Undoes a run that never opened, and adds to the error if the undo fails too.
 fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Failure {
     sweep(machine, journal.run());
     match journal.undo_all(machine) {
@@ -421,7 +422,7 @@ fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Fail
     }
 }
 
-/// The engine for a workload; what engines keep from run to run is in the state directory.
+/// The engine for a workload. Files that an engine keeps between runs are in the state directory.
 pub(crate) fn engine_for(kind: record::workload::EngineKind, state_dir: &Path) -> Box<dyn Engine> {
     match kind {
         record::workload::EngineKind::Corpus => {

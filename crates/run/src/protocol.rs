@@ -1,11 +1,12 @@
-//! What controller and node say to each other: one JSON document per line, requests down, replies up.
+//! The protocol between controller and node: one JSON document per line, requests to the node, replies from it.
 //!
-//! The controller sends one request at a time and reads replies until the one that ends it. [`Request::Cancel`] may come in
-//! between, and [`Request::GoOn`] does where the node asked for a turn of another one.
+//! The controller sends one request at a time and reads replies until the final one. Only [`Request::Cancel`] may come in
+//! between, and [`Request::GoOn`] after the node sent a [`Reply::Turn`].
 //!
-//! A stack that another node mounts takes two of them: the server is asked to [`Request::Serve`] it, the client for the trial; in
-//! between the client asks by [`Reply::Turn`] for what the server must do ([`Request::Turn`]), and waits. Then the server takes it down
-//! ([`Request::Withdraw`]). The end of the node's input means [`Request::Close`].
+//! A trial over NFS takes two nodes: the controller asks the server to [`Request::Serve`] the stack, and the client for the
+//! trial. When the client needs the server, it sends [`Reply::Turn`] and waits; the controller forwards that as
+//! [`Request::Turn`]. At the end the server takes the stack down ([`Request::Withdraw`]). The end of the node's input means
+//! [`Request::Close`].
 
 use crate::fault::Fault;
 use record::environment::Environment;
@@ -23,23 +24,23 @@ use stack::{NfsClient, NfsSource};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Version of this protocol. Both ends are the same binary; anything else is refused.
+/// The version of this protocol. Both ends are the same binary; any other version is refused.
 pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 4 };
 
-/// What the controller asks.
+/// A request of the controller.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
-    /// First of all. Answered by [`Reply::Hello`].
+    /// Say hello: the first request. Answered by [`Reply::Hello`].
     Hello {
         /// The controller's [`PROTOCOL`].
         protocol: FormatVersion,
     },
-    /// Carry out what comes before anything is built. Answered by [`Reply::Provisioned`].
+    /// Run the provisioning steps before anything is built. Answered by [`Reply::Provisioned`].
     Provision {
-        /// In this order.
+        /// The steps, in this order.
         steps: Vec<ProvisionStep>,
-        /// Also where nothing changed since they were carried out.
+        /// Run them even where nothing has changed since the last time.
         anew: bool,
     },
     /// Provide and verify volumes. Answered by [`Reply::Opened`].
@@ -48,42 +49,41 @@ pub enum Request {
         run: RunId,
         /// All volumes that any cell uses.
         volumes: Vec<Volume>,
-        /// The most data that any trial lays out on a lent directory, by the volume's name.
+        /// The most bytes that any trial lays out in an existing directory, by the volume's name.
         space_bytes: BTreeMap<String, u64>,
-        /// Programs that the cells need, by name.
+        /// The names of programs that the cells need.
         needs_tools: Vec<String>,
     },
-    /// Build, prepare, measure, undo. Answered by [`Reply::Trial`].
+    /// Build, prepare, measure and undo one trial. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),
-    /// Build a stack up to its export, for another node. Answered by [`Reply::Served`], or by [`Reply::Trial`] of a trial that failed
-    /// with that.
+    /// Build a stack up to its export, for another node. Answered by [`Reply::Served`], or by [`Reply::Trial`] if that failed.
     Serve {
-        /// The trial that the other node is going to perform on it.
+        /// The trial that the other node will perform on it.
         trial: Box<TrialRequest>,
-        /// The other node.
+        /// The other node's address.
         client: NfsClient,
     },
-    /// What the client asked of the server. Answered by [`Reply::Turned`].
+    /// Do on the server what the client asked for. Answered by [`Reply::Turned`].
     Turn {
-        /// What.
+        /// What to do.
         turn: Turn,
     },
-    /// The server has done, or failed at, what the client asked for: an answer to [`Reply::Turn`].
+    /// The server did what the client asked for, or failed: the answer to [`Reply::Turn`].
     GoOn {
-        /// The server's CLOCK_MONOTONIC when it had done it, or why it failed.
+        /// The server's CLOCK_MONOTONIC in nanoseconds after it was done, or why it failed.
         done: Result<u64, String>,
     },
-    /// Take down what is served. Answered by [`Reply::Trial`] with what the server saw.
+    /// Take the export and its stack down. Answered by [`Reply::Trial`] with the server's record.
     Withdraw,
     /// Undo everything of the open run. Answered by [`Reply::Closed`].
     Close,
-    /// End what is under way as soon as it can be ended cleanly. Has no answer of its own.
+    /// End the current work as soon as that is possible cleanly. Has no answer of its own.
     Cancel,
-    /// Undo what earlier runs on this node left behind. Answered by [`Reply::Undone`].
+    /// Undo what earlier runs left on this node. Answered by [`Reply::Undone`].
     Undo {
         /// Only this run.
         run: Option<RunId>,
-        /// A disk that never returns, by its name or serial number.
+        /// A disk that won't come back, by its name or serial number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         give_up: Option<String>,
     },
@@ -92,42 +92,42 @@ pub enum Request {
 /// One trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrialRequest {
-    /// Which.
+    /// The trial's id.
     pub id: TrialId,
-    /// What is built and asked.
+    /// The stack and the workload.
     pub cell: Cell,
-    /// For how long.
+    /// Durations and stopping rules.
     pub measure: Measure,
-    /// Seed of its random choices.
+    /// The seed of its random choices.
     pub seed: u64,
-    /// What it is mounted from, if another node serves it: nothing else is built then.
+    /// The export to mount, if another node serves it; then the node builds nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<NfsSource>,
 }
 
-/// What the node that loads a ground needs of the one that serves it.
+/// A request of the node that loads a file system to the node that serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "turn", rename_all = "snake_case")]
 pub enum Turn {
-    /// Bring its caches to the state that the trial begins with.
+    /// Bring the server's caches to the state in which the trial begins.
     Settle {
-        /// The data files, below what is exported.
+        /// The data files, relative to the export.
         files: Vec<PathBuf>,
-        /// That state.
+        /// The cache state.
         cache: CacheStart,
     },
-    /// Look at the files and the devices, and count from now on.
+    /// Record files and devices, and start sampling.
     Begin {
-        /// The data files, below what is exported.
+        /// The data files, relative to the export.
         files: Vec<PathBuf>,
     },
-    /// Tell the time.
+    /// Return the clock.
     Clock,
-    /// Count no longer, and look again.
+    /// Stop sampling, and record files and devices again.
     End,
 }
 
-/// What the node answers.
+/// A reply of the node.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
@@ -135,69 +135,69 @@ pub enum Reply {
     Hello {
         /// The node's [`PROTOCOL`].
         protocol: FormatVersion,
-        /// What machine it is on.
+        /// The machine on which it runs.
         environment: Box<Environment>,
     },
-    /// Something happened; the answer is still to come.
+    /// An event; the final reply is still to come.
     Event {
-        /// What.
+        /// The event.
         event: Event,
     },
-    /// The steps were carried out, skipped, or one failed.
+    /// The provisioning steps ran or were skipped, or one failed.
     Provisioned {
-        /// The machine as it is now, with what became of each step.
+        /// The machine as it is now, with the outcome of each step.
         environment: Box<Environment>,
-        /// Why it ended before its time, if it did.
+        /// Why the provisioning ended early, if it did.
         failed: Option<String>,
     },
-    /// Volumes are there.
+    /// The volumes are open.
     Opened {
-        /// What they are.
+        /// The facts of each volume.
         volumes: Vec<VolumeFacts>,
     },
-    /// The stack is there and exported.
+    /// The stack is built and exported.
     Served {
         /// The exported directory.
         directory: PathBuf,
     },
-    /// The node that serves the ground must do something before the trial can go on; the answer, [`Request::GoOn`], is awaited.
+    /// The server must do something before the trial can continue; the node waits for [`Request::GoOn`].
     Turn {
-        /// What.
+        /// What the server must do.
         turn: Turn,
     },
-    /// Done.
+    /// The server did it.
     Turned {
-        /// The node's CLOCK_MONOTONIC.
+        /// The node's CLOCK_MONOTONIC in nanoseconds.
         monotonic_ns: u64,
     },
-    /// The trial is over and its stack is gone.
+    /// The trial is over and its stack is undone, unless it is persistent.
     Trial {
         /// The record.
         record: Box<TrialRecord>,
-        /// Set when the trial was ended by [`Request::Cancel`]: the record is not a measurement.
+        /// Set when [`Request::Cancel`] ended the trial: the record is not a measurement.
         cancelled: bool,
     },
     /// Everything of the run is undone.
     Closed,
-    /// What was left behind by earlier runs, and what became of it.
+    /// The leftovers of earlier runs, and what became of them.
     Undone {
         /// One line per run.
         lines: Vec<String>,
         /// Whether nothing is left.
         clean: bool,
     },
-    /// The request failed; nothing else will come for it.
+    /// The request failed; no other reply will follow.
     Failed {
         /// Whose fault.
         blame: Fault,
-        /// Why, with its chain.
+        /// The error with all its sources.
         error: String,
     },
 }
 
 impl Reply {
-    /// The same, with every text that a person is shown fit for that: who answers at the other end may not be us. What is kept or measured
-    /// stays as it is; the judged run is made printable when it is read.
+    /// Makes every text that a person sees printable, since another program may answer at the other end. Records and measured
+    /// values stay as they are; the judged run is made printable when it is read.
     pub(crate) fn shown(self) -> Self {
         match self {
             Self::Event { event } => Self::Event { event: printable_noun(&event).unwrap_or(event) },

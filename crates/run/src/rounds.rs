@@ -1,4 +1,4 @@
-//! The rounds of a run: trial after trial, as the ledger says. Who performs them is handed in.
+//! The rounds of a run: makes the trials that the ledger asks for, by an implementation that the caller passes in.
 
 use crate::controller::RunError;
 use crate::ledger::{Earlier, Ledger, Next};
@@ -8,19 +8,19 @@ use record::id::TrialId;
 use record::plan::{Measure, Plan};
 use record::trial::TrialRecord;
 
-/// Who performs trials and hears what happens.
+/// Performs trials and receives events.
 pub(crate) trait Hands {
-    /// Performs one trial; `None` when the user ended it.
+    /// Performs one trial; `None` when the user stopped it.
     fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError>;
     /// Passes an event on.
     fn tell(&mut self, event: Event) -> Result<(), RunError>;
     /// Whether the user asked to stop.
     fn is_cancelled(&self) -> bool;
-    /// Seconds since this sitting began.
+    /// Seconds since this session began.
     fn seconds(&self) -> f64;
 }
 
-/// Makes the rounds of a plan that earlier sittings left, and returns why they ended.
+/// Makes the remaining rounds of a plan, and returns why they ended.
 pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> Result<Stopped, RunError> {
     let mut ledger = Ledger::new(plan, earlier);
     loop {

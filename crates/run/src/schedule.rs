@@ -1,4 +1,4 @@
-//! Limits of a guest's disks that change in the course of a trial, as the experiment says, and are put back at its end.
+//! Changes of the limits of a guest's disks during a trial, as the experiment says. They are put back at its end.
 
 use crate::guest_disks::HostedDisk;
 use record::counter::HostChange;
@@ -7,18 +7,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Changes that are under way. Dropped, it puts back what was changed.
+/// Limit changes in progress. When dropped, it puts the limits back.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     disks: Vec<HostedDisk>,
     changing: Option<(Sender<()>, JoinHandle<Made>)>,
 }
 
-/// What was changed, and what could not be.
+/// The changes that were made, and the first error.
 type Made = (Vec<HostChange>, Option<String>);
 
 impl Schedule {
-    /// Begins with the load. `disks`: by their names in the guest. `None`: nothing is to change.
+    /// Starts with the load. `disks` are by their names in the guest. Returns `None` when no limits are to change.
     pub(crate) fn begin(disks: &[(String, HostedDisk)]) -> Option<Self> {
         let begun = Instant::now();
         let changing: Vec<(String, HostedDisk)> =
@@ -35,7 +35,7 @@ impl Schedule {
         Some(Self { disks, changing: Some((stop, thread)) })
     }
 
-    /// The load has ended: nothing changes any more. What was changed stays until this is dropped or put back.
+    /// Ends the changes after the load. The changed limits stay until this is dropped or put back.
     ///
     /// # Errors
     /// What could not be changed, and why.
@@ -46,7 +46,7 @@ impl Schedule {
         failed.map_or(Ok(made), Err)
     }
 
-    /// The next trial begins with the limits that it should.
+    /// Puts the limits back, so that the next trial begins with the right ones.
     ///
     /// # Errors
     /// What could not be put back, and why.
@@ -63,7 +63,7 @@ impl Schedule {
 
 impl Drop for Schedule {
     fn drop(&mut self) {
-        // whoever wants to know has put them back before
+        // A caller that wants the error has called this before.
         let _ = self.put_back();
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    /// Keeps what it was set to; refuses what is asked for as 13.
+    /// Stores the limit that was set; refuses the value 13.
     #[derive(Debug, Default)]
     struct FakeQueue(Mutex<Vec<u64>>);
 

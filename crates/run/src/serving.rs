@@ -1,4 +1,4 @@
-//! The server's end of a ground that another node loads: built, exported, looked at when that node asks, taken down.
+//! The server's end of a file system that another node loads: builds, exports, samples on request, and takes it down.
 
 use record::printable::chain;
 use crate::node::Failure;
@@ -12,22 +12,22 @@ use record::workload::CacheStart;
 use stack::{Built, Journal, Machine, NfsClient, Volumes};
 use std::path::{Path, PathBuf};
 
-/// A stack that stands for another node.
+/// A stack that is up for another node.
 pub(crate) struct Serving {
     request: TrialRequest,
     built: Built,
     directory: PathBuf,
-    /// What this node saw, as if it were a trial of its own.
+    /// This node's data, in the form of a trial's record.
     record: TrialRecord,
-    /// While the other node measures.
+    /// Set while the other node measures.
     watching: Option<(Sampler, Before)>,
 }
 
 impl Serving {
-    /// Builds and exports.
+    /// Builds the stack and exports it.
     ///
     /// # Errors
-    /// The record of a trial that failed with that.
+    /// The record of the failed trial.
     pub(crate) fn begin(
         machine: &Machine<'_>,
         journal: &mut Journal,
@@ -64,14 +64,14 @@ impl Serving {
         Ok(Self { request, built, directory, record, watching: None })
     }
 
-    /// What is exported.
+    /// The exported directory.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Does what the other node asks for.
     ///
-    /// The error says in words why it can't.
+    /// An error is the reason as text.
     pub(crate) fn turn(
         &mut self,
         machine: &Machine<'_>,
@@ -81,7 +81,7 @@ impl Serving {
         match turn {
             Turn::Clock => Ok(()),
             Turn::Settle { files, cache } => {
-                // what is to be warm the other node has read, through this one's memory
+                // For a warm cache the other node has already read the files, through this one's memory.
                 let cache = if *cache == CacheStart::Cold { CacheStart::Cold } else { CacheStart::Keep };
                 settle(machine, journal, &self.built, &self.stored(files)?, cache)
             }
@@ -104,7 +104,7 @@ impl Serving {
         before.look_again(machine, &self.built, &mut self.record)
     }
 
-    /// Files of what is exported, and of nothing else.
+    /// The paths of the data files here. Refuses any path outside the export.
     fn stored(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let plain =
             |file: &Path| file.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -114,10 +114,10 @@ impl Serving {
         }
     }
 
-    /// Takes it down.
+    /// Takes the export and its stack down.
     ///
     /// # Errors
-    /// It can't be taken down: then nothing may follow.
+    /// When it can't be taken down: then no further trial may run.
     pub(crate) fn end(
         mut self,
         machine: &Machine<'_>,

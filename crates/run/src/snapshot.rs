@@ -1,4 +1,4 @@
-//! What is looked at around a load, on the node that has the devices: topology, counters, files, caches.
+//! Records the state around a load, on the node that has the devices: topology, counters, files, caches.
 
 use record::printable::chain;
 use crate::protocol::TrialRequest;
@@ -13,7 +13,7 @@ use record::zfs::{PoolRecord, PoolState};
 use stack::{Built, Machine};
 use std::path::{Path, PathBuf};
 
-/// What lies under a stack, as far as this node sees it.
+/// The topology below a stack, as far as this node sees it.
 pub(crate) fn topology(built: &Built) -> Topology {
     let roots = Roots::default();
     match built.nfs.as_ref().map(|nfs| (&nfs.directory, &nfs.target)) {
@@ -24,7 +24,7 @@ pub(crate) fn topology(built: &Built) -> Topology {
     }
 }
 
-/// What is sampled while a load runs.
+/// What to sample during a load.
 pub(crate) fn config(
     machine: &Machine<'_>,
     built: &Built,
@@ -49,9 +49,9 @@ pub(crate) fn config(
     }
 }
 
-/// What was seen just before a load, where it is not in the record yet.
+/// The state just before a load, as far as it isn't in the record yet.
 pub(crate) struct Before {
-    /// The data files, by paths under which they can be looked into.
+    /// The data files, by paths on the node that stores them.
     stored: Vec<PathBuf>,
     backing: Vec<PathBuf>,
     pool: PoolState,
@@ -59,7 +59,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// Looks, and writes down.
+    /// Records the state before the load.
     pub(crate) fn look(
         machine: &Machine<'_>,
         built: &Built,
@@ -75,9 +75,9 @@ impl Before {
         Self { stored, backing, pool, caches }
     }
 
-    /// Looks at the same just after the load, and writes that down.
+    /// Records the same state just after the load.
     ///
-    /// The error says in words why what files take can't be known.
+    /// An error is the reason why the files' disk usage is unknown, as text.
     pub(crate) fn look_again(
         self,
         machine: &Machine<'_>,
@@ -89,7 +89,7 @@ impl Before {
         record.backing_after = residency(&self.backing, &mut record.unread);
         record.server_after = residency(served(built, &self.stored), &mut record.unread);
         if let Some(pool) = &built.pool {
-            // what files take is known once it is on the devices
+            // The disk usage of files is known only after ZFS has written them to the devices.
             pool.settle(machine, false).map_err(|e| chain(&e))?;
             record.pool = Some(PoolRecord {
                 implementation: pool.implementation.clone(),
@@ -103,18 +103,18 @@ impl Before {
     }
 }
 
-/// Of the data files, those that this node serves by NFS.
+/// The data files, if this node serves them by NFS; else none.
 fn served<'f>(built: &Built, stored: &'f [PathBuf]) -> &'f [PathBuf] {
     if built.nfs.as_ref().is_some_and(|nfs| nfs.directory.is_some()) { stored } else { &[] }
 }
 
-/// Where nobody but the engine should be: nothing in a lent directory, where others are at home.
+/// The places that only the engine should use; `None` for an existing directory, which other processes may use.
 fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
     let devices = built.ground.devices();
     if devices.is_empty() {
         return None;
     }
-    // What the user's own programs built may be served by a process that has the devices open: that one belongs there.
+    // A process that serves a user's own layer or ZFS may have the devices open: that is no foreign I/O.
     let served = stack.layers.iter().any(|layer| matches!(layer, Layer::Command(_) | Layer::Zfs(_)));
     let mut held = if served { Vec::new() } else { devices.to_vec() };
     if let Place::Block(path) = built.ground.place() {
@@ -125,7 +125,7 @@ fn exclusive(built: &Built, stack: &Stack) -> Option<Exclusive> {
     Some(Exclusive { directory: directory(built).map(Path::to_path_buf), devices: held })
 }
 
-/// The devices the ground uses directly: the block device that is loaded, else those of the mount and the volumes.
+/// The devices directly under test: the block device, or else those of the mount and the volumes.
 fn direct(built: &Built) -> Vec<PathBuf> {
     match built.ground.place() {
         Place::Block(path) => vec![path.clone()],
@@ -140,7 +140,7 @@ fn directory(built: &Built) -> Option<&Path> {
     }
 }
 
-/// Files behind loop devices under the ground, none twice.
+/// The files behind loop devices in the topology, without duplicates.
 fn backing_files(topology: &Topology) -> Vec<PathBuf> {
     let file = |node: &BlockNode| match &node.kind {
         BlockKind::Loop { backing_file, .. } => backing_file.clone(),
@@ -152,17 +152,17 @@ fn backing_files(topology: &Topology) -> Vec<PathBuf> {
     files
 }
 
-/// Extents of all files, or none.
+/// The extents of all files, or an empty list.
 fn extents(files: &[PathBuf], unread: &mut Vec<String>) -> Vec<FileExtents> {
     all_or_none(files, unread, device::extents::of_file)
 }
 
-/// Page cache of all files, or none.
+/// The page cache residency of all files, or an empty list.
 pub(crate) fn residency(files: &[PathBuf], unread: &mut Vec<String>) -> Vec<Residency> {
     all_or_none(files, unread, device::extents::residency)
 }
 
-/// A partial list would be taken for the whole. `unread` says why there is none.
+/// All results or an empty list: a partial list would look complete. The reason goes to `unread`.
 fn all_or_none<T, E: std::error::Error>(
     files: &[PathBuf],
     unread: &mut Vec<String>,

@@ -1,10 +1,10 @@
-//! Whether the programs that a plan needs are on this machine: said before anything is built, all at once.
+//! Checks that the programs a plan needs are on this machine: before anything is built, and all at once.
 
 use host::Tool;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// Programs that are not there.
+/// Programs that are missing.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("this experiment needs {}, which this machine hasn't: apt-get install {}", join(.tools), join(.packages))]
 pub(crate) struct Missing {
@@ -16,11 +16,10 @@ fn join(words: &BTreeSet<&'static str>) -> String {
     words.iter().copied().collect::<Vec<_>>().join(" ")
 }
 
-/// Looks for the programs of these names. Names that are not ours, e.g. of a user's own layer, are left to those who run
-/// them.
+/// Looks for the named programs. Names that diskproof doesn't know, e.g. of a user's own layer, are not checked.
 ///
 /// # Errors
-/// Some are not there.
+/// The programs that are missing.
 pub(crate) fn check(needed: &[String]) -> Result<(), Missing> {
     check_with(needed, |tool| host::resolve(tool).is_ok())
 }

@@ -22,28 +22,28 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Is told the cell (if there is one), the step, and the share of it that is done (if known).
+/// A callback for progress: the cell (if there is one), the step, and the share of it that is done (if known).
 pub(crate) type Teller<'a> = Box<dyn Fn(Option<&CellId>, &str, Option<f64>) + 'a>;
 
-/// What every trial of a node shares.
+/// What all trials of a node share.
 pub(crate) struct Bench<'a> {
-    /// Where engines may keep their own small files.
+    /// The directory for the engines' own small files.
     pub(crate) scratch: PathBuf,
-    /// Ends what is under way.
+    /// Set to end the current work.
     pub(crate) cancel: &'a AtomicBool,
-    /// Tells what is being done.
+    /// Reports the current step.
     pub(crate) step: Teller<'a>,
-    /// The node that serves the ground, if it is another one.
+    /// The node that serves the file system under test, if it is another one.
     pub(crate) server: Option<&'a dyn Server>,
 }
 
-/// The node that serves the ground, reached through the controller.
+/// The node that serves the file system under test, reached through the controller.
 pub(crate) trait Server {
-    /// Has it do something and waits for that: its CLOCK_MONOTONIC then, or why it failed.
+    /// Has the server do something and waits; returns the server's CLOCK_MONOTONIC in nanoseconds, or why it failed.
     fn turn(&self, turn: Turn) -> Result<u64, String>;
 }
 
-/// Performs one trial. A trial that fails is a record too; only a failed undo is an error, since then nothing may follow.
+/// Performs one trial. A failed trial also gives a record; only a failed undo is an error, since then no further trial may run.
 pub(crate) fn perform(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -82,12 +82,12 @@ pub(crate) fn perform(
                 up.trials += 1;
                 standing.keep(up);
             } else {
-                // After a failure nobody knows what state it is in: the next trial builds it anew.
+                // After a failure the state is unknown: the next trial builds the stack anew.
                 standing.forget_above(&up);
                 steps.time("undo", || up.built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
             }
         }
-        // what is left there lies under whatever would be built next
+        // The next stack would be built on top of what is left, so the run ends.
         Err(error) if error.left_something() => return Err(Failure::ours(&error)),
         Err(error) => {
             record.refused = error.is_refusal();
@@ -120,7 +120,7 @@ impl Steps<'_> {
     }
 }
 
-/// Everything between build and undo. The error is the reason in words.
+/// Does everything between build and undo. An error is the reason as text.
 fn measure(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -168,7 +168,7 @@ fn measure(
         Some(apart) => apart.settle(machine, journal, &request.cell.stack, &files, cache),
         None => settle(machine, journal, built, &files, cache),
     })?;
-    // whoever has the devices looks into the files
+    // The node that has the devices examines the files.
     let stored = if apart.is_some() { Vec::new() } else { at_server(built, &files) };
     record.cache_before = residency(&files, &mut record.unread);
     let before = Before::look(machine, built, stored, record);
@@ -201,7 +201,7 @@ fn measure(
     ended
 }
 
-/// Takes caches away that are to be flushed after the measured time.
+/// Flushes and removes the caches that the stack removes after the measured time.
 fn flush(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -220,8 +220,8 @@ fn flush(
     })
 }
 
-/// What caches hold when the trial begins that laid the data out. A stack that stays up keeps what its trials leave, and
-/// begins without what was laid out: that would be cached by no doing of the load.
+/// The cache state for a trial that has just laid out the data. A persistent stack keeps what its trials leave in caches, but
+/// starts cold: the layout's data aren't cached by the load.
 fn first_cache(cell: &Cell) -> CacheStart {
     match cell.workload.cache {
         CacheStart::Keep if cell.stack.rebuild == Rebuild::Run => CacheStart::Cold,
@@ -229,7 +229,8 @@ fn first_cache(cell: &Cell) -> CacheStart {
     }
 }
 
-/// What a copy takes on ZFS, whose files don't tell: by the ratio of its dataset, which holds nothing else.
+/// The disk usage of a copy on ZFS, where extents don't tell it: from the compression ratio of its dataset, which holds nothing
+/// else.
 pub(crate) fn by_ratio(logical_bytes: u64, pool: &PoolRecord) -> Option<Extents> {
     let percent = pool.after.compress_ratio_percent.filter(|percent| *percent > 0)?;
     let disk_bytes = u128::from(logical_bytes) * 100 / u128::from(percent);
@@ -251,7 +252,7 @@ pub(crate) fn settle(
     }
     let cold = cache == CacheStart::Cold;
     match (&built.pool, &built.nfs) {
-        // a pool that NFS exports can't be exported itself, as ZFS calls what empties its cache
+        // ZFS can't export a pool, and so empty its cache, while NFS exports a directory of it.
         (Some(pool), Some(nfs)) if cold => {
             nfs.while_down(machine, journal, || pool.settle(machine, cold)).map_err(|e| chain(&e))
         }
@@ -260,7 +261,7 @@ pub(crate) fn settle(
     }
 }
 
-/// The data files by the paths under which they can be looked into: those of the server, where they are mounted from it.
+/// The data files by their paths on the server, where they are mounted from it.
 fn at_server(built: &Built, files: &[PathBuf]) -> Vec<PathBuf> {
     let at = |file: &PathBuf| built.nfs.as_ref()?.at_server(file);
     files.iter().map(|file| at(file).unwrap_or_else(|| file.clone())).collect()

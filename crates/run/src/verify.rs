@@ -1,4 +1,4 @@
-//! Before the first trial: does the limit of an emulated volume really bind?
+//! Before the first trial: checks that the limit of each emulated volume holds.
 
 mod slope;
 
@@ -18,21 +18,22 @@ use stack::{Built, Journal, Machine, Volumes};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What probes: it is always there, whatever the trials will be performed by.
+/// The engine of the probes: it is always available, whichever engine performs the trials.
 const ENGINE: EngineKind = EngineKind::Native;
 
-/// How long each probe measures, and how long it loads the volume before.
+/// The measured time of each probe, and the load time before it, in seconds.
 const PROBE_SECONDS: f64 = 3.0;
 const PROBE_RAMP_SECONDS: f64 = 1.0;
 
-/// How far the probe of a lab guest's disk may be off its limit: it is counted over the window, in which QEMU grants by the slice.
+/// The tolerance for a lab guest's disk. Its rate is counted over the window, and QEMU grants I/O by the slice.
 const TOLERANCE: f64 = 0.10;
 
-/// What disturbs the machine for a moment must not refuse a volume: a probe that is off is repeated.
+/// How often a probe is tried: a short disturbance must not cause a volume to be refused.
 const TRIES: u32 = 3;
 
-/// Probes each limit of each emulated volume, all volumes at once, one direction after the other, and returns the volumes'
-/// facts with the measured rates. A volume that bursts is not probed: that would use up the credit that trials begin with. A limit that does not bind is refused: such a volume would not be what it is called.
+/// Probes each limit of each emulated volume and returns the volumes' facts with the measured rates. It probes all volumes at
+/// once, one direction after the other. A volume that bursts is not probed: a probe would use up the credit that trials begin
+/// with. A limit that doesn't hold is an error.
 pub(crate) fn limits(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -96,12 +97,12 @@ fn burst_of(volume: &Volume) -> Option<Burst> {
 struct Raw {
     name: String,
     limits: Limits,
-    /// The counters of a device that the kernel's throttle limits; `None` where QEMU does.
+    /// The `stat` file of a device that the kernel throttles; `None` where QEMU does.
     stat: Option<PathBuf>,
     built: Built,
 }
 
-/// One direction of one kind of limit.
+/// A probe of one kind of limit in one direction.
 struct Probe {
     limit: &'static str,
     rw: Rw,
@@ -109,7 +110,7 @@ struct Probe {
     counts: Counts,
 }
 
-/// What a limit counts: by the engine's totals, and by the device's counters.
+/// What a limit counts, in the engine's totals and in the device's counters.
 #[derive(Clone, Copy)]
 struct Counts {
     rate: fn(&Totals) -> f64,
@@ -128,8 +129,9 @@ const PROBES: &[Probe] = &[
     Probe { limit: "total_bps", rw: Rw::Rw, asked: |l| l.total_bps, counts: BYTES },
 ];
 
-/// Small blocks for an IOPS limit, large ones for a bandwidth limit, so that the same direction's other limit doesn't get in
-/// the way; `None` when it does at any block size (the kernel splits larger ones before it counts them): then this limit can't bind in any trial either, and is left unverified.
+/// The block size that meets this limit and not the other one of the same direction: small for IOPS, large for bandwidth. `None`
+/// when the other limit binds first at any size (the kernel splits larger blocks before it counts them). Such a limit can't bind
+/// in any trial either, and stays unverified.
 fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
     let (iops, bps) = if probe.rw.is_mixed() {
         (limits.total_iops, limits.total_bps)
@@ -138,7 +140,7 @@ fn block_bytes(probe: &Probe, limits: &Limits) -> Option<u64> {
     } else {
         (limits.write_iops, limits.write_bps)
     };
-    // A quarter of room, so that the probe tells which of the two it met.
+    // A margin of a quarter, so that it is clear which limit binds.
     let fits = |bs: u64| match (iops, bps) {
         (Some(iops), Some(bps)) => {
             let moved = iops.saturating_mul(bs);
@@ -168,10 +170,10 @@ fn workload(probe: &Probe, bs_bytes: u64, size_bytes: u64) -> Workload {
     }
 }
 
-/// What a probe of one volume came to.
+/// The result of one volume's probe.
 struct Probed {
     name: String,
-    /// Whether the kernel's throttle limits it.
+    /// Whether the kernel throttles it.
     by_kernel: bool,
     verified: VerifiedLimit,
 }
@@ -211,7 +213,7 @@ fn run_probe(
     Ok(())
 }
 
-/// Loads all volumes that have this limit, at the same time.
+/// Loads all volumes that have this limit at the same time.
 fn load_all(
     probe: &Probe,
     raws: &[Raw],
@@ -256,7 +258,7 @@ struct Around<'a> {
     scratch: &'a Path,
 }
 
-/// Loads one volume, and looks at its device's counters meanwhile.
+/// Loads one volume, and reads its device's counters meanwhile.
 fn load(
     probe: &Probe,
     raw: &Raw,
@@ -298,7 +300,7 @@ fn load(
     Ok(verified(probe, asked, measured, &output))
 }
 
-/// By the engine's own count.
+/// The rate by the engine's own count.
 fn counted(probe: &Probe, output: &EngineOutput) -> f64 {
     let rate = |totals: &Option<Totals>| totals.as_ref().map_or(0.0, probe.counts.rate);
     let (reads, writes) = (rate(&output.read), rate(&output.write));

@@ -1,5 +1,5 @@
-//! A cache of LVM that comes after the data are laid out and is flushed after the load, as a controller asks for it, in a kernel that has
-//! device-mapper; fio is the real one.
+//! An LVM cache that is attached after the layout and flushed after the load, on request of a controller. Needs a kernel with
+//! device-mapper; uses the real fio.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
 
@@ -91,7 +91,7 @@ fn trial(round: u32, form: CacheForm) -> Request {
     }))
 }
 
-/// Asks one request after the other, each when the one before is answered.
+/// Sends the requests one by one, each after the answer to the one before.
 fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
     let (input, mut ask) = std::io::pipe().unwrap();
     let (hear, output) = std::io::pipe().unwrap();
@@ -116,7 +116,7 @@ fn check(record: &TrialRecord) {
     let cache = &record.caches[0];
     let flushed = cache.flushed.as_ref().unwrap();
     eprintln!("{cache:?}");
-    // dm-cache takes in what it likes, and writes back by itself when it is left alone
+    // dm-cache itself decides what it caches, and writes back when it is idle.
     let least = if matches!(cache.after, Some(CacheState::Writecache(_))) { DATA / 2 } else { 0 };
     assert!(flushed.owed_bytes.is_some_and(|bytes| bytes >= least), "{flushed:?}");
     assert_eq!(flushed.compared_bytes, Some(DATA));

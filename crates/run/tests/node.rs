@@ -1,4 +1,4 @@
-//! The node as a controller meets it: lines in, lines out. A lent directory needs no root, fio is the real one.
+//! The node as a controller sees it: lines in, lines out. An existing directory needs no root; uses the real fio.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
 
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 
-/// Asks one request after the other, each when the one before is answered, then closes the input.
+/// Sends the requests one by one, each after the answer to the one before, then closes the input.
 fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
     let lines: Vec<String> = requests.iter().map(|r| serde_json::to_string(r).unwrap()).collect();
     said(state, &lines)
@@ -26,7 +26,7 @@ fn said(state: &Path, lines: &[String]) -> Vec<Reply> {
     said_between(state, lines, |_| {})
 }
 
-/// `between` is called before each line, with the answers so far.
+/// Calls `between` before each line, with the answers so far.
 fn said_between(state: &Path, lines: &[String], between: impl Fn(&[Reply])) -> Vec<Reply> {
     let (input, mut ask) = std::io::pipe().unwrap();
     let (hear, output) = std::io::pipe().unwrap();
@@ -119,7 +119,7 @@ fn refuses_a_trial_without_volumes() {
     assert!(matches!(replies.as_slice(), [Reply::Failed { blame: Fault::Ours, .. }]), "{replies:?}");
 }
 
-/// What another node may ask of one that serves needs something that is served; and a lent directory by itself is nothing exported.
+/// A server request needs an open export, and an existing directory alone can't be exported.
 #[test]
 fn nothing_is_served_without_an_export() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -190,7 +190,7 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     assert!((400.0..=600.0).contains(&read.iops), "asked for 500 per second, got {}", read.iops);
     assert!(record.evidence.samples.len() >= 10, "{} samples", record.evidence.samples.len());
     let cached: u64 = record.cache_before.iter().map(|r| r.cached_bytes).sum();
-    // A kernel that takes cold pages out (DAMON) may have done so before the look.
+    // A kernel that reclaims cold pages (DAMON) may have done so before the sample.
     let trimmed = record.evidence.samples.iter().any(|s| s.vm.is_some_and(|vm| vm.takes_cold_pages));
     let least = if trimmed { 7 << 20 } else { 8 << 20 };
     assert!((least..=8 << 20).contains(&cached), "warm means all of it, not {cached} bytes");
@@ -200,7 +200,7 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     assert_eq!(files_below(state.path()), Vec::<String>::new());
 }
 
-/// The data is removed between the second and the third trial: that one fails, and what stood is not trusted any longer.
+/// The data are removed between the second and the third trial: that one fails, and the stack isn't used any more.
 #[test]
 fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_the_run() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! A machine at the other end of ssh that isn't ours any more: what it says is shown as text.
+//! A machine at the other end of ssh that we no longer control: all that it sends is shown as plain text.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
 
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 const EVIL: &str = "x\u{1b}]0;owned\u{7}\nFORGED: all is well\r\u{1b}[2J\u{9b}5A\u{202e}\u{2028}";
 
-/// A node that says `lines`, whatever it is asked, and `complaints` beside them.
+/// A fake node that sends `lines` for any request, and `complaints` on its standard error.
 fn node(dir: &Path, lines: &[String], complaints: &[u8]) -> Vec<OsString> {
     std::fs::write(dir.join("lines"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
         .unwrap();
@@ -43,7 +43,7 @@ fn is_safe(text: &str) {
     assert!(!text.lines().any(|line| line.starts_with("FORGED")), "{text:?}");
 }
 
-/// The chain, as it is kept and printed.
+/// The error with its sources, as it is stored and printed.
 fn said(error: &RunError) -> String {
     let all = chain(error);
     is_safe(&all);

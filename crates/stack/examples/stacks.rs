@@ -1,9 +1,11 @@
-//! Builds stacks on emulated volumes and undoes them, many times; the bare commands do the same in between (bench/stacks/run.sh).
+//! Builds stacks on emulated volumes and undoes them, many times, alternating with a script of the bare commands
+//! (bench/stacks/run.sh).
 //!
 //!   stacks DIRECTORY TIMES SCRIPT MIB STACK...
 //!
-//! MIB: size of each of the eight volumes: four that we hold, as in a run, and four for the script that nobody holds, so that udev
-//! looks at these as it would. Prints a line for each pair: stack, seconds of `build` and `undo`, seconds of the script.
+//! MIB is the size of each of eight volumes: four that diskproof holds open, as in a run, and four for the script that nothing
+//! holds open, so that udev probes them as usual. Prints one line per pair: the stack, the seconds of `build` and `undo`, and the
+//! seconds of the script.
 
 use diskproof_stack::{Built, Journal, Machine, NoHooks, Volumes, build};
 use record::id::RunId;
@@ -74,17 +76,17 @@ fn measure(
             if !status.success() {
                 return Err(format!("{script} {name}: {status}").into());
             }
-            // no println: it panics when its reader is gone, and nothing would be undone
+            // Not println: it panics when its reader is gone, and then nothing would be undone.
             writeln!(std::io::stdout(), "{name} {ours:.4} {theirs:.4}")?;
         }
     }
     Ok(())
 }
 
-/// A stack's name, how many volumes it takes and how many beside these, and its layers.
+/// A stack's name, the number of main volumes and of volumes beside them, and its layers.
 type Asked<'n> = (&'n str, [usize; 2], Vec<Layer>);
 
-/// What the script makes by the same name.
+/// The stack that the script builds under the same name.
 fn stack(name: &str) -> Result<Asked<'_>, Box<dyn Error>> {
     let plain = |kind| {
         Layer::Filesystem(Filesystem {

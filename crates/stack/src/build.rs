@@ -1,4 +1,4 @@
-//! Building a stack on provided volumes, and taking it down.
+//! Builds a stack on provided volumes, and takes it down.
 
 mod managed;
 mod nfs;
@@ -30,44 +30,44 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A stack that stands.
+/// A stack that is up.
 #[derive(Debug)]
 pub struct Built {
-    /// What an engine may load.
+    /// The device or file system under test.
     pub ground: Ground,
-    /// Programs that were run to build it, in order, as argument vectors.
+    /// Argument vectors of the programs that built it, in order.
     pub argv: Vec<Vec<String>>,
-    /// Settings of the kernel that were changed, in order.
+    /// The kernel settings that were changed, in order.
     pub settings: Vec<Setting>,
     /// The ZFS pool among its layers, if there is one.
     pub pool: Option<Pool>,
-    /// Caches of LVM among its layers, from the bottom up.
+    /// The LVM caches among its layers, from the bottom up.
     pub caches: Vec<Cache>,
-    /// What is exported or mounted by NFS, if there is an export or a mount in it.
+    /// The NFS export or mount in it, if there is one.
     pub nfs: Option<Remounted>,
     mark: Mark,
 }
 
 impl Built {
-    /// Where in the journal it begins: undoing it undoes all that was built after it, too.
+    /// Its beginning in the journal: an undo of this stack also undoes everything built later.
     #[must_use]
     pub fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Takes the stack down; the volumes stay and are free again.
+    /// Takes the stack down. The volumes stay and are free again.
     ///
     /// # Errors
-    /// Some of it could not be taken down; that stays in the journal.
+    /// When some of it can't be taken down; that stays in the journal.
     pub fn undo(self, machine: &Machine<'_>, journal: &mut Journal) -> Result<(), UndoError> {
         journal.undo_to(machine, self.mark).map(|_| ())
     }
 }
 
-/// Builds a stack on its volumes. What a failure leaves half built is taken down before it is reported.
+/// Builds a stack on its volumes. After a failure, it undoes the half-built stack before it returns the error.
 ///
 /// # Errors
-/// The stack makes no sense; the guard refuses a device at the moment of use; a step fails.
+/// When the stack can't be built like this, the guard refuses a device at the moment of use, or a step fails.
 pub fn build(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -77,10 +77,10 @@ pub fn build(
     build_unless(machine, journal, volumes, stack, &AtomicBool::new(false))
 }
 
-/// The same, until `cancel` is set: what takes long (the resync of mirrors) is then given up.
+/// The same, but gives up long waits (the resync of mirrors) when `cancel` is set.
 ///
 /// # Errors
-/// As above, or it was cancelled.
+/// As above, or when it was cancelled.
 pub fn build_unless(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -91,7 +91,7 @@ pub fn build_unless(
     build_for(machine, journal, volumes, stack, None, cancel)
 }
 
-/// The same of a stack that another node mounts: up to its export, which is to that node alone.
+/// Builds a stack that another machine mounts, up to its export. Only that machine may mount it.
 ///
 /// # Errors
 /// As above.
@@ -133,18 +133,18 @@ fn is_limited(volume: &Volume) -> bool {
     matches!(volume.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited())
 }
 
-/// What a stack stands on.
+/// The volumes below a stack.
 enum Under<'a> {
     Devices {
-        /// All of them, those beside too.
+        /// All devices, including those beside the main ones.
         claimed: Vec<&'a Claimed>,
-        /// The main ones.
+        /// The main devices.
         references: Vec<DeviceRef>,
-        /// Those beside, by the volume's name.
+        /// The devices beside the main ones, by the volume's name.
         beside: BTreeMap<String, DeviceRef>,
     },
     Directory(&'a LentDir),
-    /// What another node exports.
+    /// An export of another machine.
     Server,
 }
 
@@ -186,7 +186,7 @@ fn under<'a>(volumes: &'a Volumes, stack: &Stack) -> Result<Under<'a>, String> {
     }
 }
 
-/// Why building stops.
+/// Why building stopped.
 enum Stop {
     Failed(Failed),
     Unbuildable(String),
@@ -198,11 +198,11 @@ impl From<Failed> for Stop {
     }
 }
 
-/// How far it is built: what the next layer, or the engine, gets.
+/// The top of the half-built stack: the input of the next layer, or of the engine.
 struct Top {
     devices: Vec<DeviceRef>,
     mount: Option<PathBuf>,
-    /// Whether the user's own programs are below: what these mount may not tell what it rests on.
+    /// Whether a user's own layer is below: its mounts may not show which devices they rest on.
     by_command: bool,
 }
 
@@ -210,7 +210,7 @@ struct Builder<'a> {
     machine: &'a Machine<'a>,
     journal: &'a mut Journal,
     under: &'a Under<'a>,
-    /// Of a cgroup whose limits the volumes depend on.
+    /// The process file of the cgroup that limits the volumes.
     limited: Option<PathBuf>,
     argv: Vec<Vec<String>>,
     settings: Vec<Setting>,
@@ -218,7 +218,7 @@ struct Builder<'a> {
     pool: Option<Pool>,
     caches: Vec<Cache>,
     nfs: Option<Remounted>,
-    /// The node that mounts what is exported, if it is another one.
+    /// The machine that mounts the export, if it is another one.
     client: Option<&'a NfsClient>,
 }
 
@@ -244,7 +244,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What came of it; what a failure leaves half built is taken down.
+    /// The result of a build. After a failure, it undoes the half-built stack.
     fn finish(self, ground: Result<Ground, Stop>, mark: Mark, stack: &Stack) -> Result<Built, StackError> {
         let Self { machine, journal, argv, settings, pool, caches, nfs, .. } = self;
         match ground {
@@ -355,7 +355,7 @@ impl<'a> Builder<'a> {
         self.served_by_nfs(ground)
     }
 
-    /// The guard's word at the moment of use; then the devices are let go for mkfs, which wants them for itself.
+    /// The guard's check at the moment of use. Then the devices are closed for mkfs, which opens them exclusively.
     fn recheck(&self) -> Result<(), Failed> {
         let machine = self.machine;
         let checked = side_by_side(self.claimed(), |claimed| claimed.recheck(machine.roots, machine.runner));
@@ -432,7 +432,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What a layer made is taken only if it rests on the stack's own volumes.
+    /// Accepts a layer's device only if it rests on the stack's own volumes.
     fn made_device(&self, path: PathBuf, by_command: bool) -> Result<Top, Stop> {
         let at = || Failed::at(format!("take {}", path.shown()));
         Ground::resting_on(self.claimed(), Place::Block(path.clone()), self.machine.roots)

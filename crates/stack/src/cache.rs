@@ -1,4 +1,4 @@
-//! A cache of LVM that stands: what it tells of itself, and how it is taken away and put back.
+//! An LVM cache that is up: its counters, and how it is detached and attached.
 
 use crate::act::device_ref::DeviceRef;
 use crate::act::lvm::ChangeGroup;
@@ -15,30 +15,31 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// The kernel's sectors, whatever the device's own are.
+/// The size of the kernel's sectors, whatever the device's own size is.
 const SECTOR_BYTES: u64 = 512;
-/// What is never cancelled: it doesn't take long.
+/// Never set, for commands that don't take long.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The cache of a logical volume of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
-    /// Name of the cached volume, as device-mapper knows it.
+    /// The device-mapper name of the cached volume.
     pub(crate) volume: String,
-    /// The group it is in, and what it was made as.
+    /// Its volume group, and the layer that describes it.
     pub(crate) group: String,
     pub(crate) layer: Lvm,
-    /// Devices of the origin, and of the cache.
+    /// The devices of the origin, and of the cache.
     pub(crate) main: Vec<DeviceRef>,
     pub(crate) beside: Vec<DeviceRef>,
 }
 
 impl Cache {
-    /// Takes the cache away. What only it has is flushed to the origin first, so the volume keeps its data, and may be in use
-    /// meanwhile; it is as fast as its origin then. LVM takes as long as the origin needs for the dirty blocks, or until `cancel` is set.
+    /// Detaches the cache. Dirty blocks are flushed to the origin first, so the volume keeps its data; it may be in use
+    /// meanwhile. Afterwards it is as fast as its origin. LVM takes as long as the origin needs for the dirty blocks, or until
+    /// `cancel` is set.
     ///
     /// # Errors
-    /// LVM refuses, e.g. since there is no cache, or it was cancelled; the volume still is a cached one afterwards.
+    /// When LVM refuses, e.g. because there is no cache, or when it was cancelled; then the volume is still cached.
     pub fn detach(
         &self,
         machine: &Machine<'_>,
@@ -53,10 +54,10 @@ impl Cache {
         Ok(Flushed { owed_bytes, seconds, compared_bytes: None })
     }
 
-    /// Puts a cache before the volume, as it is asked for, and empty; the volume may be in use. The programs that were run.
+    /// Attaches an empty cache to the volume, as its layer says; the volume may be in use. Returns the programs that ran.
     ///
     /// # Errors
-    /// LVM refuses, e.g. since there is a cache; the volume isn't a cached one afterwards.
+    /// When LVM refuses, e.g. because there is a cache already; then the volume is not cached.
     pub fn attach(
         &self,
         machine: &Machine<'_>,
@@ -72,11 +73,11 @@ impl Cache {
         Ok(argv)
     }
 
-    /// Makes the volume larger, in bytes, on its own devices; what lies on it keeps its size. The cache must be detached: LVM of
-    /// many releases refuses to resize a cached volume.
+    /// Enlarges the volume to `size_bytes`, on its own devices; the file system on it keeps its size. The cache must be detached:
+    /// many releases of LVM refuse to resize a cached volume.
     ///
     /// # Errors
-    /// LVM refuses: there is a cache, or no room.
+    /// When LVM refuses: there is a cache, or no space.
     pub fn grow(
         &self,
         machine: &Machine<'_>,
@@ -87,8 +88,8 @@ impl Cache {
         self.perform(machine, journal, step, &NEVER).map(|_| ())
     }
 
-    /// One command on the group, under the journal: its undo is that of the acts that made the group, since what was built on the
-    /// volume meanwhile is undone after it; and the data are ours, so nothing need be flushed then.
+    /// Runs one command on the group, under the journal. The acts that created the group also undo it, because a layer that was
+    /// built on the volume meanwhile is undone later. The data are ours, so the undo needs no flush.
     fn perform(
         &self,
         machine: &Machine<'_>,
@@ -124,7 +125,8 @@ impl Cache {
         }
     }
 
-    /// That it keeps blocks as it is told to: LVM 2.03.16 has the kernel keep those of a cachevol by `mq` whatever it is told, and says otherwise itself.
+    /// Checks that the cache has the requested policy. LVM 2.03.16 has the kernel use `mq` for a cachevol whatever is requested,
+    /// and itself reports otherwise.
     pub(crate) fn verify_policy(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let asked = match self.asked().map(|asked| &asked.form) {
             Some(CacheForm::Cache { policy: Some(policy), .. }) => policy,
@@ -152,24 +154,24 @@ impl Cache {
         self.layer.cache.as_ref()
     }
 
-    /// What it tells now; `None` where it can't be asked, or says what this build doesn't understand.
+    /// The cache's counters now; `None` where they can't be read or parsed.
     #[must_use]
     pub fn state(&self, machine: &Machine<'_>) -> Option<CacheState> {
         state_of(&machine.runner.run(&self.ask()).ok()?.stdout)
     }
 
-    /// The record of a trial that has just ended, from what it told before.
+    /// The record of a trial that has just ended, with the counters from before it.
     #[must_use]
     pub fn record(&self, machine: &Machine<'_>, before: Option<CacheState>) -> CacheRecord {
         CacheRecord { volume: self.volume.clone(), before, after: self.state(machine), flushed: None }
     }
 
-    /// What the origin lacks; `None` where nobody can tell.
+    /// The bytes of dirty blocks, which the origin lacks; `None` where they are unknown.
     fn owed_bytes(&self, machine: &Machine<'_>) -> Option<u64> {
         match self.state(machine)? {
             CacheState::Cache(state) => state.dirty_blocks.checked_mul(state.block_bytes),
             CacheState::Writecache(state) => {
-                // its status counts blocks whose size only its table tells
+                // The status counts blocks, and only the table shows their size.
                 let ask = Invocation::new(Tool::Dmsetup).args(["table", &self.volume]);
                 let block_bytes = writecache_block_bytes(&machine.runner.run(&ask).ok()?.stdout)?;
                 state.blocks.saturating_sub(state.free_blocks).checked_mul(block_bytes)
@@ -179,11 +181,11 @@ impl Cache {
 }
 
 impl Built {
-    /// Puts those caches before their volumes that are asked for when the data are laid out. All that was written is on the origins
-    /// before, so nothing of it is in them. The programs that were run.
+    /// Attaches the caches that the stack attaches after the layout. All written data are on the origins by then, so the caches
+    /// hold none of them. Returns the programs that ran.
     ///
     /// # Errors
-    /// LVM refuses.
+    /// When LVM refuses.
     pub fn attach_caches(
         &self,
         machine: &Machine<'_>,
@@ -198,11 +200,11 @@ impl Built {
         Ok(attached.concat())
     }
 
-    /// Takes those caches away that are to be flushed after the measured time. What each owed and how long it took, or `None` where it
-    /// stays; from the bottom up, like the caches themselves.
+    /// Flushes and detaches the caches that the stack removes after the measured time. Returns the dirty bytes of each and the
+    /// time it took, from the bottom up; `None` for a cache that stays.
     ///
     /// # Errors
-    /// LVM refuses, or it was cancelled.
+    /// When LVM refuses, or it was cancelled.
     pub fn flush_caches(
         &self,
         machine: &Machine<'_>,
@@ -232,7 +234,7 @@ fn writecache_block_bytes(table: &str) -> Option<u64> {
     (words.next()? == "writecache").then(|| words.nth(3)?.parse().ok()).flatten()
 }
 
-/// The line of `dmsetup status`: begin, length and kind of the target, then what the target tells.
+/// Parses a line of `dmsetup status`: begin, length and kind of the target, then the target's own status.
 fn state_of(line: &str) -> Option<CacheState> {
     let mut words = line.split_whitespace().skip(2);
     match words.next()? {

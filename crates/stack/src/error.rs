@@ -1,4 +1,4 @@
-//! How building, and undoing, fails.
+//! The errors of builds and undos.
 
 use crate::holders::{self, Holder};
 use crate::machine::Injected;
@@ -9,53 +9,53 @@ use record::quantity::Bytes;
 use std::io;
 use std::path::PathBuf;
 
-/// One act, or its undo, failed.
+/// The error of an act or its undo.
 #[derive(Debug, thiserror::Error)]
 pub enum ActError {
     /// A file operation failed.
     #[error("cannot {doing} {}", .path.shown())]
     Io {
-        /// What was being done, e.g. `remove`.
+        /// The operation, e.g. `remove`.
         doing: &'static str,
-        /// To what.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// A program failed.
     #[error("cannot {doing}")]
     Tool {
-        /// What was being done.
+        /// The operation.
         doing: String,
         /// The program's failure.
         source: Box<CommandFailure>,
     },
-    /// There isn't room for it.
+    /// There isn't enough space.
     #[error("{} has {} free, and {} are needed{}", .dir.shown(), Bytes(*.free_bytes), Bytes(*.need_bytes), reserve(*.reserve_bytes))]
     NoSpace {
-        /// Directory that should hold it.
+        /// The directory for the file.
         dir: PathBuf,
-        /// What is needed, reserve included.
+        /// The bytes needed, including the reserve.
         need_bytes: u64,
-        /// What is free.
+        /// The free bytes.
         free_bytes: u64,
-        /// What must stay free.
+        /// The bytes that must stay free.
         reserve_bytes: u64,
     },
-    /// Somebody uses it.
+    /// Something uses it.
     #[error("{what} is busy: {}", holders::sentence(.holders))]
     Busy {
-        /// Mount point, device or file.
+        /// The mount point, device or file.
         what: String,
-        /// Processes that hold it, as far as they can be seen.
+        /// The processes that use it, as far as they are visible.
         holders: Vec<Holder>,
     },
     /// It is not, or no longer, what the journal says, so it is left alone.
     #[error("{what} is not ours: {saw}")]
     NotOurs {
-        /// What should have been removed.
+        /// The object to be removed.
         what: String,
-        /// What it is.
+        /// What it is now.
         saw: String,
     },
     /// A disk can't be found or must not be written to, so what we wrote on it can't be removed now.
@@ -64,21 +64,21 @@ pub enum ActError {
          If it never comes back: diskproof undo RUN --give-up {}", .name
     )]
     OutOfReach {
-        /// The disk, with its serial number where the journal knows it.
+        /// The disk, with its serial number if the journal has it.
         disk: String,
-        /// The name to give it up by.
+        /// The name by which its owner can give it up.
         name: String,
-        /// What is the matter with it.
+        /// The problem with it.
         saw: String,
     },
-    /// The machine did not do what it was told, without saying so.
+    /// The machine did not do what was requested, and reported no error.
     #[error("{what}: expected {expected}, found {saw}")]
     Unverified {
-        /// What was checked.
+        /// The property that was checked.
         what: String,
-        /// What it should be.
+        /// Its expected value.
         expected: String,
-        /// What it is.
+        /// Its actual value.
         saw: String,
     },
     /// Another process took this loop device's number first.
@@ -87,25 +87,25 @@ pub enum ActError {
         /// The number.
         number: u32,
     },
-    /// Another run has set it and will put it back.
+    /// Another run has set this kernel setting and will put it back.
     #[error("{} is set by run {run}; let that end, or undo it (diskproof undo {run})", .path.shown())]
     KnobTaken {
         /// The kernel's file.
         path: PathBuf,
-        /// Whose it is.
+        /// That run.
         run: RunId,
     },
     /// The guard refused.
     #[error("the guard refuses")]
     Guard {
-        /// Who dissented and why.
+        /// The checks that failed, and why.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The journal could not be written.
     #[error("the journal could not be written, so nothing was done")]
     Journal {
-        /// Why not.
+        /// The cause.
         #[source]
         source: Box<JournalError>,
     },
@@ -133,52 +133,52 @@ fn reserve(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!(" (of which {} stay free)", Bytes(bytes)) }
 }
 
-/// A journal could not be opened, read or written.
+/// Why a journal can't be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A file operation failed.
     #[error("cannot {doing} {}", .path.shown())]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Others can exchange what is in the state directory.
+    /// Other users can replace what is in the state directory.
     #[error("the state directory can't be trusted")]
     Unsafe {
-        /// Which directory, and why.
+        /// The directory, and the reason.
         source: device::TrustError,
     },
-    /// Another diskproof is at it.
+    /// Another diskproof process has it locked.
     #[error("run {run} is being worked on by another diskproof{}", .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
     Locked {
         /// The run.
         run: RunId,
-        /// The owner, as the journal names it.
+        /// The process that owns it, as the journal says.
         pid: Option<u32>,
     },
-    /// An earlier process left something undone.
+    /// An earlier process left acts that aren't undone.
     #[error("run {run} has {acts} changes left that were not undone; undo it first")]
     Unfinished {
         /// The run.
         run: RunId,
-        /// How many.
+        /// The number of these acts.
         acts: usize,
     },
-    /// A line in its middle can't be read.
+    /// A line before the last one can't be parsed.
     #[error("{} line {line} can't be read", .path.shown())]
     Corrupt {
         /// The journal.
         path: PathBuf,
-        /// Line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// It was written by a newer diskproof, or isn't a journal.
+    /// A newer diskproof wrote it, or it isn't a journal.
     #[error("{}: {what}", .path.shown())]
     Foreign {
         /// The journal.
@@ -191,16 +191,16 @@ pub enum JournalError {
 /// Some of a run's changes could not be undone; they stay in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// The journal itself is the problem.
+    /// The journal can't be used.
     #[error("cannot undo run {run}")]
     Journal {
         /// The run.
         run: RunId,
-        /// Why not.
+        /// The cause.
         #[source]
         source: JournalError,
     },
-    /// A program that it started is at work still, and what it does would come after the undo. Nothing was undone.
+    /// A program that the run started is still running, and could change the machine after the undo. Nothing was undone.
     #[error("run {run} is not undone: a program that it started is still at work and can't be ended: {}; undo it again when that is gone", crate::holders::sentence(.left))]
     AtWork {
         /// The run.
@@ -208,26 +208,26 @@ pub enum UndoError {
         /// The programs.
         left: Vec<Holder>,
     },
-    /// Steps failed; the others were undone.
+    /// Some steps failed; the others were undone.
     #[error("run {run}: {} of {} changes could not be undone:{}", .failures.len(), .of, list(.failures))]
     Steps {
         /// The run.
         run: RunId,
-        /// How many there were to undo.
+        /// The number of steps to undo.
         of: usize,
-        /// Those that failed, in the order of undoing: the first is usually the cause of the others.
+        /// The failed steps, in the order of undoing: the first one usually causes the others.
         failures: Vec<UndoFailure>,
     },
 }
 
-/// One step that could not be undone.
+/// A step that could not be undone.
 #[derive(Debug)]
 pub struct UndoFailure {
     /// Its number in the journal.
     pub step: u32,
-    /// What it had done.
+    /// The act.
     pub act: String,
-    /// Why it stays.
+    /// The reason why it isn't undone.
     pub error: ActError,
 }
 
@@ -235,7 +235,7 @@ fn list(failures: &[UndoFailure]) -> String {
     failures.iter().map(|f| format!("\n  {}: {}", f.act, chain(&f.error))).collect()
 }
 
-/// Volumes could not be provided, or a stack not be built. What was done until then has been undone.
+/// Why volumes could not be provided, or a stack not be built. All steps before the failure have been undone.
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
     /// A step failed.
@@ -243,15 +243,15 @@ pub enum StackError {
     Act {
         /// The step, e.g. `make ext4 on /dev/loop1000`.
         step: String,
-        /// Why not.
+        /// The cause.
         source: ActError,
-        /// What went wrong when taking back the steps before it.
+        /// The error of undoing the steps before it.
         undo: Option<Box<UndoError>>,
     },
     /// The stack can't be built like this.
     #[error("stack {stack}: {what}")]
     Unbuildable {
-        /// Its name.
+        /// The stack's name.
         stack: String,
         /// What is wrong, and what would be right.
         what: String,
@@ -259,7 +259,7 @@ pub enum StackError {
     /// A volume can't be provided like this.
     #[error("volume {volume}: {what}")]
     Unprovidable {
-        /// Its name.
+        /// The volume's name.
         volume: String,
         /// What is wrong, and what would be right.
         what: String,
@@ -271,7 +271,7 @@ fn undone(undo: Option<&UndoError>) -> String {
 }
 
 impl StackError {
-    /// Whether the user asked to stop, and everything was put back.
+    /// Whether the user asked to stop, and everything was undone.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Act { source: ActError::Cancelled, undo: None, .. })
@@ -283,7 +283,7 @@ impl StackError {
         matches!(self, Self::Act { source: ActError::Guard { .. }, .. })
     }
 
-    /// Whether something of it is left, since it could not be undone.
+    /// Whether some of it is left because it could not be undone.
     #[must_use]
     pub fn left_something(&self) -> bool {
         matches!(self, Self::Act { undo: Some(_), .. })

@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn follows_the_reference() {
-        // the authors' C code from state {1, 2, 3, 4}
+        // From the authors' C code with state {1, 2, 3, 4}.
         let mut noise = Noise { state: [1, 2, 3, 4] };
         let first: Vec<u64> = (0..4).map(|_| noise.next()).collect();
         assert_eq!(first, [11_520, 0, 1_509_978_240, 1_215_971_899_390_074_240]);

@@ -1,15 +1,15 @@
-//! Who keeps a mount, a device or a file busy.
+//! Finds the processes that keep a mount, a device or a file busy.
 
 use record::printable::Printable;
 use std::fmt;
 use std::path::Path;
 
-/// A process that holds something.
+/// A process that uses a mount, a device or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// Process id.
     pub pid: u32,
-    /// Command name, fit to be shown.
+    /// The command name, made printable.
     pub comm: String,
 }
 
@@ -19,7 +19,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Holders as a sentence's end: `held by fio (pid 12)`.
+/// The processes as the end of a sentence: `held by fio (pid 12)`.
 pub(crate) fn sentence(holders: &[Holder]) -> String {
     if holders.is_empty() {
         return "no process that can be seen holds it".to_owned();
@@ -28,14 +28,14 @@ pub(crate) fn sentence(holders: &[Holder]) -> String {
     format!("held by {}", names.join(", "))
 }
 
-/// Processes with an open file, mapping, working directory or root at `path` or below it.
+/// Finds processes with an open file, mapping, working directory or root at `path` or below it.
 pub(crate) fn of(proc: &Path, path: &Path) -> Vec<Holder> {
     let Ok(entries) = std::fs::read_dir(proc) else { return Vec::new() };
     let mut found = Vec::new();
     for entry in entries.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         if holds(&entry.path(), path) {
-            // a process names itself
+            // A process chooses this name itself.
             let comm = std::fs::read(entry.path().join("comm")).unwrap_or_default();
             found.push(Holder { pid, comm: Printable(comm.trim_ascii_end()).to_string() });
         }

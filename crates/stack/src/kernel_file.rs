@@ -1,4 +1,4 @@
-//! Files that the kernel makes: whether a path of a journal really leads to one.
+//! Files of the kernel: checks that a path from a journal really leads to one.
 
 use crate::error::ActError;
 use crate::machine::Machine;
@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// `statfs` magic numbers (linux/magic.h).
+/// The magic numbers of `statfs` (linux/magic.h).
 const PROC: u64 = 0x9fa0;
 const SYSFS: u64 = 0x6265_6572;
 const CGROUP: u64 = 0x0027_e0eb;
 const CGROUP2: u64 = 0x6367_7270;
 
-/// Writes to a file below /sys or /proc; never makes one, never follows a link.
+/// Writes to a file below /sys or /proc; never creates one, never follows a link.
 pub(crate) fn write(machine: &Machine<'_>, path: &Path, value: &str) -> Result<(), ActError> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty());
@@ -25,10 +25,10 @@ pub(crate) fn write(machine: &Machine<'_>, path: &Path, value: &str) -> Result<(
     std::fs::File::from(file).write_all(value.as_bytes()).map_err(ActError::io("write", path))
 }
 
-/// A cgroup that lies right below the place where cgroups are mounted; `None` when it isn't there.
+/// Opens a cgroup directly below the cgroup mount; `None` when it doesn't exist.
 ///
 /// # Errors
-/// It is no cgroup, or lies elsewhere.
+/// When it isn't a cgroup, or is elsewhere.
 pub(crate) fn cgroup(machine: &Machine<'_>, path: &Path) -> Result<Option<OwnedFd>, ActError> {
     let root = path.parent().unwrap_or(Path::new("/"));
     is_cgroup_root(machine, root, path)?;
@@ -40,7 +40,7 @@ pub(crate) fn cgroup(machine: &Machine<'_>, path: &Path) -> Result<Option<OwnedF
     }
 }
 
-/// Whether cgroups are mounted right there; `what` is asked about.
+/// Checks that cgroups are mounted at `root`; errors name `what`.
 pub(crate) fn is_cgroup_root(machine: &Machine<'_>, root: &Path, what: &Path) -> Result<(), ActError> {
     let proc = &machine.roots.proc;
     let mounted = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
@@ -52,7 +52,7 @@ pub(crate) fn is_cgroup_root(machine: &Machine<'_>, root: &Path, what: &Path) ->
     Err(ActError::NotOurs { what: what.shown().to_string(), saw })
 }
 
-/// Whether something open is of such a file system. A machine that a test made up has none.
+/// Checks that an open file is on one of these file systems. Skipped for a fake machine of a test.
 fn is_of(machine: &Machine<'_>, open: impl AsFd, path: &Path, kinds: &[u64]) -> Result<(), ActError> {
     let about = fstatfs(open).map_err(|errno| ActError::io("look at", path)(errno.into()))?;
     let kind = about.f_type.cast_unsigned() & 0xffff_ffff;

@@ -1,4 +1,4 @@
-//! Settings of the kernel, changed for a run or while a stack stands, and put back.
+//! Kernel settings that are changed for a run or for the life of a stack, and put back.
 
 use crate::act::knob::{SetKnob, selected};
 use crate::act::{Act, Doing};
@@ -11,10 +11,10 @@ use record::printable::Shown as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Writes a value under /sys or /proc. The journal's undo writes the old one back, unless somebody else has changed it since.
+/// Writes a value under /sys or /proc. The undo writes the earlier value back, unless the value was changed by others since.
 ///
 /// # Errors
-/// The file can't be read or written, or doesn't take the value; another run has set it. Then it is what it was.
+/// When the file can't be read or written or refuses the value, or another run has set it. Then it keeps its earlier value.
 pub fn set_knob(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -22,7 +22,7 @@ pub fn set_knob(
     value: &str,
 ) -> Result<(), StackError> {
     let mark = journal.mark();
-    // the kernel's own name of it, by which it is known again
+    // The canonical path, which identifies the setting later.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let knob = Planned { path, value: value.to_owned(), disturbs: Vec::new() };
     match knob.set(machine, journal) {
@@ -31,21 +31,21 @@ pub fn set_knob(
     }
 }
 
-/// A setting, and where.
+/// A setting and its file.
 pub(crate) struct Planned {
     path: PathBuf,
     value: String,
     disturbs: Vec<PathBuf>,
 }
 
-/// All settings of a layer over these devices, in the order in which they have to be made; or why one can't be.
+/// All settings of a layer on these devices, in the necessary order; or why one can't be made.
 pub(crate) fn planned(
     machine: &Machine<'_>,
     knobs: &Knobs,
     devices: &[(u32, u32)],
 ) -> Result<Vec<Planned>, String> {
     let mut ordered: Vec<&Knob> = knobs.set.iter().collect();
-    // a new scheduler changes what others are
+    // A new scheduler resets other settings.
     ordered.sort_by_key(|knob| knob.name != KnobName::Scheduler);
     let mut planned = Vec::new();
     for knob in ordered {
@@ -73,7 +73,7 @@ fn of(knob: &Knob, path: PathBuf) -> Result<Planned, String> {
     Ok(Planned { path, value: knob.value.clone(), disturbs })
 }
 
-/// The kernel's own directory of a device; of a partition, that of its disk, which has the queue.
+/// The sysfs directory of a device; for a partition, that of its disk, which has the queue.
 fn directory(machine: &Machine<'_>, devno: (u32, u32)) -> Result<PathBuf, String> {
     let link = machine.roots.sys.join(format!("dev/block/{}:{}", devno.0, devno.1));
     let real = link.canonicalize().map_err(|error| format!("{}: {error}", link.shown()))?;
@@ -82,7 +82,7 @@ fn directory(machine: &Machine<'_>, devno: (u32, u32)) -> Result<PathBuf, String
 }
 
 impl Planned {
-    /// Sets it, and tells what it was and is.
+    /// Makes the setting, and returns its earlier and new values.
     pub(crate) fn set(&self, machine: &Machine<'_>, journal: &mut Journal) -> Result<Setting, Failed> {
         let step = format!("set {} to {}", self.path.shown(), self.value);
         self.journalled(machine, journal).map_err(Failed::at(step))
@@ -101,7 +101,7 @@ impl Planned {
         let never = AtomicBool::new(false);
         let mut doing = Doing { machine, progress: &mut |_| {}, cancel: &never, argv: &mut Vec::new() };
         journal.perform_with(&act, &mut doing, |doing| {
-            // again, now that our own intent can be read: of two at once, both give way
+            // Checked again, now that other runs can read our intent: of two at once, both give way.
             free()?;
             act.perform(doing)
         })?;

@@ -1,8 +1,8 @@
-//! Layers and the undo journal; the only room that changes a machine.
+//! Layers and the undo journal; the only crate that changes a machine.
 //!
-//! Every change is an [`Act`]: its intent, with all that its undo needs, is durable in the run's [`Journal`] before it is
-//! done. [`Volumes::provide`] makes the volumes, [`build`] a stack on them, [`Built::undo`] takes the stack down, and
-//! [`Journal::undo_all`] everything; [`undo_run`] does the same for a process that is gone. docs/decisions/0003-journal.md
+//! Every change is an [`Act`]: its intent, with all that its undo needs, is durable in the run's [`Journal`] before it is done.
+//! [`Volumes::provide`] makes the volumes, [`build`] a stack on them, [`Built::undo`] takes the stack down, and
+//! [`Journal::undo_all`] undoes everything; [`undo_run`] does the same for a process that is gone. docs/decisions/0003-journal.md
 //! says why.
 
 mod act;

@@ -1,27 +1,27 @@
-//! The machine to be changed, and where tests take hold of the changes.
+//! The machine that is changed, and the hooks by which tests inject faults.
 
 use std::path::{Path, PathBuf};
 
-/// What every name we create begins with.
+/// The beginning of every name that we create.
 pub const PREFIX: &str = "diskproof-";
 
-/// One machine, as this room sees it.
+/// A machine, as this crate sees it.
 #[derive(Clone, Copy)]
 pub struct Machine<'a> {
     /// Runs programs.
     pub runner: &'a dyn host::Runner,
-    /// Where /proc, /sys and /dev are.
+    /// The locations of /proc, /sys and /dev.
     pub roots: &'a device::Roots,
-    /// Where the journal, backing files and mount points live; made when missing, mode 0700.
+    /// The directory for the journal, backing files and mount points; created if missing, with mode 0700.
     pub state_dir: &'a Path,
-    /// What every name we create begins with: `diskproof-`, in tests `diskproof-test-`.
+    /// The beginning of every name that we create: `diskproof-`, in tests `diskproof-test-`.
     pub prefix: &'a str,
-    /// Where tests inject faults; [`NoHooks`] otherwise.
+    /// Hooks by which tests inject faults; [`NoHooks`] otherwise.
     pub hooks: &'a dyn Hooks,
 }
 
 impl<'a> Machine<'a> {
-    /// A machine that is really changed, under our usual names.
+    /// This machine, with the usual names.
     #[must_use]
     pub fn local(
         runner: &'a dyn host::Runner,
@@ -32,77 +32,77 @@ impl<'a> Machine<'a> {
         Self { runner, roots, state_dir, prefix: PREFIX, hooks }
     }
 
-    /// Whether it is the machine we run on, not one that a test made up.
+    /// Whether it is the machine we run on, not a fake one of a test.
     pub(crate) fn is_real(&self) -> bool {
         self.roots.proc == Path::new("/proc")
     }
 
-    /// Where journals are kept.
+    /// The directory of journals.
     #[must_use]
     pub fn journal_dir(&self) -> PathBuf {
         self.state_dir.join("journal")
     }
 
-    /// Where backing files are kept.
+    /// The directory of backing files.
     #[must_use]
     pub fn volumes_dir(&self) -> PathBuf {
         real(self.state_dir.join("volumes"))
     }
 
-    /// Where mount points are made.
+    /// The directory of mount points.
     #[must_use]
     pub fn mounts_dir(&self) -> PathBuf {
         real(self.state_dir.join("mnt"))
     }
 }
 
-/// The kernel names backing files and mount points with all links resolved, and we compare with what it says.
+/// Resolves all links, because the kernel does so in names of backing files and mount points, and we compare with these.
 fn real(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
-/// A moment between two changes.
+/// A moment of an act, at which tests can inject a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// Number of the act in its journal.
+    /// The number of the act in its journal.
     pub step: u32,
-    /// Which moment of it.
+    /// The phase of the act.
     pub phase: Phase,
-    /// Name of the act, e.g. `mkfs`.
+    /// The name of the act, e.g. `mkfs`.
     pub act: &'static str,
 }
 
-/// A moment of an act.
+/// A phase of an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is written down yet.
+    /// Nothing is written yet.
     BeforeIntent,
     /// The intent is durable, nothing is done.
     AfterIntent,
-    /// It is done, which isn't written down.
+    /// The act is done, but that isn't written yet.
     AfterAct,
     /// Its undo is about to begin.
     BeforeUndo,
-    /// It is undone, which isn't written down.
+    /// It is undone, but that isn't written yet.
     AfterUndo,
 }
 
-/// What backing files are filled with.
+/// The content of backing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
     /// Incompressible data, written in full.
     Random,
-    /// Space is only reserved. For tests of the journal, which write hundreds of volumes and measure none.
+    /// Only reserved space. For tests of the journal, which create hundreds of volumes and measure none.
     Reserved,
 }
 
-/// Called at every [`Point`]. Tests fail there, or end the process.
+/// Called at every [`Point`]. Tests return an error there, or end the process.
 pub trait Hooks: Sync {
     /// # Errors
     /// When a test wants the step to fail.
     fn at(&self, point: &Point) -> Result<(), Injected>;
 
-    /// What backing files are filled with.
+    /// The content of backing files.
     fn fill(&self) -> Fill {
         Fill::Random
     }
@@ -118,7 +118,7 @@ impl Hooks for NoHooks {
     }
 }
 
-/// A failure that a test asked for.
+/// A failure that a test injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a test asked for a failure here")]
 pub struct Injected;

@@ -1,10 +1,10 @@
-//! Every name we create. All begin with the machine's prefix; only what carries it is ever removed.
+//! All names that we create. They begin with the machine's prefix; only what carries it is ever removed.
 
 use crate::machine::Machine;
 use record::id::RunId;
 use std::path::{Path, PathBuf};
 
-/// Longest label that every file system we make can hold (xfs: 12).
+/// The longest label that all our file systems can hold (xfs: 12).
 const LABEL_BYTES: usize = 12;
 
 /// `<prefix><run>-<index>-<volume>.img` in the volumes' directory.
@@ -18,22 +18,22 @@ pub(crate) fn mount_point(machine: &Machine<'_>, run: &RunId, step: u32) -> Path
     machine.mounts_dir().join(unique(machine, run, step))
 }
 
-/// `<prefix><run>-<step>`: what a command layer may call what it makes.
+/// `<prefix><run>-<step>`: a unique name that a user's own layer may use.
 pub(crate) fn unique(machine: &Machine<'_>, run: &RunId, step: u32) -> String {
     format!("{}{}-{step}", machine.prefix, plain(&run.0))
 }
 
-/// `<prefix><run>`: cgroups.
+/// `<prefix><run>`: the name of cgroups.
 pub(crate) fn of_run(machine: &Machine<'_>, run: &RunId) -> String {
     format!("{}{}", machine.prefix, plain(&run.0))
 }
 
-/// `<prefix><run>-<index>`: the sub-directory of a lent directory.
+/// `<prefix><run>-<index>`: the sub-directory in an existing directory.
 pub(crate) fn lent(machine: &Machine<'_>, run: &RunId, index: usize) -> String {
     format!("{}{}-{index}", machine.prefix, plain(&run.0))
 }
 
-/// Label of the file systems we make.
+/// The label of our file systems.
 pub(crate) fn label(machine: &Machine<'_>) -> String {
     machine.prefix.trim_end_matches('-').bytes().take(LABEL_BYTES).map(char::from).collect()
 }
@@ -43,7 +43,7 @@ pub(crate) fn is_ours_in(machine: &Machine<'_>, path: &Path, dir: &Path) -> bool
     path.parent() == Some(dir) && carries_prefix(machine, path)
 }
 
-/// Whether a path's last part carries our prefix and more.
+/// Whether a path's last part has our prefix and something after it.
 pub(crate) fn carries_prefix(machine: &Machine<'_>, path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
@@ -51,19 +51,19 @@ pub(crate) fn carries_prefix(machine: &Machine<'_>, path: &Path) -> bool {
         .is_some_and(|rest| !rest.is_empty())
 }
 
-/// Whether a name is one that this run gave: our prefix, the run, and after it nothing, or something set off.
+/// Whether this run gave the name: our prefix, the run, and then nothing or a separated rest.
 pub(crate) fn is_of_run(machine: &Machine<'_>, run: &RunId, name: &str) -> bool {
     let rest = name.strip_prefix(&of_run(machine, run));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
 }
 
-/// Whether a path is directly in `dir` and its name is one that this run gave.
+/// Whether a path is directly in `dir` and this run gave its name.
 pub(crate) fn is_of_run_in(machine: &Machine<'_>, run: &RunId, path: &Path, dir: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     path.parent() == Some(dir) && name.is_some_and(|name| is_of_run(machine, run, name))
 }
 
-/// Letters, digits, `-` and `_` only; everything else becomes `-`.
+/// Replaces every character except letters, digits, `-` and `_` by `-`.
 fn plain(text: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     text.chars().map(kept).collect::<String>().trim_matches('-').to_owned()

@@ -1,4 +1,4 @@
-//! A ZFS pool that stands: what it tells, and how it is brought to rest.
+//! A ZFS pool that is up: its state, and how it is brought to rest.
 
 use crate::act::wipe::partitions;
 use crate::act::zfs_fuse::StartZfsFuse;
@@ -11,23 +11,23 @@ use std::path::PathBuf;
 /// A pool of ours.
 #[derive(Debug, Clone)]
 pub struct Pool {
-    /// Its name, which is its dataset's too.
+    /// Its name, which is also that of its dataset.
     pub name: String,
-    /// Its number.
+    /// Its GUID.
     pub guid: String,
-    /// What serves it, with its version.
+    /// The ZFS implementation, with its version.
     pub implementation: String,
     pub(crate) mount: PathBuf,
     devices: Vec<PathBuf>,
     served: Served,
 }
 
-/// Who serves a pool.
+/// The implementation that serves a pool.
 #[derive(Debug, Clone)]
 pub(crate) enum Served {
     /// The kernel.
     Kernel,
-    /// zfs-fuse: one that we started, or somebody else's.
+    /// zfs-fuse: one that we started, or else one that was running before.
     Process(Option<StartZfsFuse>),
 }
 
@@ -55,7 +55,7 @@ impl Pool {
         Self { name, guid, implementation: implementation.trim().to_owned(), mount, devices, served }
     }
 
-    /// The process that does its I/O, if it is one that we started.
+    /// The process that does its I/O, if we started it.
     #[must_use]
     pub fn process(&self, machine: &Machine<'_>) -> Option<u32> {
         match &self.served {
@@ -64,11 +64,11 @@ impl Pool {
         }
     }
 
-    /// Writes what is on its way to the devices, so that what files take is known. `cold`: the cache in memory forgets the
-    /// pool, which is exported and imported for that; zfs-fuse can't, and keeps what it has.
+    /// Writes pending data to the devices, so that the disk usage of files is known. `cold`: also drops the pool from ARC, by
+    /// exporting and importing it; zfs-fuse can't do that, and keeps its cache.
     ///
     /// # Errors
-    /// A program fails.
+    /// When a program fails.
     pub fn settle(&self, machine: &Machine<'_>, cold: bool) -> Result<(), ActError> {
         let run = |doing: &str, what: Invocation| {
             machine
@@ -78,7 +78,7 @@ impl Pool {
                 .map_err(ActError::tool(format!("{doing} the pool {}", self.name)))
         };
         if let Served::Process(_) = self.served {
-            // setting a property waits for all that came before it
+            // Setting a property waits for all earlier writes.
             let set = Invocation::new(Tool::Zfs).args(["set", "diskproof:settled=yes", &self.name]);
             return run("settle", set);
         }
@@ -90,7 +90,7 @@ impl Pool {
         let mut import = Invocation::new(Tool::Zpool).args(["import", "-o", "cachefile=none"]);
         for device in &self.devices {
             import = import.arg("-d").arg(device);
-            // of a whole disk, ZFS uses a partition that it made
+            // On a whole disk, ZFS uses a partition that it made.
             for (partition, _) in partitions(machine, device) {
                 import = import.arg("-d").arg(partition);
             }
@@ -98,7 +98,7 @@ impl Pool {
         run("import", import.arg(&self.name))
     }
 
-    /// What its dataset holds.
+    /// The state of its dataset.
     #[must_use]
     pub fn state(&self, machine: &Machine<'_>) -> PoolState {
         let ask = Invocation::new(Tool::Zfs).args(["get", "-Hp", "-o", "property,value", "all", &self.name]);
@@ -112,7 +112,7 @@ pub(crate) fn kernel_zfs(machine: &Machine<'_>) -> String {
     format!("OpenZFS {}", version.unwrap_or_default().trim())
 }
 
-/// `NAME PROPERTY VALUE SOURCE`, with or without a head.
+/// Parses `NAME PROPERTY VALUE SOURCE`, with or without a header.
 fn value_of(text: &str, property: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip(1);
@@ -134,7 +134,7 @@ fn state_of(text: &str) -> PoolState {
     }
 }
 
-/// `2.58x` or `2.58`.
+/// Parses `2.58x` or `2.58` as hundredths.
 fn hundredths(text: &str) -> Option<u64> {
     let (whole, part) = text.trim_end_matches('x').split_once('.')?;
     let part = format!("{part:0<2}");

@@ -1,8 +1,7 @@
-//! Provisioning: the user's own scripts, playbooks and manifests, carried out before anything is built. Nothing of it is
-//! undone.
+//! Provisioning: runs the user's own scripts, playbooks and manifests before anything is built. They are not undone.
 //!
-//! Every step is run twice: the second run should find nothing to change. What was carried out without a failure is remembered with
-//! the boot it was done in, and left out as long as exactly the same steps are the last ones that were.
+//! Every step runs twice: the second run should find nothing to change. diskproof records steps that succeeded with the boot id.
+//! It skips them as long as exactly the same steps were the last ones to run.
 
 mod memory;
 mod outcome;
@@ -22,42 +21,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// Lines of each output that an error quotes.
+/// Lines of each output stream that an error quotes.
 const QUOTED_LINES: usize = 8;
-/// Bytes of each output that are kept of a run: the end of it.
+/// Bytes at the end of each output stream that are kept of a run.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// A target could not be provisioned.
+/// Why a machine could not be provisioned.
 #[derive(Debug, Error)]
 pub enum ProvisionError {
-    /// A file of ours could not be used.
+    /// One of diskproof's own files could not be used.
     #[error("can't {doing} {}", path.shown())]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// With what.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Another process does it.
+    /// Another process is provisioning.
     #[error("another diskproof provisions this machine at this moment ({} is locked); try again when it is done", path.shown())]
     Busy {
-        /// What is locked.
+        /// The locked file.
         path: PathBuf,
     },
-    /// A run measures here.
+    /// A run is measuring on this machine.
     #[error(
         "run {run} is under way on this machine, and provisioning would change the machine under it; try again when it is done"
     )]
     Measuring {
-        /// Which.
+        /// That run.
         run: RunId,
     },
-    /// A provisioning that was killed left programs that are at work.
+    /// Programs of a killed provisioning are still running.
     #[error("a provisioning that was killed left programs at work: {}; wait for them, or end them", join(.left))]
     AtWork {
-        /// Their names and numbers.
+        /// Their names and process ids.
         left: Vec<String>,
     },
     /// The user asked to stop.
@@ -66,17 +65,17 @@ pub enum ProvisionError {
     /// A step failed.
     #[error("step {number} of {of}, `{by} {path}`, {which} run: {why}")]
     Step {
-        /// From 1.
+        /// The step's number, from 1.
         number: usize,
-        /// How many there are.
+        /// The number of steps.
         of: usize,
-        /// What carries it out.
+        /// The tool that runs it.
         by: Provisioner,
-        /// Its file.
+        /// The step's file.
         path: String,
-        /// `first` or `second`.
+        /// Which of its two runs failed: `first` or `second`.
         which: &'static str,
-        /// With the last lines of its output.
+        /// The reason, with the last lines of its output.
         why: String,
     },
 }
@@ -85,22 +84,22 @@ fn join(words: &[String]) -> String {
     words.join(", ")
 }
 
-/// What is to be done.
+/// A request to provision.
 #[derive(Debug, Clone, Copy)]
 pub struct Provisioning<'a> {
     /// The steps, in order.
     pub steps: &'a [ProvisionStep],
-    /// The machine's boot; `None` when it isn't known: then nothing is left out.
+    /// The machine's boot id; `None` when it is unknown: then all steps run.
     pub boot_id: Option<&'a str>,
-    /// Carry them out even where nothing changed.
+    /// Run the steps even if nothing has changed.
     pub anew: bool,
 }
 
-/// Carries out all steps, unless they are the last ones that were carried out here since the machine booted. Gives what became of each, of
-/// the one that failed too, and why it ended before its time, if it did. `tell` hears what is being done.
+/// Runs all steps, unless they were the last ones to run here since the machine booted. Returns the outcome of each step,
+/// including the failed one, and the error that ended it early. `tell` receives what is being done.
 ///
 /// # Errors
-/// A step fails, the user asks to stop, another diskproof is at work here, or the state directory can't be used.
+/// When a step fails, the user asks to stop, another diskproof is at work here, or the state directory can't be used.
 pub fn provision(
     machine: &Machine<'_>,
     wanted: Provisioning<'_>,
@@ -163,7 +162,7 @@ fn tool(by: Provisioner) -> Option<Tool> {
     }
 }
 
-/// Nothing else may be measured here, and what a killed provisioning started must have ended.
+/// Refuses while a run measures here, and waits until programs of a killed provisioning have ended.
 fn wait_for_others(machine: &Machine<'_>, owner: Option<u32>) -> Result<(), ProvisionError> {
     let journals = machine.journal_dir();
     let runs = leftovers(machine).map_err(|error| ProvisionError::Io {
@@ -181,7 +180,7 @@ fn wait_for_others(machine: &Machine<'_>, owner: Option<u32>) -> Result<(), Prov
     Err(ProvisionError::AtWork { left: left.iter().map(|p| format!("{} ({})", p.comm, p.pid)).collect() })
 }
 
-/// A step and where it stands.
+/// A step and its number.
 struct Place<'a> {
     number: usize,
     of: usize,
@@ -204,7 +203,7 @@ fn run(
     let program = program::of(at.step, file);
     let outcome = loop {
         match machine.runner.run_until(&program, cancel) {
-            // A child that another thread was just making still has the file that we wrote open.
+            // A child that another thread just forked still has our file open for writing.
             Err(CommandFailure::Spawn { source, .. })
                 if source.kind() == std::io::ErrorKind::ExecutableFileBusy && Instant::now() < end =>
             {
@@ -255,14 +254,14 @@ fn now_unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The files of the steps on this machine; gone when dropped. They are ours, so losing a race costs nothing.
+/// The steps' files on this machine; removed on drop. They are ours, so a lost race does no harm.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn make(state_dir: &Path) -> Result<Self, ProvisionError> {
         let path = state_dir.join("provision");
         let io = |doing, source| ProvisionError::Io { doing, path: path.clone(), source };
-        // what a killed provisioning left
+        // Left by a killed provisioning.
         match std::fs::remove_dir_all(&path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(io("remove", source)),
             _ => {}

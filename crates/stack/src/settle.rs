@@ -1,4 +1,4 @@
-//! The page cache before a trial: gone, or full. Neither needs an undo.
+//! Empties or fills the page cache before a trial. Neither needs an undo.
 
 use crate::machine::Machine;
 use std::fs::{File, OpenOptions};
@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The page cache could not be brought to the state asked for.
+/// Why the page cache could not be brought to the requested state.
 #[derive(Debug, Error)]
 pub enum SettleError {
     /// A data file could not be flushed or dropped.
@@ -14,7 +14,7 @@ pub enum SettleError {
     Drop {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The kernel refused to drop all caches.
@@ -22,7 +22,7 @@ pub enum SettleError {
     DropAll {
         /// The kernel's file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// A data file could not be read.
@@ -30,13 +30,13 @@ pub enum SettleError {
     Warm {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// Flushes `files` and drops them from the page cache; as root all clean caches of the machine go as well, so that the file
-/// system's own metadata is cold too. What is left is for the caller to look at (`device::extents::residency`).
+/// Flushes `files` and drops them from the page cache; as root it also drops all clean caches of the machine, so that the file
+/// system's metadata are cold too. The caller checks what is left (`device::extents::residency`).
 ///
 /// # Errors
 /// When a file can't be opened or flushed, or when root may not drop the caches.

@@ -1,9 +1,9 @@
-//! The same for each of several devices at once: what takes time is that of programs and of the kernel.
+//! Does the same for several devices in parallel: most of the time is that of programs and of the kernel.
 
 use std::panic::resume_unwind;
 use std::thread::scope;
 
-/// The results, in the order of the items.
+/// Calls `act` for each item in parallel; returns the results in the order of the items.
 pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     if let [only] = items {
         return vec![act(only)];

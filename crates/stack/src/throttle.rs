@@ -1,4 +1,4 @@
-//! Which cgroup flavour can limit block devices here, and how it is told.
+//! Which cgroup version can limit block devices here, and the text of its limits.
 
 use crate::act::Act;
 use crate::act::cgroup::{EnableController, IO, MakeCgroup, SetThrottle};
@@ -8,7 +8,7 @@ use record::id::RunId;
 use record::volume::Limits;
 use std::path::{Path, PathBuf};
 
-/// Which cgroup flavour limits block I/O.
+/// The cgroup version that limits block I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// `blkio.throttle.*`: limits direct I/O and reads; write-back by kernel threads escapes.
@@ -28,10 +28,10 @@ impl Flavour {
     }
 }
 
-/// What takes all limits of a device away (v2).
+/// The text that removes all limits of a device (v2).
 const NONE: &str = "rbps=max wbps=max riops=max wiops=max";
 
-/// The files of a cgroup that limit devices, and what takes a limit of theirs back.
+/// The files of a cgroup that limit devices, each with the text that removes a limit.
 pub(crate) const LIMITS: [(&str, &str); 5] = [
     ("blkio.throttle.read_bps_device", "0"),
     ("blkio.throttle.write_bps_device", "0"),
@@ -45,11 +45,11 @@ pub(crate) const LIMITS: [(&str, &str); 5] = [
 pub struct Throttle {
     /// A process that writes `0` here is limited from then on.
     pub cgroup_procs: PathBuf,
-    /// Which flavour.
+    /// The cgroup version.
     pub flavour: Flavour,
 }
 
-/// Where the flavour that can limit block devices is mounted. v2 is taken when it has the io controller, v1 otherwise.
+/// Finds the mount of the cgroup version that can limit block devices: v2 if it has the io controller, else v1.
 #[must_use]
 pub fn detect(proc: &Path) -> Option<(Flavour, PathBuf)> {
     let mounted = mounts::read(proc).ok()?;
@@ -66,7 +66,7 @@ pub fn detect(proc: &Path) -> Option<(Flavour, PathBuf)> {
     }
 }
 
-/// The acts that make the run's cgroup, and the throttle they make.
+/// The acts that create the run's cgroup, and the throttle that results.
 pub(crate) fn make(
     machine: &Machine<'_>,
     run: &RunId,
@@ -123,7 +123,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::sync::atomic::AtomicBool;
 
-    /// A /proc that tells of these mounts, and the directory they are in.
+    /// Creates a fake /proc that lists these mounts, and the directory of the mount points.
     fn tree(mounts: &[(&str, &str, &str)]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let proc = dir.path().join("proc");

@@ -1,4 +1,4 @@
-//! Providing volumes: backing files under loop devices of ours, disks and directories that pass the guard.
+//! Provides volumes: backing files with loop devices of our own, and disks and directories that the guard clears.
 
 use crate::act::backing_file::{ALIGN_BYTES, WriteBackingFile, free_bytes};
 use crate::act::device_ref::{DeviceRef, Title};
@@ -18,12 +18,12 @@ use rustix::fs::Access;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Space that our backing files leave free.
+/// Bytes that our backing files leave free.
 pub const RESERVE_BYTES: u64 = 256 << 20;
-/// How often another loop number is tried when somebody is faster.
+/// How many other loop numbers to try when another process takes one first.
 const LOOP_ATTEMPTS: u32 = 16;
 
-/// Volumes that are there, guarded and ours. Drop them before undoing the journal: they hold their devices.
+/// Volumes that are provided and held by the guard. Drop them before the journal's undo: they hold their devices open.
 #[derive(Debug)]
 pub struct Volumes {
     provided: Vec<Provided>,
@@ -37,7 +37,7 @@ pub struct Provided {
     place: ProvidedPlace,
 }
 
-/// Where a provided volume's data lives.
+/// The place of a provided volume's data.
 #[derive(Debug)]
 pub(crate) enum ProvidedPlace {
     /// A block device, cleared by the guard.
@@ -47,7 +47,7 @@ pub(crate) enum ProvidedPlace {
 }
 
 impl Provided {
-    /// What it really is.
+    /// The volume's actual properties.
     #[must_use]
     pub fn facts(&self) -> &VolumeFacts {
         &self.facts
@@ -59,11 +59,11 @@ impl Provided {
 }
 
 impl Volumes {
-    /// Provides all volumes or none: what a failure leaves half done is undone before it is reported. `progress` is told
-    /// what is being done and, where known, the share that is done.
+    /// Provides all volumes or none: after a failure, it undoes what is half done before it returns the error. `progress`
+    /// receives what is being done and, where known, the share that is done.
     ///
     /// # Errors
-    /// A volume can't be provided as asked; the guard refuses a disk or directory; a step fails; `cancel` was set.
+    /// When a volume can't be provided as requested, the guard refuses a disk or directory, a step fails, or `cancel` was set.
     pub fn provide(
         machine: &Machine<'_>,
         journal: &mut Journal,
@@ -85,7 +85,7 @@ impl Volumes {
     }
 
     fn make(&mut self, maker: &mut Maker<'_>, volumes: &[Volume]) -> Result<(), Failed> {
-        // what may be refused comes first, what takes long comes last
+        // Steps that may be refused come first, long ones last.
         let slow = |volume: &&(usize, &Volume)| matches!(volume.1.kind, VolumeKind::Emulate { .. });
         let numbered: Vec<(usize, &Volume)> = volumes.iter().enumerate().collect();
         for (index, volume) in numbered.iter().filter(|v| !slow(v)).chain(numbered.iter().filter(slow)) {
@@ -97,26 +97,26 @@ impl Volumes {
         Ok(())
     }
 
-    /// What they really are, in the order they were asked for. `verified` is empty: whoever can load them verifies.
+    /// The volumes' actual properties, in the requested order. `verified` is empty: a caller that can load them verifies them.
     #[must_use]
     pub fn facts(&self) -> Vec<VolumeFacts> {
         self.provided.iter().map(|provided| provided.facts.clone()).collect()
     }
 
-    /// One of them, by the name in [`Volume::name`].
+    /// A volume, by the name in [`Volume::name`].
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Provided> {
         self.provided.iter().find(|provided| provided.facts.name == name)
     }
 
-    /// The limits, if any volume has some.
+    /// The limits, if any volume has limits.
     #[must_use]
     pub fn throttle(&self) -> Option<Throttle> {
         self.throttle.clone()
     }
 }
 
-/// A step that failed, before what was done until then is taken back.
+/// A failed step; the steps before it aren't undone yet.
 pub(crate) struct Failed {
     pub(crate) step: String,
     pub(crate) source: ActError,
@@ -128,7 +128,7 @@ impl Failed {
         move |source| Self { step, source }
     }
 
-    /// Takes everything back to the mark, and says so if that failed too.
+    /// Undoes everything back to the mark; the error says if that failed too.
     pub(crate) fn undone(self, machine: &Machine<'_>, journal: &mut Journal, mark: Mark) -> StackError {
         let undo = journal.undo_to(machine, mark).err().map(Box::new);
         StackError::Act { step: self.step, source: self.source, undo }
@@ -270,7 +270,7 @@ impl Maker<'_> {
         let step = format!("borrow {}", path.shown());
         let parent =
             path.canonicalize().map_err(ActError::io("find", path)).map_err(Failed::at(step.clone()))?;
-        // before the intent: where we may not look, an undo could not tell that nothing was made
+        // Checked before the intent: in a directory that we can't access, an undo could not tell that nothing was created.
         rustix::fs::access(&parent, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|errno| ActError::io("use", &parent)(errno.into()))
             .map_err(Failed::at(step.clone()))?;
@@ -287,7 +287,7 @@ impl Maker<'_> {
             .journal
             .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(guard))
             .map_err(Failed::at(step))?;
-        // from here on it is known by what it is, wherever somebody may move it
+        // From here on its identity is recorded, so it is found even if it is moved.
         self.perform(&Act::KeepLentDir(KeepLentDir::of(&lent)), "borrowing")?;
         let facts = VolumeFacts {
             burst: None,
@@ -340,14 +340,14 @@ pub(crate) fn guard(error: impl std::error::Error + Send + Sync + 'static) -> Ac
     ActError::Guard { source: Box::new(error) }
 }
 
-/// File system type at a path: that of the mount with the longest matching mount point, the last one made of equals.
+/// The file system type at a path: that of the mount with the longest matching mount point; of equal ones, the last.
 fn fs_under(machine: &Machine<'_>, path: &Path) -> Option<String> {
     let mounted = mounts::read(&machine.roots.proc).ok()?;
     let over = mounted.into_iter().filter(|entry| path.starts_with(&entry.point));
     over.max_by_key(|entry| entry.point.components().count()).map(|entry| entry.fs_type)
 }
 
-/// Different data in every volume of every run, the same when a run is repeated under its name (FNV-1a).
+/// The seed of a volume's data: different for every volume and run, the same when a run is repeated under its name (FNV-1a).
 fn seed_of(path: &Path) -> u64 {
     let bytes = path.as_os_str().as_encoded_bytes();
     bytes

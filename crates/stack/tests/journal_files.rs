@@ -1,4 +1,4 @@
-//! Files below a state directory that are no regular files: they are named at once, and nobody waits for them.
+//! Special files in a state directory: diskproof reports them at once and never blocks on them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// What is said of a state directory, within some seconds.
+/// The result of `ask` on a state directory, within some seconds.
 fn soon<T: Send + 'static>(state: &Path, ask: impl FnOnce(&Machine<'_>) -> T + Send + 'static) -> T {
     let (sender, receiver) = channel();
     let state = state.to_owned();
@@ -55,7 +55,7 @@ fn a_memory_of_provisioning_that_is_a_fifo_is_refused_at_once() {
             let never = std::sync::atomic::AtomicBool::new(false);
             diskproof_stack::provision(machine, wanted, &never, &mut |_| {}).1.err().map(|e| e.to_string())
         });
-        // what is remembered and can't be read is carried out anew, and kept in a file of its own
+        // A record that can't be read counts as none: all steps run, and the new record goes to a file of its own.
         assert_eq!(failed.is_some(), name == "provision.lock", "{name}: {failed:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! Caches of LVM taken away and put back, in a kernel that has them: the data stay, to the last block that only the cache had.
+//! LVM caches that are detached and attached, in a kernel that has them: the data stay, down to the last block that only the
+//! cache had.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -20,17 +21,17 @@ use support::{Bench, Hook, Scenario, cached, chain, emulated, keeping, lvm, on_s
 use testkit::{exclusive, is_root};
 
 const MIB: u64 = 1 << 20;
-/// Of the volume at first: its device has room for more.
+/// The volume's first size: its device has space for more.
 const FIRST: u64 = 48 * MIB;
 const GROWN: u64 = 64 * MIB;
-/// Small requests in these tests, each in a block of the cache of its own.
+/// The number of small requests in these tests, each in its own cache block.
 const SPOTS: u64 = 128;
 const SPOT_BYTES: u64 = 64 << 10;
-/// How often they are asked for until the cache must have taken them in.
+/// How often the requests are repeated, until the cache must have taken them in.
 const PASSES: usize = 200;
-/// Where in each spot nothing small was written before.
+/// The offset in each spot at which nothing small has been written.
 const LAST: u64 = 16 << 10;
-/// What they write.
+/// The byte of small writes.
 const SMALL: u8 = 0xA5;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -53,7 +54,8 @@ fn device(built: &Built) -> PathBuf {
     }
 }
 
-/// Writes every block, whole chunks first and then small ones, again and again in the same places: a cache has these then.
+/// Writes every block, first in whole chunks, then in small requests to the same places again and again, so that a cache takes
+/// them in.
 fn fill(device: &Path) {
     let mut file = std::fs::File::options().write(true).open(device).unwrap();
     let mut noise = std::fs::File::open("/dev/urandom").unwrap();
@@ -74,7 +76,7 @@ enum Direction {
     Write,
 }
 
-/// One small direct request to each spot, at this place in it: a cache counts them one by one.
+/// One small direct request to each spot, at this offset in it: a cache counts each one.
 fn small(device: &Path, direction: Direction, at: u64) {
     let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).unwrap();
     let mut page = vec![SMALL; 8192];
@@ -95,7 +97,7 @@ fn small(device: &Path, direction: Direction, at: u64) {
     }
 }
 
-/// All of it, past the page cache, so that it is the devices that answer.
+/// The whole device, read around the page cache, so that the devices answer.
 fn contents(device: &Path) -> Vec<u8> {
     let mut file = std::fs::File::open(device).unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
@@ -126,7 +128,7 @@ fn writecache() -> Lvm {
     Lvm { cache: Some(on_ssd(CacheForm::Writecache, None)), ..lvm(LvmLayout::Linear) }
 }
 
-/// Tells that an act begins.
+/// Set when an act begins.
 #[derive(Default)]
 struct Begun(AtomicBool);
 
@@ -141,7 +143,7 @@ impl Hooks for Begun {
     }
 }
 
-/// Small writes until the cache has one that the origin lacks: it takes in what it likes.
+/// Small writes until the cache has a dirty block: the cache itself decides what it takes in.
 fn write_until_it_owes(device: &Path, cache: &Cache, machine: &Machine<'_>) {
     let owes = || match cache.state(machine) {
         Some(CacheState::Cache(state)) => state.dirty_blocks > 0,
@@ -157,8 +159,8 @@ fn write_until_it_owes(device: &Path, cache: &Cache, machine: &Machine<'_>) {
     panic!("it takes nothing in: {:?}", cache.state(machine));
 }
 
-/// Asks the cache, and then acts on it or not, while small writes go on until the act begins: a cache that is idle for a second
-/// writes back what it owes, which would leave nothing to show.
+/// Runs `act` while small writes go on until an act begins: a cache that is idle for a second writes its dirty blocks back, and
+/// then there would be nothing to show.
 fn while_written<T>(device: &Path, begun: &Begun, act: impl FnOnce() -> T) -> T {
     small(device, Direction::Write, LAST);
     begun.0.store(false, Ordering::Relaxed);
@@ -177,7 +179,7 @@ fn while_written<T>(device: &Path, begun: &Begun, act: impl FnOnce() -> T) -> T 
 /// What a test does with a cached volume.
 type Work<'w> = &'w dyn Fn(&Machine<'_>, &mut Journal, &Path, &Cache);
 
-/// Builds a cached volume, does something with it, and takes all down: then the machine is what it was.
+/// Builds a cached volume, runs `work` and takes all down: then the machine must be as before.
 fn with_cached(name: &str, layer: Lvm, hooks: &dyn Hooks, work: Work<'_>) {
     let bench = Bench::new(&format!("caches-{name}"));
     let (before, state_dir) = (bench.state(), bench.state_dir());
@@ -195,7 +197,7 @@ fn with_cached(name: &str, layer: Lvm, hooks: &dyn Hooks, work: Work<'_>) {
     assert_eq!(before.diff(&bench.state()), "", "{name}");
 }
 
-/// LVM 2.03.16 has the kernel use another one, and says that it has the one that was asked for.
+/// LVM 2.03.16 has the kernel use another policy, and reports the requested one.
 #[test]
 fn lab_a_policy_that_a_cachevol_does_not_get_is_told() {
     if !is_root() {
@@ -212,7 +214,7 @@ fn lab_a_policy_that_a_cachevol_does_not_get_is_told() {
         beside: ssd(48),
         layers: vec![Layer::Lvm(layer)],
     };
-    // a newer LVM heeds it
+    // A newer LVM uses the requested policy.
     if let Err(error) = scenario.whole(&bench, &Hook::count()) {
         let error = chain(&*error);
         assert!(
@@ -224,7 +226,7 @@ fn lab_a_policy_that_a_cachevol_does_not_get_is_told() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// What the page says: remove the cache, resize, cache again; nothing is lost, of what only the cache had neither.
+/// The documented procedure: detach the cache, resize, cache again; no data are lost, including those that only the cache had.
 #[test]
 fn lab_a_cache_is_detached_the_volume_grown_and_cached_again_with_its_data() {
     if !is_root() {
@@ -264,7 +266,7 @@ fn lab_a_cache_is_detached_the_volume_grown_and_cached_again_with_its_data() {
     }
 }
 
-/// Every request counts once, what is asked again and again is promoted and hit, and only a cache that writes back owes anything.
+/// Every request counts once, a repeated one is promoted and hit, and only a write-back cache has dirty blocks.
 #[test]
 fn lab_a_cachevol_counts_hits_misses_promotions_and_what_is_dirty() {
     if !is_root() {
@@ -305,7 +307,7 @@ fn lab_a_cachevol_counts_hits_misses_promotions_and_what_is_dirty() {
     }
 }
 
-/// It takes writes, has what was written for reads, and knows nothing of what was only read.
+/// A writecache takes writes and serves them to reads, and knows nothing of what was only read.
 #[test]
 fn lab_a_writecache_counts_what_it_takes_and_what_it_has() {
     if !is_root() {

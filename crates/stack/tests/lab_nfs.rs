@@ -1,4 +1,4 @@
-//! NFS, in a kernel that has it: exported, mounted, loaded, taken down; at every moment a step fails or the process is killed.
+//! NFS in a kernel that has it: exported, mounted, loaded, taken down; at every moment a step fails or the process is killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -16,17 +16,17 @@ use support::{
 };
 use testkit::{exclusive, is_root};
 
-/// The server runs while faults are injected around what rests on it: starting it takes long.
+/// The server runs while faults are injected in the layers above it: starting it takes long.
 const SERVED: Matrix = Matrix {
     scenarios: |bench| served(&bench.dir.join("lent")).into_iter().take(scenarios()).collect(),
     child: "lab_nfs_child_that_dies",
     acts: &["export_nfs", "mount_nfs"],
     failures_every: 3,
 };
-/// What the matrix of one must at least hold: two acts, five moments each.
+/// The least number of faults in the matrix of one scenario: two acts, five moments each.
 const FEWEST_FAULTS: usize = 10;
 
-/// Every one performs every act; all of them take long in a guest that is emulated, so they are for those who ask:
+/// Each scenario performs every act; all of them take long in an emulated guest, so they run only with
 /// `DISKPROOF_TEST_FAULTS=all`.
 fn scenarios() -> usize {
     if asked_for_all() { usize::MAX } else { 1 }
@@ -53,13 +53,14 @@ fn lab_nfs_any_step_may_fail() {
     SERVED.kill_at_instants(&["nfs"], 6);
 }
 
-/// Not a test by itself: the process that is killed. Does nothing when run with the others.
+/// No test by itself: the process that is killed. Does nothing when it runs with the others.
 #[test]
 fn lab_nfs_child_that_dies() {
     SERVED.die_if_told();
 }
 
-/// The server is started when it doesn't run, and stopped with all that came with it; killed while it starts, too.
+/// The server is started when it doesn't run, and stopped with all units that came with it, even if the process is killed while
+/// it starts.
 #[test]
 fn lab_nfs_server_runs_only_as_long_as_it_must() {
     if !is_root() {
@@ -89,7 +90,7 @@ fn lab_nfs_server_runs_only_as_long_as_it_must() {
     let of_server = points.iter().enumerate().filter(|(_, point)| point.act == "start_nfs_server");
     let of_server: Vec<usize> = of_server.map(|(at, _)| at).collect();
     assert_eq!(of_server.len(), 5, "{points:?}");
-    // without the wish for more: when it runs and nobody has written that down
+    // By default only one moment: the server runs, and the journal doesn't say so yet.
     let chosen: Vec<usize> = if asked_for_all() { of_server } else { vec![of_server[2]] };
     let (state_dir, hooks) = (bench.state_dir(), NoHooks);
     for at in chosen {
@@ -101,7 +102,7 @@ fn lab_nfs_server_runs_only_as_long_as_it_must() {
     }
 }
 
-/// What others export meanwhile is left alone, and so is the server they use.
+/// Exports that others make meanwhile are left alone, and so is the server that they use.
 #[test]
 fn lab_nfs_exports_of_others_stay() {
     if !is_root() {
@@ -132,8 +133,8 @@ fn lab_nfs_exports_of_others_stay() {
     assert_ne!(threads.trim(), "0", "the server that others use was stopped");
 }
 
-/// The kernel notes when it was told to forget exports in whole seconds, and doesn't look before a second has come that it was told of
-/// beforehand: each time that it is told within one moves that on.
+/// The kernel records the time of an export flush in whole seconds, and flushes only once that second has come: a second flush
+/// within the same second moves the time into the future.
 #[test]
 fn lab_nfs_a_server_that_was_told_to_forget_too_often_still_lets_go() {
     if !is_root() {
@@ -158,7 +159,7 @@ fn lab_nfs_a_server_that_was_told_to_forget_too_often_still_lets_go() {
     }
 }
 
-/// A client that dies with files open, or that nobody could tell to unmount, holds the file system: the server lets it go.
+/// A client that dies with open files, or couldn't be told to unmount, keeps the file system busy: the server expires it.
 #[test]
 fn lab_nfs_what_a_client_left_open_is_forgotten() {
     if !is_root() {
@@ -200,7 +201,7 @@ fn lab_nfs_what_a_client_left_open_is_forgotten() {
     journal.undo_all(&machine).unwrap();
 }
 
-/// Each once, without faults: which of them can't be built is told together.
+/// Builds each once without faults; reports all that can't be built together.
 #[test]
 fn lab_nfs_every_stack_stands_and_falls() {
     if !is_root() {

@@ -1,5 +1,5 @@
-//! Claimed disks whose name vanishes, leads elsewhere, or that are away themselves while a stack is taken down: what we wrote on them goes,
-//! or stays in the journal until it can go. Loop devices with serial numbers stand for the disks.
+//! Claimed disks that lose their name, whose name leads elsewhere, or that are away while a stack is taken down: what we wrote on
+//! them is removed, or stays in the journal until it can be removed. Loop devices with serial numbers stand for the disks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -39,12 +39,12 @@ macro_rules! need_root {
     };
 }
 
-/// Its owner means it. On some machines even root can't look into each process.
+/// The owner's confirmation. On some machines even root can't examine every process.
 fn word() -> Word {
     Word { overwrite_data: true, unseen_processes: true, ..Word::default() }
 }
 
-/// A claimed disk, and another one.
+/// A claimed disk, and a second one.
 struct Disks {
     bench: Bench,
     disk: LoopDevice,
@@ -70,12 +70,12 @@ impl Disks {
         disks
     }
 
-    /// The machine as it is now: the disk with this serial number, its name leading to this device or gone.
+    /// Shows a machine with the disk of this serial number, and its name as a link to this device or gone.
     fn show(&mut self, serial: &str, name: Option<&str>) {
         let serials = [(self.disk.name(), serial.to_owned()), (self.other.name(), "B2".to_owned())];
         let ids: Vec<_> = name.map(|device| (NAME.to_owned(), device.to_owned())).into_iter().collect();
         self.bench.roots = self.mirror.refresh(&serials, &ids);
-        // mount(8) follows links, and the kernel then tells another name than the one that was mounted
+        // mount(8) follows links, and then the kernel shows another name than the one that was mounted.
         for disk in [&self.disk, &self.other] {
             let node = self.bench.roots.dev.join(disk.name());
             let number = fs::metadata(disk.path()).unwrap().rdev();
@@ -100,7 +100,7 @@ impl Disks {
         }
     }
 
-    /// Builds the stack, and gives it to whoever disturbs it.
+    /// Builds the stack, and passes it to a closure that disturbs it.
     fn built<T>(&mut self, then: impl FnOnce(&mut Self, Journal, Volumes, Built) -> T) -> T {
         let (state_dir, hooks, roots) = (self.bench.state_dir(), NoHooks, self.bench.roots.clone());
         let machine = diskproof_stack::Machine {
@@ -143,7 +143,7 @@ fn is_signed(disk: &LoopDevice) -> bool {
     Command::new("blkid").arg("-p").arg(disk.path()).output().unwrap().status.success()
 }
 
-/// That one disk is out of reach, and nothing else is wrong.
+/// Asserts that one disk is out of reach and nothing else is wrong.
 fn out_of_reach(undone: Result<UndoReport, UndoError>) -> String {
     match undone {
         Err(UndoError::Steps { failures, .. }) => {
@@ -188,7 +188,7 @@ fn loop_a_name_that_leads_elsewhere_costs_the_other_disk_nothing() {
     });
     disks.undo().unwrap();
     assert!(is_signed(&disks.other) && !is_signed(&disks.disk));
-    // and no stack is built on it
+    // No stack can be built on it either.
     let (state_dir, hooks) = (disks.bench.state_dir(), NoHooks);
     let machine = disks.bench.machine(&state_dir, &hooks);
     let mut journal = Journal::open(&machine, &disks.bench.run).unwrap();
@@ -251,7 +251,7 @@ fn loop_a_disk_that_never_returns_is_given_up_by_name_only() {
         );
         assert!(is_signed(&disks.disk) && disks.left() == 0, "nobody touched it");
     }
-    // one that is here all the same is put back
+    // A given-up disk that is present all the same is cleaned up.
     let mut disks = Disks::new("claimed");
     disks.built(|_, journal, volumes, built| drop((journal, volumes, built)));
     disks.give_up(NAME).unwrap();
@@ -273,8 +273,8 @@ fn loop_a_disk_whose_claim_was_taken_back_is_not_written_to() {
     assert!(!is_signed(&disks.disk));
 }
 
-/// A real disk keeps what we wrote through a reboot; only a file system with our own UUID is removed from it. The journal is one of an
-/// earlier diskproof, which didn't write down what the disk says it is.
+/// A real disk keeps what we wrote through a reboot; only a file system with our own UUID is removed. The journal is that of an
+/// earlier diskproof, which didn't record the disk's identity.
 #[test]
 fn loop_claimed_disk_loses_only_our_signature() {
     need_root!();
@@ -291,7 +291,7 @@ fn loop_claimed_disk_loses_only_our_signature() {
     }
 }
 
-/// wipefs takes only the first superblock's mark away; the copies would keep the guard from ever accepting the disk again.
+/// wipefs removes only the first superblock's magic; because of the copies the guard would never accept the disk again.
 #[test]
 fn loop_claimed_disk_loses_the_copies_of_our_superblock_too() {
     need_root!();
@@ -312,7 +312,7 @@ fn loop_claimed_disk_loses_the_copies_of_our_superblock_too() {
             let before = copies();
             assert!(before.len() > 2, "{fs}: {before:?}");
             if damaged {
-                // As by an undo that was killed after wipefs, and a load that followed.
+                // As after an undo that was killed after wipefs, followed by a load.
                 let device = fs::File::options().write(true).open(path).unwrap();
                 std::os::unix::fs::FileExt::write_all_at(&device, &[0; 8192], 0).unwrap();
             }

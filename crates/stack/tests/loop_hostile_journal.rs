@@ -1,5 +1,5 @@
-//! A journal that root's own state directory holds but that somebody changed: for each act, a line that names what was never ours. The
-//! undo asks the thing itself, leaves it alone and names it.
+//! A manipulated journal in root's own state directory: for each act, a line that names an object that was never ours. The undo
+//! checks the object itself, leaves it alone and reports it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -16,10 +16,10 @@ use support::{Bench, chain};
 use testkit::{LoopDevice, exclusive, is_root};
 
 const UUID: &str = "11111111-2222-3333-4444-555555555555";
-/// A setting of the machine that diskproof never makes, and that a wrong value of hurts nobody for a moment.
+/// A setting of the machine that diskproof never changes; a wrong value does no harm for a moment.
 const OTHER_SETTING: &str = "/proc/sys/vm/laptop_mode";
 
-/// What is not ours, and whether it is as it was.
+/// Objects that aren't ours, and whether they are unchanged.
 struct Foreign {
     bench: Bench,
     disk: LoopDevice,
@@ -86,14 +86,14 @@ impl Foreign {
         json!({ "path": path, "devno": devno(number), "title": title })
     }
 
-    /// Of each act, lines that name what is not ours.
+    /// For each act, lines that name objects that aren't ours.
     fn acts(&self) -> Vec<Value> {
         let disk = self.disk.path();
         let foreign = |title: Value| self.device(disk, disk, &title);
         let backing = foreign(json!({ "backing": self.disk.backing() }));
         let by_path = foreign(json!({ "claimed": disk }));
         let made = foreign(json!("made"));
-        // the number is of our own device, the path isn't
+        // The number is that of our own device, the path isn't.
         let crossed = self.device(disk, &self.own.node, &json!({ "backing": self.own.file }));
         let named = json!({ "path": disk, "devno": devno(disk), "title": { "claimed": "some-disk" },
             "disk": { "wwn": null, "serial": "S1", "model": null, "size_bytes": 16 << 20, "plugged": null } });
@@ -155,7 +155,7 @@ impl Foreign {
         ]
     }
 
-    /// All that the acts name, as it is.
+    /// The present state of all objects in the acts.
     fn look(&self) -> Vec<String> {
         let read =
             |path: PathBuf| fs::read_to_string(&path).unwrap_or_else(|e| format!("{}: {e}", path.shown()));
@@ -229,7 +229,7 @@ fn loop_a_changed_journal_hurts_nobody() {
             Ok(report) => wrong.push(format!("not refused: {act}\n  {report}")),
         }
         if before != now {
-            break; // what it destroyed can't be looked at again
+            break; // an object that it destroyed can't be checked again
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,4 +1,4 @@
-//! Journals in trouble: torn, from before a reboot, still owned, somebody else's, or with something busy.
+//! Journals in difficult states: torn, from before a reboot, with a living owner, of another program, or with something busy.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -20,7 +20,7 @@ fn scenario(bench: &Bench, name: &str) -> Scenario {
     scenarios(&bench.dir.join("lent")).into_iter().find(|scenario| scenario.name == name).unwrap()
 }
 
-/// Builds it and walks away, as a killed process does.
+/// Builds the scenario and leaves it, as a killed process does.
 fn abandon(bench: &Bench, scenario: &Scenario) -> PathBuf {
     let (state_dir, hooks) = (bench.state_dir(), Hook::count());
     let machine = bench.machine(&state_dir, &hooks);
@@ -62,7 +62,7 @@ macro_rules! need_root {
     };
 }
 
-/// Of the loop device that the journal tells of.
+/// The number of the loop device in the journal.
 fn loop_number(bench: &Bench) -> String {
     let text = std::fs::read_to_string(journal_file(bench)).unwrap();
     text.split("\"number\":").nth(1).unwrap().split('}').next().unwrap().to_owned()
@@ -102,11 +102,11 @@ fn loop_line_of_garbage_keeps_the_journal_and_undoes_the_rest() {
     ));
 }
 
-/// A loop device can't be pulled out; what the journal says of it can be that of a disk that was.
+/// A loop device can't be pulled out, so the journal is changed to name a disk that was.
 #[test]
 fn loop_the_mount_of_a_disk_that_is_gone_is_taken_down() {
     need_root!();
-    // The first is nowhere; in the second's place is something else.
+    // The first disk is gone; the second one's path leads to another device.
     for (name, id) in [("pulled", "diskproof-test-pulled"), ("replaced", "/dev/zero")] {
         let bench = Bench::new(name);
         let before = bench.state();
@@ -133,7 +133,7 @@ fn loop_reboot_leaves_files_only() {
     let bench = Bench::new("reboot");
     let before = bench.state();
     let mount = abandon(&bench, &scenario(&bench, "throttle"));
-    // what a reboot does
+    // As after a reboot.
     let device = LoopDevice::new(1 << 20, "newcomer");
     run("umount", &[&mount]);
     let text = std::fs::read_to_string(journal_file(&bench)).unwrap();
@@ -145,7 +145,7 @@ fn loop_reboot_leaves_files_only() {
     }
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert!(text.contains(boot.trim()));
-    // after it, the number is somebody else's
+    // After the reboot, the number belongs to another device.
     device::loop_control::add(Path::new("/dev"), number.parse().unwrap()).unwrap();
     std::fs::write(journal_file(&bench), text.replace(boot.trim(), "an-earlier-boot")).unwrap();
     let report = undo(&bench).unwrap();
@@ -159,7 +159,8 @@ fn loop_reboot_leaves_files_only() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// As udev does at times: a probe finds the node before the device is removed, and opens it as soon as the driver has let the old one go.
+/// As udev does at times: a probe looks up the node before the device is removed, and opens it as soon as the driver has released
+/// the old device.
 #[test]
 fn loop_a_probe_that_comes_late_leaves_no_device() {
     opened_again_after(Duration::ZERO, |number| {
@@ -170,7 +171,7 @@ fn loop_a_probe_that_comes_late_leaves_no_device() {
     });
 }
 
-/// As mdadm does when udev asks it: it makes a node of its own by the device's number, and opens that, long after the device is gone.
+/// As mdadm does when udev runs it: it makes its own node by the device's number, and opens that long after the device is gone.
 #[test]
 fn loop_a_node_by_number_that_is_opened_later_leaves_no_device() {
     opened_again_after(Duration::from_millis(700), |number| {
@@ -181,7 +182,7 @@ fn loop_a_node_by_number_that_is_opened_later_leaves_no_device() {
     });
 }
 
-/// Undoes a volume whose device somebody opens again so long after it has gone, while udev is at work.
+/// Undoes a volume while udev is working; `pause` after its device has gone, another process opens it again.
 fn opened_again_after<Open>(pause: Duration, prepare: impl FnOnce(&str) -> Open)
 where
     Open: Fn() -> std::io::Result<std::fs::File> + Sync,
@@ -251,7 +252,7 @@ fn loop_a_device_that_is_opened_again_and_again_is_named_and_undone_later() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// The process is killed while its mount runs: that goes on without it, and is done when an undo may have looked already.
+/// The process is killed while its mount runs: the mount goes on without it, and could finish after an undo has looked.
 #[test]
 fn loop_what_outlives_the_killed_process_is_waited_for() {
     need_root!();
@@ -351,7 +352,7 @@ fn loop_neighbours_with_similar_names_stay() {
     assert!(neighbour.backing().exists());
 }
 
-/// A journal that names what was never ours: nobody's files go.
+/// A manipulated journal that names files that were never ours: no file of others is removed.
 #[test]
 fn loop_forged_journal_removes_nothing_foreign() {
     need_root!();

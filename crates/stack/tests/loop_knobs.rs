@@ -1,5 +1,5 @@
-//! Settings of the kernel as a layer: in force while the stack stands, as they were after it, left alone when somebody else
-//! has set them meanwhile.
+//! Kernel settings as a layer: in force while the stack is up, put back after it, and left alone when another program has changed
+//! them meanwhile.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -69,7 +69,7 @@ fn loop_knobs_are_in_force_and_told() {
     assert_eq!(read(queues[0].join("nr_requests")), "77", "a scheduler that goes takes its queues along");
     assert_eq!((read(DIRTY_RATIO), read("/proc/sys/vm/dirty_bytes")), (was, "0".to_owned()));
 
-    // what the kernel doesn't take is refused with what it has
+    // A value that the kernel refuses gives an error that lists the allowed ones.
     let layer = knobs(&[(KnobName::DirtyBackgroundRatio, "9"), (KnobName::Scheduler, "no-such")]);
     let stack = Stack { layers: vec![layer], ..stack };
     let error = chain(&build(&machine, &mut journal, &volumes, &stack).unwrap_err());
@@ -104,7 +104,7 @@ fn loop_a_knob_that_another_run_has_set_is_refused() {
     );
     assert_eq!(second.open_acts(), 0);
     assert_eq!(read(&knob), "64");
-    // also when the one that has set it is gone
+    // Also when the run that has changed it is gone.
     drop(first);
     assert!(set_knob(&machine, &mut second, &knob, "32").is_err());
     undo_run(&machine, &bench.run).unwrap();

@@ -1,4 +1,4 @@
-//! Every layer builds, its ground works, and its undo leaves the machine as it was.
+//! Every layer builds, its device or file system can be loaded, and its undo leaves the machine as before.
 
 mod support;
 

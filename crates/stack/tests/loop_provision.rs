@@ -1,4 +1,4 @@
-//! Playbooks and manifests that are really run; all that they touch is in a folder of the test's own.
+//! Playbooks and manifests that really run; they touch only files in a folder of the test.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on panics")]
 

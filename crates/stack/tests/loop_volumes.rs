@@ -1,4 +1,4 @@
-//! Emulated volumes are what they claim to be: written in full, incompressible, limited, and given up at once on request.
+//! Emulated volumes are as described: written in full, incompressible, limited, and cancelled at once on request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -29,7 +29,7 @@ fn backing_files(bench: &Bench) -> Vec<PathBuf> {
     dir.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// mkfs, the mount, deleting and unmounting must not punch holes: a read of one would be answered without the disk.
+/// mkfs, the mount, deleting and unmounting must not punch holes: a read of a hole would not reach the disk.
 #[test]
 fn loop_backing_files_stay_written() {
     need_root!();
@@ -146,8 +146,8 @@ fn loop_what_does_not_fit_is_refused_before_anything_is_made() {
     journal.undo_all(&machine).unwrap();
 }
 
-/// A detach that was asked for while somebody had the device open, as by a process that was killed since, is obeyed when that one
-/// closes it: also between two looks of the undo.
+/// A detach that was requested while another process had the device open, e.g. by a process that was killed since, takes effect
+/// when that one closes it: possibly between two checks of the undo.
 #[test]
 fn loop_a_device_may_go_by_itself_while_it_is_undone() {
     need_root!();

@@ -1,4 +1,4 @@
-//! ZFS pools on emulated volumes: by the kernel where it has ZFS, else by zfs-fuse.
+//! ZFS pools on emulated volumes: with the kernel's ZFS where it has one, else with zfs-fuse.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
@@ -32,7 +32,7 @@ fn by_process() -> bool {
 fn daemons() -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
-    // one that has ended, and that nobody has waited for yet, has no arguments
+    // A process that has exited but wasn't reaped has no arguments.
     let alive = |path: &Path| !read(path.join("cmdline")).is_empty();
     entries.filter(|e| read(e.path().join("comm")).trim_end() == "zfs-fuse" && alive(&e.path())).count()
 }
@@ -74,14 +74,14 @@ fn lab_limits_that_would_not_bind_are_refused() {
     refusals();
 }
 
-/// What ZFS says of a pool.
+/// The output of a ZFS program.
 fn said(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The pool's devices as `zpool create` is told them.
+/// The pool's devices as arguments of `zpool create`.
 fn layout(pool: &str) -> Vec<String> {
     let status = said("zpool", &["status", "-P", pool]);
     let tree = status.lines().skip_while(|line| line.split_whitespace().next() != Some(pool));
@@ -94,7 +94,7 @@ fn layout(pool: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every option at once; then every compression, as ZFS takes it.
+/// Sets every option at once; then tries every compression in ZFS's notation.
 #[test]
 fn lab_a_pool_is_what_was_asked_for() {
     need!();
@@ -142,7 +142,7 @@ fn lab_a_pool_is_what_was_asked_for() {
         let fast = [1, 10, 20, 100, 500, 1000].map(|level| format!("zstd-fast-{level}"));
         for compression in named.into_iter().chain(gzip).chain(zstd).chain(fast) {
             said("zfs", &["set", &format!("compression={compression}"), name]);
-            // the level that is meant when none is said
+            // The default level, when none is given.
             let shown = match compression.as_str() {
                 "gzip-6" => "gzip",
                 "zstd-fast-1" => "zstd-fast",
@@ -156,7 +156,7 @@ fn lab_a_pool_is_what_was_asked_for() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// The limit in force is not what the parameter says, and is put back all the same.
+/// The limit in force differs from the parameter, and is put back all the same.
 #[test]
 fn lab_the_limit_of_arc_is_put_back() {
     need!();
@@ -188,7 +188,7 @@ fn lab_the_limit_of_arc_is_put_back() {
     assert_eq!(before.1, limit());
 }
 
-/// Around what makes a pool, and around ARC's limit where the kernel has ARC.
+/// Injects faults around the act that creates a pool, and around ARC's limit where the kernel has ARC.
 const POOLS: Matrix = Matrix {
     scenarios: |_| {
         let mut layer = zfs(Vdev::Stripe, false, &[]);
@@ -204,7 +204,7 @@ const POOLS: Matrix = Matrix {
     acts: &["set_arc_max", "start_zfs_fuse", "create_pool"],
     failures_every: 3,
 };
-/// What the matrix must at least hold: two acts, five moments each.
+/// The least number of faults in the matrix: two acts, five moments each.
 const FEWEST_FAULTS: usize = 10;
 
 #[test]
@@ -217,13 +217,13 @@ fn lab_any_moment_of_a_pool_may_be_the_last() {
     faults(Fault::Kill, FEWEST_FAULTS);
 }
 
-/// In the lab only: zfs-fuse takes three seconds to end.
+/// In the lab only: zfs-fuse takes three seconds to stop.
 #[test]
 fn lab_any_step_of_a_pool_may_fail() {
     faults(Fault::Fail, FEWEST_FAULTS / POOLS.failures_every);
 }
 
-/// Not a test by itself: the process that is killed, in the lab as well. Does nothing when run with the others.
+/// No test by itself: the process that is killed, in the lab as well. Does nothing when it runs with the others.
 #[test]
 fn loop_child_that_dies_with_a_pool() {
     POOLS.die_if_told();
@@ -330,7 +330,7 @@ fn refusals() {
         for (property, value, since) in
             [("direct", "always", "2.3"), ("checksum", "blake3", "2.2"), ("recordsize", "4194304", "2.2")]
         {
-            // a newer one has it
+            // A newer OpenZFS has this.
             if let Err(error) = refused(Limits::default(), zfs(Vdev::Stripe, false, &[(property, value)])) {
                 let named = format!("`{property}: {value}` needs OpenZFS {since}");
                 assert!(error.contains(&named) && error.contains("this machine's, OpenZFS "), "{error}");
@@ -340,7 +340,7 @@ fn refusals() {
     assert_eq!(before.diff(&bench.state()), "");
 }
 
-/// The process that serves the pool is killed: what is left is its mount and its labels.
+/// The process that serves the pool is killed: its mount and its labels are left.
 #[test]
 fn loop_a_pool_whose_process_was_killed_is_taken_down() {
     need!();

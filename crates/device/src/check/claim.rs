@@ -1,10 +1,10 @@
-//! The owner's claim.
+//! The owner's claim on a disk.
 
 use crate::candidate::Candidate;
 use crate::claims::{Claim, ClaimBook};
 use crate::refusal::{Check, Dissent};
 
-/// The claim on a disk, if it is the owner's word on this very disk.
+/// The claim on this disk; an error unless it is the owner's claim on this very disk.
 pub(crate) fn testify(disk: &Candidate, book: &ClaimBook) -> Result<Claim, Dissent> {
     let found = disk.identity();
     let by_name = disk.asked_by().and_then(|name| book.named(name));
@@ -22,13 +22,13 @@ pub(crate) fn testify(disk: &Candidate, book: &ClaimBook) -> Result<Claim, Disse
     }
 }
 
-/// The name was claimed, but leads to another disk now.
+/// The claimed name leads to another disk now.
 fn changed(disk: &Candidate, named: &Claim) -> Dissent {
     let saw = format!("{disk} was claimed as {}, but is now {}", named.identity, disk.identity());
     Dissent::new(Check::Claim, saw, reclaim(disk))
 }
 
-/// A disk of the same serial number or WWN was claimed, but something else about it differs.
+/// A claimed disk has the same serial number or WWN, but differs otherwise.
 fn similar(disk: &Candidate, book: &ClaimBook) -> Option<Dissent> {
     let claim = book.claims().iter().find(|c| c.identity.same_name(disk.identity()))?;
     let saw = format!("the claim is on {}, but {disk} is {}", claim.identity, disk.identity());

@@ -1,9 +1,9 @@
-//! Copies of the superblocks of ext and xfs: what is left of a file system whose first superblock is damaged.
+//! Copies of ext and xfs superblocks: the remains of a file system with a damaged first superblock.
 //!
-//! Nothing says where they are when the first one is gone, so a bounded number of places is looked at. For ext that is every group
-//! that can hold a copy, for every block size, since its groups' sizes are powers of two. An allocation group of xfs may have any
-//! size: found is every file system that fills the disk, with 2 to 64 groups, and those with groups of a power of two or of the
-//! largest size; others may be missed.
+//! When the first superblock is gone, nothing says where the copies are, so this checks a bounded number of places. For ext these
+//! are all groups that can hold a copy, for every block size, since group sizes are powers of two. An xfs allocation group may
+//! have any size: this finds every file system that fills the disk with 2 to 64 groups, and those with groups of a power of two
+//! or of the largest size; it may miss others.
 
 use super::magic::{Mark, read};
 use std::collections::BTreeSet;
@@ -14,50 +14,50 @@ use std::os::unix::fs::FileExt;
 const EXT: &str = "ext2/3/4";
 const XFS: &str = "xfs";
 const MIB: u64 = 1 << 20;
-/// Where the first superblock of ext is.
+/// The offset of ext's first superblock.
 const EXT_FIRST: u64 = 1024;
 const SECTOR: usize = 512;
-/// Groups of xfs that fill a disk are sought up to this number of them.
+/// The largest number of groups for which a disk-filling xfs is searched.
 const XFS_GROUPS: u64 = 64;
-/// How far behind its share of the disk a group may begin, by rounding to blocks of up to 64 KiB.
+/// The most bytes by which a group may begin later than its share of the disk, by rounding to blocks of up to 64 KiB.
 const ROUNDED: u64 = 68 << 10;
-/// Largest group of xfs: 1 TiB, less one block if that is 4 KiB (`XFS_AG_MAX_BLOCKS`).
+/// The largest xfs group: 1 TiB, less one block if that is 4 KiB (`XFS_AG_MAX_BLOCKS`).
 const XFS_LARGEST: [u64; 2] = [1 << 40, (1 << 40) - 4096];
-/// Stripe units that a stripe geometry rounds groups down to.
+/// The stripe units to which a stripe geometry rounds groups down.
 const STRIPE_UNITS: [u64; 5] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, MIB];
-/// Before and behind the middle and the quarters of the disk. At the middle a group begins for every even number of groups, so one is
-/// found there also when all before it is overwritten.
+/// The bytes searched on each side of the middle and the quarters of the disk. A group begins at the middle for every even number
+/// of groups, so one is found there even if everything before it is overwritten.
 const WINDOW: u64 = MIB / 2;
 
 /// A copy of a superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuperblockCopy {
-    /// Where it begins, in bytes.
+    /// Its offset in bytes.
     pub offset: u64,
-    /// How many bytes it occupies there.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// UUID of its file system.
+    /// The UUID of its file system.
     pub uuid: [u8; 16],
-    /// The file system.
+    /// The kind of file system.
     pub kind: &'static str,
 }
 
-/// Copies that are left on a disk whose owner didn't take the first superblock's mark away.
+/// The copies on a disk, unless its owner removed the first superblock's magic.
 pub(crate) fn marks(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<Mark>> {
     let wiped = [wiped_ext(disk, size_bytes)?, wiped_xfs(disk, size_bytes)?];
     let left = find(disk, size_bytes)?.into_iter().filter(|copy| !wiped.contains(&Some(copy.uuid)));
     Ok(left.map(|copy| Mark { name: copy.kind, offset: copy.offset, copy: true }).collect())
 }
 
-/// All copies that are found, by their place.
+/// All copies that are found, by offset.
 ///
 /// # Errors
-/// The disk can't be read.
+/// When the disk can't be read.
 pub fn find(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<SuperblockCopy>> {
     let mut places: Vec<(u64, &'static str)> =
         ext_places(size_bytes).into_iter().map(|at| (at, EXT)).collect();
     places.extend(xfs_places(size_bytes).into_iter().map(|at| (at, XFS)));
-    // In the order of the disk: a head that seeks goes over it once.
+    // In ascending order, so that a disk's head crosses it only once.
     places.sort_unstable();
     let mut found = Vec::new();
     for (offset, kind) in places {
@@ -72,7 +72,8 @@ pub fn find(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<SuperblockCop
 }
 
 fn copy(offset: u64, kind: &'static str, uuid: [u8; 16]) -> SuperblockCopy {
-    // ext's is 1 KiB; xfs keeps four sectors of its own at the begin of a group, of which only the first names the file system.
+    // ext's is 1 KiB; xfs has four sectors of its own at the beginning of a group, and only the first one identifies the file
+    // system.
     let bytes = if kind == EXT { 1024 } else { SECTOR as u64 };
     SuperblockCopy { offset, bytes, uuid, kind }
 }
@@ -89,20 +90,20 @@ fn uuid(bytes: &[u8], at: usize) -> [u8; 16] {
     std::array::from_fn(|n| bytes[at + n])
 }
 
-/// The UUID of what is a superblock of ext but for its magic (Documentation/filesystems/ext4/super.rst): a block size, a revision
-/// and a group size that can be.
+/// The UUID of an ext superblock, whatever its magic (Documentation/filesystems/ext4/super.rst): block size, revision and group
+/// size must be valid.
 fn ext_but_magic(bytes: &[u8]) -> Option<[u8; 16]> {
     let (log_block, revision, blocks) = (little(bytes, 24), little(bytes, 76), little(bytes, 4));
     let can_be = log_block <= 6 && revision <= 1 && little(bytes, 32) != 0 && little(bytes, 40) != 0;
     (can_be && blocks != 0).then(|| uuid(bytes, 104))
 }
 
-/// Magic, with that.
+/// The UUID of an ext superblock with magic.
 pub(super) fn ext(bytes: &[u8]) -> Option<[u8; 16]> {
     ext_but_magic(bytes).filter(|_| bytes[56..58] == [0x53, 0xEF])
 }
 
-/// The same for xfs (`struct xfs_dsb`): size of a block, of a sector, number of groups.
+/// The same for xfs (`struct xfs_dsb`): block size, sector size and number of groups must be valid.
 fn xfs_but_magic(bytes: &[u8]) -> Option<[u8; 16]> {
     let (block, groups) = (big(bytes, 4), big(bytes, 88));
     let sector = u16::from_be_bytes([bytes[102], bytes[103]]);
@@ -114,8 +115,8 @@ fn xfs(bytes: &[u8]) -> Option<[u8; 16]> {
     xfs_but_magic(bytes).filter(|_| bytes[..4] == *b"XFSB")
 }
 
-/// A first superblock without its magic and otherwise whole: what wipefs leaves. Its owner took the mark away, so the copies with its
-/// UUID say nothing.
+/// The UUID of a first superblock that is complete except for its magic, as wipefs leaves it. Its owner removed the magic on
+/// purpose, so the copies with its UUID don't count.
 fn wiped_ext(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<[u8; 16]>> {
     let bytes = read(disk, size_bytes, EXT_FIRST, SECTOR)?;
     Ok(bytes.filter(|b| b[56..58] == [0, 0]).and_then(|b| ext_but_magic(&b)))
@@ -126,21 +127,22 @@ fn wiped_xfs(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<[u8; 16]>
     Ok(bytes.filter(|b| b[..4] == [0; 4]).and_then(|b| xfs_but_magic(&b)))
 }
 
-/// Groups that hold copies: 1, and the powers of 3, 5 and 7 (`sparse_super`); 2 and 4 too, for file systems in which all do.
+/// The groups that hold copies: 1 and the powers of 3, 5 and 7 (`sparse_super`); also 2 and 4, for file systems with copies in
+/// all groups.
 fn sparse_groups(below: u64) -> BTreeSet<u64> {
     let powers = |base: u64| std::iter::successors(Some(base), move |n| n.checked_mul(base));
     let all = [3, 5, 7].into_iter().flat_map(|base| powers(base).take_while(move |n| *n < below));
     all.chain([1, 2, 4]).filter(|n| *n < below).collect()
 }
 
-/// A group has 8 blocks for each byte of a block, or 8 clusters where blocks are clustered: a power of two from 8 MiB on. With blocks
-/// of 1 KiB it begins one block later.
+/// The offsets of ext groups. A group has 8 blocks for each byte of a block, or 8 clusters with bigalloc: a power of two from 8
+/// MiB on. With blocks of 1 KiB it begins one block later.
 fn ext_places(size_bytes: u64) -> Vec<u64> {
     let mut places = Vec::new();
     for bits in 23..=46 {
         let group = 1_u64 << bits;
         let groups = sparse_groups(size_bytes.div_ceil(group));
-        // Sizes between those that blocks alone make come from clusters; there the first copies have to do.
+        // Group sizes between those of plain block sizes come from clusters; there only the first copies are searched.
         let common = bits % 2 == 1 && bits <= 35;
         for number in groups.into_iter().filter(|n| common || *n <= 9) {
             places.push(number * group);
@@ -152,12 +154,13 @@ fn ext_places(size_bytes: u64) -> Vec<u64> {
     places
 }
 
-/// Exact places: groups of a power of two, of the largest size, and rounded down to a stripe; the first and the last of each.
+/// The exact offsets of xfs groups: of a power of two, of the largest size, and rounded down to a stripe; the first and the last
+/// group of each.
 fn xfs_places(size_bytes: u64) -> BTreeSet<u64> {
     let mut sizes: BTreeSet<u64> = XFS_LARGEST.into_iter().chain((24..40).map(|bits| 1 << bits)).collect();
     for (groups, unit) in [8, 16, 32].into_iter().flat_map(|groups| STRIPE_UNITS.map(|unit| (groups, unit))) {
         let whole = (size_bytes / 4096).div_ceil(groups) * 4096 / unit * unit;
-        // One unit less keeps the groups from all beginning on the same disk.
+        // mkfs takes one unit less, so that not all groups begin on the same disk.
         sizes.extend([whole, whole.saturating_sub(unit)]);
     }
     let last = |size: u64| (size_bytes.saturating_sub(1) / size).max(1) * size;
@@ -165,8 +168,8 @@ fn xfs_places(size_bytes: u64) -> BTreeSet<u64> {
     sizes.into_iter().filter(|size| (MIB..size_bytes).contains(size)).flat_map(both).collect()
 }
 
-/// Stretches in which every sector is looked at: the begin of the second group of each number of groups that fills the disk, however
-/// its size is rounded to blocks; and more around the middle and the quarters.
+/// The ranges in which every sector is searched: the beginning of the second group for each number of groups that fills the disk,
+/// with any rounding to blocks; and more around the middle and the quarters.
 fn xfs_stretches(size_bytes: u64) -> Vec<Range<u64>> {
     let aligned = |at: u64| at / 4096 * 4096;
     let numbers = 2..=XFS_GROUPS;
@@ -189,10 +192,10 @@ fn in_stretches(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Vec<Superbloc
     Ok(found)
 }
 
-/// The copies of the file system whose first superblock is whole, with its UUID, exactly; `None`: there is no such superblock.
+/// The exact copies of the file system with a complete first superblock, by its UUID; `None` when there is no such superblock.
 ///
 /// # Errors
-/// The disk can't be read.
+/// When the disk can't be read.
 pub fn of_first(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Vec<SuperblockCopy>>> {
     let xfs_first = read(disk, size_bytes, 0, SECTOR)?.filter(|bytes| xfs(bytes).is_some());
     let ext_first = read(disk, size_bytes, EXT_FIRST, SECTOR)?.filter(|bytes| ext(bytes).is_some());

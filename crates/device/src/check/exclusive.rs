@@ -12,14 +12,14 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long udev may look at a device, on a slow machine.
+/// How long udev may probe a device on a slow machine.
 const PROBES_LAST: Duration = Duration::from_secs(20);
-/// How long a lock may last whose owner isn't seen.
+/// How long to wait for a lock with an unknown owner.
 const UNSEEN_LASTS: Duration = Duration::from_millis(500);
-/// Between two tries.
+/// The time between two attempts.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Opens a block device so that nobody else can mount it, swap on it, stack on it or open it exclusively.
+/// Opens a block device so that no other process can mount it, swap on it, stack on it or open it exclusively.
 pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dissent> {
     let file = match open(node, libc::O_EXCL | libc::O_NONBLOCK) {
         Ok(file) => file,
@@ -37,7 +37,7 @@ pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dis
     check(disk, node, file)
 }
 
-/// What was opened must be what was looked at.
+/// Checks that the opened device is the one that was examined.
 fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
     let number = file.metadata().map(|about| DevNo::from_raw(about.rdev()));
     let size = file.seek(SeekFrom::End(0));
@@ -60,7 +60,7 @@ fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
     }
 }
 
-/// Locks a device node against another diskproof (and, by systemd's convention, against udev's probing).
+/// Locks a device node against another diskproof and, by systemd's convention, against udev's probes.
 pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
     let file = open(node, libc::O_NONBLOCK);
     let file = file.map_err(|error| {
@@ -69,12 +69,12 @@ pub(crate) fn lock(roots: &Roots, node: &Path) -> Result<File, Dissent> {
     lock_file(roots, &file, node).map(|()| file)
 }
 
-/// Locks it by the descriptor that is open already.
+/// Locks an open file.
 pub(crate) fn lock_file(roots: &Roots, file: &File, node: &Path) -> Result<(), Dissent> {
     try_lock(roots, file).map_err(|error| unlocked(roots, file, node, error))
 }
 
-/// Makes it a lock that udev may have beside us.
+/// Makes the lock shared, so that udev can have it too.
 pub(crate) fn share(roots: &Roots, file: &File, node: &Path) -> Result<(), Dissent> {
     file.try_lock_shared().map_err(|error| unlocked(roots, file, node, error))
 }
@@ -92,7 +92,7 @@ fn unlocked(roots: &Roots, file: &File, node: &Path, error: TryLockError) -> Dis
     }
 }
 
-/// Locks it. A lock of udev's, which it holds while it looks at a device, is waited for; another diskproof's isn't.
+/// Takes the lock. It waits for udev, which holds a lock while it probes a device, but not for another diskproof.
 fn try_lock(roots: &Roots, file: &File) -> Result<(), TryLockError> {
     let begun = Instant::now();
     let mut unseen: Option<Instant> = None;
@@ -108,7 +108,7 @@ fn try_lock(roots: &Roots, file: &File) -> Result<(), TryLockError> {
                 begun.elapsed() >= PROBES_LAST
             }
             Some(_) => true,
-            // who can't be seen may just have let go, after however long
+            // An unknown owner may just have released the lock, however long it had it.
             None => unseen.get_or_insert_with(Instant::now).elapsed() >= UNSEEN_LASTS,
         };
         if over {
@@ -118,7 +118,7 @@ fn try_lock(roots: &Roots, file: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// Who holds the lock on a file, in words, and what to do about it.
+/// Who holds the lock on a file, and the remedy, as text.
 pub(crate) fn locked_by(roots: &Roots, file: &File, name: &str) -> (String, String) {
     match lock_owner(roots, file) {
         Some(pid) if pid == std::process::id() => (
@@ -136,7 +136,7 @@ pub(crate) fn locked_by(roots: &Roots, file: &File, name: &str) -> (String, Stri
     }
 }
 
-/// From /proc/locks: `1: FLOCK  ADVISORY  WRITE 1234 fd:01:131 0 EOF` (proc_locks(5)).
+/// The owner of a lock, from /proc/locks: `1: FLOCK  ADVISORY  WRITE 1234 fd:01:131 0 EOF` (proc_locks(5)).
 fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
     let about = file.metadata().ok()?;
     let dev = DevNo::from_raw(about.dev());
@@ -150,12 +150,12 @@ fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
 }
 
 pub(super) fn comm(roots: &Roots, pid: &str) -> String {
-    // a process names itself
+    // A process chooses this name itself.
     let name = fs::read(roots.proc.join(pid).join("comm")).unwrap_or_default();
     Printable(name.trim_ascii()).to_string()
 }
 
-/// Processes that have a device open, in words.
+/// The processes that have a device open, as text.
 fn also_open(roots: &Roots, devno: DevNo) -> String {
     let found = openers::named(roots, Node::Block(devno));
     if found.is_empty() { String::new() } else { format!("; it is open in {}", found.join(", ")) }

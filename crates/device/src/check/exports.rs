@@ -1,5 +1,5 @@
-//! The kernel's storage targets, which serve a disk to other machines: NVMe over fabrics (nvmet) and SCSI (LIO). Both are told
-//! through configfs, and hold what they serve without asking for exclusive use, or not always.
+//! The kernel's storage targets, which serve a disk to other machines: NVMe over fabrics (nvmet) and SCSI (LIO). Both are
+//! configured through configfs, and don't always open exclusively what they serve.
 
 use crate::block::names_in;
 use crate::check::users::Sight;
@@ -12,9 +12,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something that a target serves.
+/// A device or file that a target serves.
 struct Export {
-    /// In words.
+    /// Its name in messages.
     name: String,
     /// The device's number, where the target prints it.
     number: Option<DevNo>,
@@ -23,7 +23,7 @@ struct Export {
     remedy: String,
 }
 
-/// Exports of the disk, of anything that rests on it, or of a file on it; and targets that can't be asked.
+/// Exports of the disk, of anything stacked on it, or of a file on it; and targets that can't be examined.
 pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
     let mut dissent = Vec::new();
     for (module, list) in [("nvmet", nvmet as fn(&Path) -> io::Result<Vec<Export>>), ("target_core_mod", lio)]
@@ -63,13 +63,13 @@ fn judge(roots: &Roots, sight: &Sight, export: &Export) -> Option<Dissent> {
     Some(Dissent::new(Check::Holders, saw, export.remedy.clone()))
 }
 
-/// The block device that a path is, or whose file system a file is on.
+/// The block device at a path, or below the file system of a file.
 fn under(roots: &Roots, path: &Path) -> Option<DevNo> {
     let path = roots.relocate(path);
     roots.block_at(&path).or_else(|_| file_at(&path).map(|(file_system, _)| file_system)).ok()
 }
 
-/// Text of an attribute, trimmed. None where it isn't there; an attribute that can't be read is an error.
+/// The trimmed text of an attribute; `None` when it is missing, and an error when it can't be read.
 fn text(path: &Path) -> io::Result<Option<String>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
@@ -78,7 +78,7 @@ fn text(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Directories in a directory. One that ends while we look has none.
+/// The sub-directories of a directory. One that vanishes meanwhile counts as empty.
 fn directories(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let names = match names_in(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -88,7 +88,7 @@ fn directories(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(all.filter(|(_, path)| path.is_dir()).collect())
 }
 
-/// Namespaces that are switched on: `subsystems/NQN/namespaces/N/{device_path,enable}`.
+/// The enabled namespaces: `subsystems/NQN/namespaces/N/{device_path,enable}`.
 fn nvmet(config: &Path) -> io::Result<Vec<Export>> {
     fs::read_dir(config)?;
     let mut found = Vec::new();
@@ -110,7 +110,7 @@ fn nvmet(config: &Path) -> io::Result<Vec<Export>> {
     Ok(found)
 }
 
-/// Back stores that are active: `core/HBA/NAME/{info,udev_path}`. Those in memory, and those of user-space programs, rest on no disk
+/// The active back stores: `core/HBA/NAME/{info,udev_path}`. Those in memory and those of user-space programs rest on no disk
 /// that the kernel knows.
 fn lio(config: &Path) -> io::Result<Vec<Export>> {
     fs::read_dir(config)?;
@@ -137,13 +137,13 @@ fn lio(config: &Path) -> io::Result<Vec<Export>> {
     Ok(found)
 }
 
-/// `Major: 8 Minor: 16` of iblock's info.
+/// Parses `Major: 8 Minor: 16` in iblock's info.
 fn numbers(info: &str) -> Option<DevNo> {
     let number = |key| between(info, key, " ").and_then(|text| text.parse().ok());
     Some(DevNo { major: number("Major: ")?, minor: number("Minor: ")? })
 }
 
-/// What is between two words on a line.
+/// The text between two words on a line.
 fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
     let rest = text.lines().find_map(|line| line.split_once(before))?.1;
     Some(rest.split_once(after).map_or(rest, |(found, _)| found).trim())

@@ -1,5 +1,5 @@
-//! Other nodes that lead to a disk: SCSI generic (sg, bsg), and NVMe's generic and controller nodes. Who has one open for writing
-//! sends the disk any command, past the block device and its exclusive open.
+//! Other device nodes of a disk: SCSI generic (sg, bsg), and NVMe's generic and controller nodes. A process that has one open for
+//! writing can send the disk any command, around the block device and its exclusive open.
 
 use crate::block::{Block, names_in};
 use crate::devno::DevNo;
@@ -11,17 +11,17 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Generic {
     pub(crate) node: Node,
-    /// In words, with its kernel name.
+    /// Its description with its kernel name.
     pub(crate) name: String,
 }
 
-/// All of a disk's. sysfs names them below the device that the disk is the block device of.
+/// All of a disk's nodes. sysfs lists them below the parent of the block device.
 pub(crate) fn of(disk: &Block) -> Vec<Generic> {
     let device = disk.dir.join("device");
     let mut found = below(&device.join("scsi_generic"), "SCSI generic node");
     found.extend(below(&device.join("bsg"), "SCSI generic node bsg/"));
     if let Some(rest) = disk.name.strip_prefix("nvme") {
-        // nvme0n1 has ng0n1 beside it; its device is the controller, or with multipath the subsystem.
+        // nvme0n1 has ng0n1 beside it; its parent is the controller, or with multipath the subsystem.
         found.extend(at(&device.join(format!("ng{rest}")), "NVMe generic node", &format!("ng{rest}")));
         let controllers = names_in(&device).unwrap_or_default();
         let controllers = controllers.into_iter().filter(|name| is_controller(name));
@@ -35,7 +35,7 @@ pub(crate) fn of(disk: &Block) -> Vec<Generic> {
 
 const CONTROLLER: &str = "NVMe controller";
 
-/// `nvme3`, not `nvme3n1` or `nvme-subsys3`.
+/// Accepts `nvme3`, but not `nvme3n1` or `nvme-subsys3`.
 fn is_controller(name: &str) -> bool {
     name.strip_prefix("nvme").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }

@@ -1,15 +1,15 @@
-//! A look of our own at the places where file systems, volume managers and partition tables sign.
+//! diskproof's own search for signatures of file systems, volume managers and partition tables.
 //!
-//! libblkid knows more and checks better. This look is there because libblkid may be old, missing, or told to skip what
-//! it finds contradictory, and because some signatures sit in copies at the end of the disk that it doesn't always ask for.
-//! It objects too often rather than too rarely; but noise, which our own loads leave on a raw disk, must not look signed, so
-//! magics of two bytes need more than those.
+//! libblkid knows more and verifies better. This search exists because libblkid may be old or missing, or skip contradictory
+//! signatures, and because some signatures have copies at the end of the disk that it doesn't always read. In doubt it objects.
+//! But the noise that our own loads leave on a raw disk must not look like a signature, so a magic of two bytes needs more fields
+//! than these.
 
 use super::copies;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Where a signature is.
+/// The place of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// Bytes from the start.
@@ -23,11 +23,11 @@ use At::{End, Start};
 /// A signature that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Of what.
+    /// What signed it.
     pub(crate) name: &'static str,
-    /// Where, in bytes.
+    /// Its offset in bytes.
     pub(crate) offset: u64,
-    /// A copy of a superblock, which wipefs leaves.
+    /// Whether it is a copy of a superblock, which wipefs leaves.
     pub(crate) copy: bool,
 }
 
@@ -37,7 +37,7 @@ impl Mark {
     }
 }
 
-/// Name, place, bytes.
+/// Name, place and bytes of a signature.
 type Magic = (&'static str, At, &'static [u8]);
 
 const MAGICS: &[Magic] = &[
@@ -55,7 +55,7 @@ const MAGICS: &[Magic] = &[
     ("jfs", Start(32768), b"JFS1"),
     ("jfs (second copy)", Start(0xF000), b"JFS1"),
     ("reiserfs", Start(65536 + 52), b"ReIsEr"),
-    // Revision 2 and the header's size come with the two bytes of magic.
+    // The two bytes of magic, with revision 2 and the header's size.
     ("nilfs2", Start(1024), &[2, 0, 0, 0, 0, 0, 0x34, 0x34]),
     ("gfs2", Start(65536), &[0x01, 0x16, 0x19, 0x70]),
     ("ocfs2", Start(8192), b"OCFSV2"),
@@ -88,7 +88,7 @@ const MAGICS: &[Magic] = &[
     ("LUKS2 (second header)", Start(0x10_0000), b"SKUL\xba\xbe"),
     ("LUKS2 (second header)", Start(0x20_0000), b"SKUL\xba\xbe"),
     ("LUKS2 (second header)", Start(0x40_0000), b"SKUL\xba\xbe"),
-    // the type inside the label of one of the first four sectors: what wipefs takes away, and LVM knows no volume without
+    // The type inside the label, in one of the first four sectors: wipefs removes it, and LVM recognises no volume without it.
     ("LVM physical volume", Start(24), b"LVM2 001"),
     ("LVM physical volume", Start(512 + 24), b"LVM2 001"),
     ("LVM physical volume", Start(1024 + 24), b"LVM2 001"),
@@ -110,7 +110,7 @@ const MAGICS: &[Magic] = &[
     ("GPT (second copy, 4 KiB sectors)", End(4096), b"EFI PART"),
 ];
 
-/// Little endian on every machine that made one in the last decade; the other order is looked for as well.
+/// The magic on little-endian machines, which made all arrays of the last decade; the other byte order is searched too.
 const MD_MAGIC: u32 = 0xA92B_4EFC;
 const ZFS_UBERBLOCK: u64 = 0x00BA_B10C;
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
@@ -119,11 +119,11 @@ const ZFS_RING: std::ops::Range<usize> = (128 << 10)..(256 << 10);
 const SWAP_PAGES: [u64; 5] = [4096, 8192, 16384, 32768, 65536];
 const SWAP_MAGICS: [&[u8; 10]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
 
-/// Everything that was found. Copies of the superblocks of ext and xfs, which lie all over the disk, are sought only where nothing
-/// else speaks.
+/// All signatures that are found. Copies of ext and xfs superblocks, which are all over the disk, are searched only if nothing
+/// else is found.
 ///
 /// # Errors
-/// The disk can't be read where it should be readable.
+/// When the disk can't be read where it should be readable.
 pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64, copies: bool) -> io::Result<Vec<Mark>> {
     let mut found = Vec::new();
     for (name, at, bytes) in MAGICS {
@@ -148,7 +148,7 @@ pub(crate) fn look(disk: &dyn FileExt, size_bytes: u64, copies: bool) -> io::Res
     Ok(found)
 }
 
-/// Bytes at a place; `None` where the disk is too small to have that place.
+/// The bytes at a place; `None` where the disk is too small for it.
 pub(super) fn read(
     disk: &dyn FileExt,
     size_bytes: u64,
@@ -169,7 +169,7 @@ fn ext(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
     Ok(bytes.and_then(|bytes| copies::ext(&bytes)).map(|_| Mark::new("ext2/3/4", 1024)))
 }
 
-/// The last two bytes of the first sector, with four partition entries that can be, or a jump at its start.
+/// A boot sector: its last two bytes, with four plausible partition entries or a jump at the start.
 fn boot_sector(disk: &dyn FileExt, size_bytes: u64) -> io::Result<Option<Mark>> {
     let Some(sector) = read(disk, size_bytes, 0, 512)? else { return Ok(None) };
     let table = [446, 462, 478, 494].iter().all(|at| matches!(sector[*at], 0x00 | 0x80));

@@ -1,19 +1,19 @@
-//! Shared mappings of a device: they write after their descriptor is closed.
+//! Shared mappings of a device: a process can write through them after it closed the descriptor.
 
 use crate::check::processes::gone;
 use crate::roots::{Node, Roots};
 use std::fs;
 use std::io;
 
-/// One line of /proc/PID/maps that a file is behind, and that is shared.
+/// A line of /proc/PID/maps with a shared mapping of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Shared {
-    /// As the directory map_files names it: not padded with zeros.
+    /// The address range as its name in map_files: without padding zeros.
     range: String,
     writes: bool,
 }
 
-/// The first of these nodes that a task has mapped so that it can write to it, now or after an mprotect(2).
+/// The first of these nodes that a task has mapped and can write to, now or after an mprotect(2).
 pub(crate) fn writable(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<Node>> {
     let dir = roots.proc.join(task);
     let text = match fs::read_to_string(dir.join("maps")) {
@@ -22,7 +22,7 @@ pub(crate) fn writable(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result
         Err(error) => return Err(error),
     };
     for shared in text.lines().filter_map(parse) {
-        // The number of the node itself: what maps prints is the place of the node, which another mknod has elsewhere.
+        // The device number of the node itself: maps shows the inode of the node, and a second node of the same device has another.
         match roots.node_at(&dir.join("map_files").join(&shared.range)) {
             Ok(node) if wanted.contains(&node) => {
                 if shared.writes || may_write(&fs::read_to_string(dir.join("smaps")), &shared.range) {
@@ -30,7 +30,7 @@ pub(crate) fn writable(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result
                 }
             }
             Ok(_) => {}
-            // No device at all, or unmapped meanwhile.
+            // It is no device, or was unmapped meanwhile.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput || gone(&error) => {}
             Err(error) => return Err(error),
         }
@@ -38,7 +38,7 @@ pub(crate) fn writable(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result
     Ok(None)
 }
 
-/// `7f2c-7f3d rw-s 00000000 00:06 312  /dev/sda` (proc_pid_maps(5)).
+/// Parses `7f2c-7f3d rw-s 00000000 00:06 312  /dev/sda` (proc_pid_maps(5)).
 fn parse(line: &str) -> Option<Shared> {
     let mut fields = line.split_ascii_whitespace();
     let range = plain(fields.next()?)?;
@@ -54,7 +54,7 @@ fn plain(range: &str) -> Option<String> {
     Some(format!("{:x}-{:x}", number(from)?, number(to)?))
 }
 
-/// Whether smaps says of a mapping that it may become writable (`mw`). What can't be told is taken for the worst.
+/// Whether a mapping may become writable (`mw` in smaps). If that is unknown, the answer is yes.
 fn may_write(smaps: &io::Result<String>, range: &str) -> bool {
     let Ok(text) = smaps else { return true };
     let begins = |line: &&str| line.split(' ').next().and_then(plain).as_deref() == Some(range);

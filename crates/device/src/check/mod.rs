@@ -1,4 +1,4 @@
-//! The witnesses, each for itself. A witness that can't be heard counts as objecting.
+//! The guard's checks. One that can't be made counts as failed.
 
 pub(crate) mod claim;
 pub(crate) mod copies;

@@ -1,5 +1,5 @@
-//! Processes that can write to the disk without asking the kernel for exclusive use: virtual machines, databases, a dd somebody
-//! forgot. They have it, or a generic SCSI or NVMe node of it, open for writing, or mapped it before they closed it.
+//! Processes that can write to the disk without an exclusive open: virtual machines, databases, a forgotten dd. They have it, or
+//! one of its generic SCSI or NVMe nodes, open for writing, or mapped it before they closed it.
 
 use crate::block::names_in;
 use crate::check::exclusive::comm;
@@ -13,7 +13,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 
-/// How a process has a device.
+/// How a process uses a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     /// An open file for reading.
@@ -39,16 +39,16 @@ impl fmt::Display for Opener {
     }
 }
 
-/// What a look at all processes showed.
+/// The result of examining all processes.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     openers: Vec<Opener>,
-    /// Processes that live, and whose files can't be seen, in words.
+    /// Live processes with open files that can't be seen, as text.
     hidden: Vec<String>,
 }
 
-/// Processes that may write, and whatever keeps us from seeing all processes. Readers are allowed: udev, smartd and their like look at
-/// every disk now and then.
+/// Processes that may write, and anything that hides processes from us. Readers are allowed: udev, smartd and similar programs
+/// read every disk now and then.
 pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
     let mut dissent: Vec<_> = processes::unseen(roots).into_iter().collect();
     let blocks = sight.family.members.iter().map(|m| &m.block);
@@ -84,7 +84,7 @@ fn said(opener: &Opener, generics: &[Generic]) -> String {
     }
 }
 
-/// Every process that has one of these nodes open or mapped.
+/// All processes that have one of these nodes open or mapped.
 fn openers(roots: &Roots, wanted: &[Node]) -> Seen {
     let mut seen = Seen::default();
     let pids = names_in(&roots.proc).unwrap_or_default();
@@ -101,19 +101,19 @@ fn openers(roots: &Roots, wanted: &[Node]) -> Seen {
     seen
 }
 
-/// Processes that have a block device open, in words; as many as can be seen.
+/// The visible processes that have a block device open, as text.
 pub(crate) fn named(roots: &Roots, node: Node) -> Vec<String> {
     openers(roots, &[node]).openers.iter().map(ToString::to_string).collect()
 }
 
-/// The strongest way in which a process has one of these nodes.
+/// The most intrusive way in which a process uses one of these nodes.
 fn held_by(roots: &Roots, pid: &str, wanted: &[Node]) -> io::Result<Option<(Way, Node)>> {
     let mut strongest = None;
     let mut ended = None;
     for task in tables(roots, pid) {
         match held_by_task(roots, &task, wanted) {
             Ok(way) => strongest = strongest.max(way),
-            // A thread that ended takes nothing back of what the others have.
+            // A thread that ended doesn't close the files of the others.
             Err(error) if gone(&error) => ended = Some(error),
             Err(error) => return Err(error),
         }
@@ -141,11 +141,11 @@ fn opened(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<(Way,
     Ok(open.max())
 }
 
-/// From the octal open flags of fdinfo (proc_pid_fdinfo(5)).
+/// Whether the octal open flags in fdinfo allow writing (proc_pid_fdinfo(5)).
 fn writes(fdinfo: &str) -> bool {
     let flags = fdinfo.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
-    // O_WRONLY is 1, O_RDWR is 2; what can't be told is taken for the worst.
+    // O_WRONLY is 1, O_RDWR is 2; unknown flags count as writing.
     flags.is_none_or(|f| f & 0b11 != 0)
 }
 

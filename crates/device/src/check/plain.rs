@@ -1,4 +1,4 @@
-//! Witnesses that need no more than a look at sysfs: partitions, read-only flag, size, identity.
+//! The checks that need only sysfs: partitions, read-only flag, size, identity.
 
 use crate::block::Block;
 use crate::identity::{Identity, Strength};
@@ -8,7 +8,7 @@ use record::printable::Shown as _;
 
 const WHOLE: &str = "claim a whole disk; diskproof doesn't share one";
 
-/// The kernel's partitions.
+/// The partitions that the kernel knows.
 pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
     if disk.is_partition() {
         let whole = disk.whole().map_or_else(|_| "a disk".to_owned(), |w| w.name);
@@ -29,7 +29,7 @@ pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
     }
 }
 
-/// What the owner does with a disk that holds something nobody needs.
+/// The remedy for a disk with contents that nobody needs.
 pub(crate) fn wipe(disk: &Block) -> String {
     if disk.is_partition() {
         return WHOLE.to_owned();
@@ -40,7 +40,7 @@ pub(crate) fn wipe(disk: &Block) -> String {
     )
 }
 
-/// The same for marks that libblkid, and so wipefs, doesn't see.
+/// The remedy for signatures that libblkid, and so wipefs, doesn't recognise.
 pub(crate) fn zero(disk: &Block) -> String {
     if disk.is_partition() {
         return WHOLE.to_owned();
@@ -70,7 +70,7 @@ pub(crate) fn read_only(disk: &Block) -> Vec<Dissent> {
     }
 }
 
-/// Its size.
+/// The size of the disk.
 pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
     match disk.size_bytes() {
         Some(0) => {
@@ -91,7 +91,7 @@ pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
     }
 }
 
-/// Whether the disk can be told from every other one.
+/// Whether the disk's identity is unique.
 pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<Dissent> {
     match identity.strength() {
         Strength::None => {

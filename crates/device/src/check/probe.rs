@@ -1,26 +1,26 @@
-//! libblkid's low-level probe: no cache, straight from the disk (blkid(8)).
+//! libblkid's low-level probe: no cache, directly from the disk (blkid(8)).
 
 use host::{CommandFailure, Invocation, Runner, Tool};
 use std::path::Path;
 use std::time::Duration;
 
-/// A disk that answers no read for this long is not fit to be measured.
+/// The timeout. A disk that answers no read for this long isn't fit for a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// blkid's statuses.
+/// blkid's exit statuses.
 const FOUND: i32 = 0;
 const NOTHING: i32 = 2;
 const AMBIVALENT: i32 = 8;
 
-/// What blkid says.
+/// The result of blkid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Probed {
     /// No signature.
     Nothing,
-    /// One, in words.
+    /// One signature, as text.
     Signature(String),
-    /// Several that contradict each other.
+    /// Several signatures that contradict each other.
     Several,
-    /// It couldn't be asked: why, and what to do.
+    /// It could not be run: the reason, and the remedy.
     Unheard(String, String),
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn probe(runner: &dyn Runner, node: &Path) -> Probed {
     };
     match output.status {
         AMBIVALENT => Probed::Several,
-        // The same status says "nothing found" and "couldn't look"; only the latter comes with words.
+        // The same status means "nothing found" and "could not read"; only the latter prints something.
         NOTHING if output.stdout.trim().is_empty() && output.stderr.trim().is_empty() => Probed::Nothing,
         FOUND => Probed::Signature(describe(&output.stdout)),
         _ => Probed::Unheard(
@@ -54,7 +54,7 @@ pub(crate) fn probe(runner: &dyn Runner, node: &Path) -> Probed {
     }
 }
 
-/// The signature's tags, the telling ones only.
+/// The signature's most useful tags.
 fn describe(export: &str) -> String {
     let value = |key: &str| {
         let mut lines = export.lines().filter_map(|l| l.split_once('='));

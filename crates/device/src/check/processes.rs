@@ -1,4 +1,4 @@
-//! Whether all processes of this machine can be seen, and how to go through one's tables of open files.
+//! Whether all processes of this machine are visible, and how to visit all their tables of open files.
 
 use crate::block::names_in;
 use crate::mountinfo::parse_options;
@@ -9,11 +9,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The first PID namespace and the first user namespace (`PID_NS_INIT_INO` and `USER_NS_INIT_INO` of linux/nsfs.h; the numbers are
-/// the same since Linux 3.8).
+/// The initial PID namespace and the initial user namespace (`PID_NS_INIT_INO` and `USER_NS_INIT_INO` of linux/nsfs.h; unchanged
+/// since Linux 3.8).
 const FIRST_PIDS: &str = "pid:[4026531836]";
 const FIRST_USERS: &str = "user:[4026531837]";
-/// Bit of CAP_SYS_PTRACE in CapEff (linux/capability.h).
+/// The bit of CAP_SYS_PTRACE in CapEff (linux/capability.h).
 const SYS_PTRACE: u32 = 19;
 /// `enum kcmp_type` of linux/kcmp.h.
 const KCMP_FILES: libc::c_int = 2;
@@ -23,7 +23,7 @@ pub(crate) const AS_FULL_ROOT: &str = "ask again as root with all capabilities, 
 const OUTSIDE: &str = "run diskproof in the machine's own PID namespace and with its /proc (docker run --pid=host, hostPID: true in \
                        Kubernetes); or, if you know that nobody outside uses the disk, claim it with --unseen-processes";
 
-/// Why processes may exist that /proc doesn't show; `None`: it shows them all.
+/// Why /proc may hide processes; `None` when it shows all.
 pub(crate) fn unseen(roots: &Roots) -> Option<Dissent> {
     match shown(roots) {
         Ok(shown) if shown == Path::new(FIRST_PIDS) => hidden_by_option(roots),
@@ -42,8 +42,8 @@ pub(crate) fn unseen(roots: &Roots) -> Option<Dissent> {
     }
 }
 
-/// The PID namespace that this procfs shows, whichever we live in ourselves: that of its process 1, the first in it. Where process 1
-/// won't tell, it is ours if we have but one number there (`NSpid` in proc_pid_status(5)).
+/// The PID namespace of this procfs, whichever one we are in: that of its process 1. If process 1 can't be examined, it is ours,
+/// provided that we have only one process id (`NSpid` in proc_pid_status(5)).
 fn shown(roots: &Roots) -> io::Result<PathBuf> {
     let first = fs::read_link(roots.proc("1/ns/pid"));
     first.or_else(|error| {
@@ -56,7 +56,7 @@ fn shown(roots: &Roots) -> io::Result<PathBuf> {
     })
 }
 
-/// `hidepid` keeps other users' processes from all who may not trace them.
+/// `hidepid` hides other users' processes from everyone who may not trace them.
 fn hidden_by_option(roots: &Roots) -> Option<Dissent> {
     let mounts = fs::read(roots.proc("self/mountinfo")).unwrap_or_default();
     let options = parse_options(&mounts, "proc", &roots.proc);
@@ -77,19 +77,19 @@ fn traces_all(roots: &Roots) -> bool {
     first && effective.is_some_and(|caps| caps >> SYS_PTRACE & 1 == 1)
 }
 
-/// Our own number, as this procfs counts.
+/// Our own process id in this procfs.
 pub(crate) fn own(roots: &Roots) -> String {
     let link = fs::read_link(roots.proc("self")).ok();
     link.map_or_else(|| std::process::id().to_string(), |pid| pid.to_string_lossy().into_owned())
 }
 
-/// The process ended while we looked, or is a zombie: it has no files.
+/// Whether the process ended meanwhile, or is a zombie, which has no files.
 pub(crate) fn gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// One task for each table of open files that a process has. Nearly always that is one; but a thread may have a table of its own,
-/// and the first thread may have ended and left its table empty.
+/// One task for each table of open files of a process. Usually that is one, but a thread may have its own table, and the first
+/// thread may have ended and left its table empty.
 pub(crate) fn tables(roots: &Roots, pid: &str) -> Vec<String> {
     let mut found = vec![pid.to_owned()];
     let tasks = names_in(&roots.proc.join(pid).join("task")).unwrap_or_default();
@@ -101,7 +101,7 @@ pub(crate) fn tables(roots: &Roots, pid: &str) -> Vec<String> {
     found
 }
 
-/// Whether two tasks surely have the same table of open files.
+/// Whether two tasks certainly share a table of open files.
 fn share_files(one: &str, other: &str) -> bool {
     let (Ok(one), Ok(other)) = (one.parse::<libc::pid_t>(), other.parse::<libc::pid_t>()) else {
         return false;

@@ -1,4 +1,4 @@
-//! The file system this machine runs from.
+//! The root file system of this machine.
 
 use crate::block::Block;
 use crate::family::{below, sources};
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Whether the root file system, ours or process 1's, rests on the disk, on whatever detours.
+/// Fails if the root file system, ours or that of process 1, rests on the disk, however indirectly.
 ///
-/// A root that won't say what it rests on (zfs, overlay, nfs, tmpfs) is no objection of this witness: the mount tables,
-/// the kernel's partitions and the exclusive open are asked as well.
+/// A root on a file system that doesn't show its devices (zfs, overlay, nfs, tmpfs) doesn't fail this check: the mount tables,
+/// the kernel's partitions and the exclusive open are checked too.
 pub(crate) fn testify(roots: &Roots, disk: &Block) -> Vec<Dissent> {
     let mut heard = false;
     for process in ["self", "1"] {

@@ -1,4 +1,4 @@
-//! What is written on the disk: libblkid's low-level probe, and a look of our own. Both must find nothing.
+//! Signatures on the disk: by libblkid's low-level probe and by our own search. Both must find nothing.
 
 use crate::block::Block;
 use crate::check::magic::{self, Mark};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Both looks at one disk; `copies`: also at the places of copies of superblocks.
+/// Runs both on a disk; `copies`: also searches for copies of superblocks.
 pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path, copies: bool) -> Vec<Dissent> {
     let mut dissent = Vec::new();
     match probe(runner, node) {
@@ -42,7 +42,7 @@ pub(crate) fn testify(runner: &dyn Runner, disk: &Block, node: &Path, copies: bo
     dissent
 }
 
-/// Each name once, copies with all their places.
+/// Each name once, with the offsets of all copies.
 fn describe(marks: &[Mark]) -> String {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for mark in marks {

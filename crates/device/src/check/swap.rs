@@ -14,11 +14,11 @@ use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-/// Swap on the disk, its partitions, anything stacked on them, or in a file on them.
+/// Active swap on the disk, its partitions, anything stacked on them, or in a file on them.
 pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
     let text = match fs::read_to_string(roots.proc("swaps")) {
         Ok(text) => text,
-        // A kernel without swap has no such file.
+        // A kernel without swap doesn't have this file.
         Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc("self").exists() => String::new(),
         Err(error) => {
             let why = format!("{}: {error}", roots.proc("swaps").shown());
@@ -40,8 +40,8 @@ fn judge(roots: &Roots, sight: &Sight, path: &Path) -> Option<Dissent> {
     Some(Dissent::new(Check::Swap, saw, remedy))
 }
 
-/// The block device that swap is on: itself, or the one its file's file system is on. The name is tried as it looks from
-/// here, as it looks to process 1, and as a kernel name.
+/// The block device of a swap area: the area itself, or the device of its file's file system. Tries the name as we see it, as
+/// process 1 sees it, and as a kernel name.
 fn place(roots: &Roots, path: &Path) -> Option<DevNo> {
     let inside = roots.proc("1/root").join(path.strip_prefix("/").unwrap_or(path));
     for candidate in [roots.relocate(path), inside] {

@@ -1,4 +1,4 @@
-//! Mounts and holders: who uses the disk, its partitions, or anything stacked on them.
+//! Mounts and holders: what uses the disk, its partitions, or anything stacked on them.
 
 use crate::block::Block;
 use crate::btrfs_members::open_file_systems;
@@ -9,19 +9,19 @@ use crate::roots::Roots;
 use record::printable::Shown as _;
 use std::path::Path;
 
-/// Directories that a machine doesn't work without.
+/// Directories without which a machine doesn't work.
 const SYSTEM: [&str; 11] =
     ["/", "/boot", "/boot/efi", "/efi", "/etc", "/home", "/nix", "/opt", "/srv", "/usr", "/var"];
 const AS_ROOT: &str = "ask again as root";
 
-/// What both witnesses and the others need to have seen.
+/// A snapshot of the machine, which several checks share.
 pub(crate) struct Sight {
     pub(crate) family: Family,
     pub(crate) tables: Tables,
 }
 
 impl Sight {
-    /// Looks at the machine once.
+    /// Takes the snapshot.
     pub(crate) fn of(roots: &Roots, disk: &Block) -> Result<Self, Vec<Dissent>> {
         let tables =
             mountinfo::all(roots).map_err(|e| unheard(Check::Mounts, &e, roots.proc("*/mountinfo")))?;
@@ -35,7 +35,7 @@ fn unheard(witness: Check, error: &std::io::Error, path: impl AsRef<Path>) -> Ve
     vec![Dissent::unheard(witness, format!("{}: {error}", path.as_ref().shown()), AS_ROOT)]
 }
 
-/// The mount tables, and btrfs.
+/// Checks the mount tables, and btrfs.
 pub(crate) fn mounts(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
     let mut dissent = Vec::new();
     let mut told = std::collections::BTreeSet::new();
@@ -82,7 +82,7 @@ fn how(member: &Member) -> String {
 fn sources_seen_by(roots: &Roots, table: &Table, mount: &Mount) -> Vec<crate::devno::DevNo> {
     let mut found = sources(roots, mount);
     if found.is_empty() && !table.own && mount.source.is_absolute() {
-        // The name may mean something in that namespace only.
+        // The name may exist in that namespace only.
         let inside = mount.source.strip_prefix("/").unwrap_or(&mount.source);
         let inside = roots.proc.join(&table.pid).join("root").join(inside);
         found.extend(roots.block_at(&inside));
@@ -90,7 +90,7 @@ fn sources_seen_by(roots: &Roots, table: &Table, mount: &Mount) -> Vec<crate::de
     found
 }
 
-/// btrfs opens all members of a mounted file system, and keeps them even when the mount is out of everybody's sight.
+/// Checks btrfs, which holds all members of a mounted file system open, even if no visible namespace has the mount.
 fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
     let open = match open_file_systems(roots) {
         Ok(open) => open,
@@ -109,14 +109,14 @@ fn btrfs(roots: &Roots, sight: &Sight, silent: bool) -> Vec<Dissent> {
     dissent
 }
 
-/// Mount namespaces that can't be seen. The kernel's exclusive open speaks for them: every file system holds its device that
-/// way, in whatever namespace it is mounted.
+/// Mount namespaces that can't be seen. The kernel's exclusive open covers them: every file system opens its device exclusively,
+/// in whatever namespace it is mounted.
 pub(crate) fn hidden(tables: &Tables) -> Option<Dissent> {
     let why = format!("mounts of {} or more processes can't be seen", tables.hidden);
     (tables.hidden > 0).then(|| Dissent::unheard(Check::Mounts, why, AS_ROOT))
 }
 
-/// Everything stacked on the disk or its partitions.
+/// All devices stacked on the disk or its partitions.
 pub(crate) fn holders(sight: &Sight) -> Vec<Dissent> {
     let mut dissent = Vec::new();
     for member in &sight.family.members {
@@ -149,7 +149,7 @@ pub(crate) fn holders(sight: &Sight) -> Vec<Dissent> {
     dissent
 }
 
-/// The name that device mapper or md knows a device by.
+/// A device's name in device mapper or md.
 fn named(block: &Block) -> String {
     let name = block.text("dm/name").or_else(|| block.text("md/array_state").map(|s| format!("md, {s}")));
     name.map(|n| format!(", {n}")).unwrap_or_default()

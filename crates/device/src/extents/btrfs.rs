@@ -1,23 +1,23 @@
-//! What a file's data takes on the device under btrfs: its EXTENT_DATA items (btrfs on-disk format,
-//! `struct btrfs_file_extent_item`), read with BTRFS_IOC_TREE_SEARCH_V2. Needs root.
+//! The disk usage of a file's data on btrfs: its EXTENT_DATA items (btrfs on-disk format, `struct btrfs_file_extent_item`), read
+//! with BTRFS_IOC_TREE_SEARCH_V2. Needs root.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 
-/// `_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2)`: the head's size without the buffer.
+/// `_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2)`: the size of the head without the buffer.
 const BTRFS_IOC_TREE_SEARCH_V2: libc::c_ulong = 0xC070_9411;
 const EXTENT_DATA_KEY: u32 = 108;
 const BUFFER_BYTES: usize = 64 << 10;
 /// `struct btrfs_ioctl_search_header`: transid, objectid, offset (u64 each), type, len (u32 each).
 const HEADER_BYTES: usize = 32;
-/// Bytes of an item before an inline extent's data.
+/// The size of an item's head before an inline extent's data.
 const INLINE_DATA_AT: usize = 21;
 const INLINE: u8 = 0;
 const REGULAR: u8 = 1;
 
-/// `struct btrfs_ioctl_search_args_v2`, with room for items.
+/// `struct btrfs_ioctl_search_args_v2`, with space for items.
 #[repr(C)]
 struct Search {
     tree_id: u64,
@@ -36,8 +36,8 @@ struct Search {
     buf: [u8; BUFFER_BYTES],
 }
 
-/// Bytes on the device (before RAID copies) for the data the file refers to. An extent that only part of is referred to
-/// counts in proportion. Reserved, unwritten extents hold no data and don't count.
+/// The bytes on the device (before RAID copies) of the data to which the file refers. An extent to which it refers only in part
+/// counts in proportion. Preallocated, unwritten extents hold no data and don't count.
 pub(crate) fn disk_bytes(file: &File) -> io::Result<u64> {
     let inode = file.metadata()?.ino();
     let mut total = 0_u64;
@@ -45,10 +45,10 @@ pub(crate) fn disk_bytes(file: &File) -> io::Result<u64> {
     Ok(total)
 }
 
-/// The same for all files of the subvolume that a file or directory is in: bytes that are referred to, and what they take on the device.
+/// The same for all files of the subvolume of a file or directory: the bytes to which they refer, and those on the device.
 ///
 /// # Errors
-/// It is no btrfs, or the caller isn't root.
+/// When it isn't on btrfs, or the caller isn't root.
 pub fn of_subvolume(within: &File) -> io::Result<(u64, u64)> {
     let (mut referred, mut disk) = (0_u64, 0_u64);
     extents(within, (0, u64::MAX), |item| {
@@ -58,14 +58,14 @@ pub fn of_subvolume(within: &File) -> io::Result<(u64, u64)> {
     Ok((referred, disk))
 }
 
-/// Shows every EXTENT_DATA item of these inodes, from the first to the last.
+/// Calls `show` with every EXTENT_DATA item of these inodes, in order.
 fn extents(file: &File, inodes: (u64, u64), mut show: impl FnMut(&[u8])) -> io::Result<()> {
     let mut from = (inodes.0, 0, 0);
     loop {
         let search = ask(file, from, inodes.1)?;
         let mut next = None;
         for found in (Items { bytes: &search.buf, left: search.nr_items }) {
-            // Between two items of this kind, those of other kinds are found too.
+            // The search also returns items of other kinds in between.
             if found.kind == EXTENT_DATA_KEY {
                 show(found.item);
             }
@@ -81,7 +81,7 @@ fn extents(file: &File, inodes: (u64, u64), mut show: impl FnMut(&[u8])) -> io::
     }
 }
 
-/// Items from an inode, kind and offset on.
+/// The items from an inode, kind and offset on.
 fn ask(file: &File, from: (u64, u32, u64), last_inode: u64) -> io::Result<Box<Search>> {
     let mut search = Box::new(Search {
         tree_id: 0,
@@ -99,18 +99,18 @@ fn ask(file: &File, from: (u64, u32, u64), last_inode: u64) -> io::Result<Box<Se
         buf_size: BUFFER_BYTES as u64,
         buf: [0; BUFFER_BYTES],
     });
-    // SAFETY: the descriptor is open, and the kernel writes at most `buf_size` bytes behind the head, for which `search` has
-    // room.
+    // SAFETY: the descriptor is open, and the kernel writes at most `buf_size` bytes after the head, for which `search` has
+    // space.
     #[expect(unsafe_code, reason = "no safe wrapper for this ioctl exists")]
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BTRFS_IOC_TREE_SEARCH_V2 as _, &raw mut *search) };
     if result == 0 { Ok(search) } else { Err(io::Error::last_os_error()) }
 }
 
-/// An item that was found: its key and its bytes.
+/// An item: its key and its bytes.
 struct TreeItem<'a> {
     inode: u64,
     kind: u32,
-    /// In the file.
+    /// The offset in the file.
     offset: u64,
     item: &'a [u8],
 }
@@ -126,7 +126,7 @@ impl<'a> Iterator for Items<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let header = self.bytes.get(..HEADER_BYTES)?;
-        // The header is in the machine's own byte order, items are little endian.
+        // The header has the machine's byte order, items are little endian.
         let word = |at: usize| header[at..at + 8].try_into().ok().map(u64::from_ne_bytes);
         let short = |at: usize| header[at..at + 4].try_into().ok().map(u32::from_ne_bytes);
         let end = HEADER_BYTES.checked_add(usize::try_from(short(28)?).ok()?)?;
@@ -153,7 +153,8 @@ fn item_disk_bytes(item: &[u8]) -> Option<u64> {
     }
 }
 
-/// What an item stands for in its file: an inline extent's length before compression, a regular one's part that is referred to.
+/// The bytes of an item in its file: an inline extent's length before compression, or the part of a regular extent to which the
+/// file refers.
 fn item_referred_bytes(item: &[u8]) -> Option<u64> {
     let word = |at: usize| Some(u64::from_le_bytes(item.get(at..at + 8)?.try_into().ok()?));
     match *item.get(20)? {

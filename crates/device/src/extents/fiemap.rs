@@ -1,4 +1,4 @@
-//! FIEMAP: where a file's bytes are, as the file system tells (Documentation/filesystems/fiemap.rst).
+//! FIEMAP: the file system's list of a file's extents (Documentation/filesystems/fiemap.rst).
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ const DELALLOC: u32 = 0x4;
 const ENCODED: u32 = 0x8;
 const INLINE: u32 = 0x200;
 const UNWRITTEN: u32 = 0x800;
-/// Extents asked for at a time.
+/// The number of extents per call.
 const BATCH: usize = 256;
 
-/// What an extent's bytes are.
+/// The state of an extent's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Written,
@@ -24,7 +24,7 @@ pub(crate) enum Class {
     Delalloc,
 }
 
-/// One extent, in file offsets.
+/// An extent, in file offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) start: u64,
@@ -44,7 +44,7 @@ struct RawExtent {
     reserved: [u32; 3],
 }
 
-/// `struct fiemap` of linux/fiemap.h, with room for extents.
+/// `struct fiemap` of linux/fiemap.h, with space for extents.
 #[repr(C)]
 struct Request {
     start: u64,
@@ -56,7 +56,7 @@ struct Request {
     extents: [RawExtent; BATCH],
 }
 
-/// All extents of a file, in order. Nothing is flushed for it: what has no place yet is told as such.
+/// All extents of a file, in order. It flushes nothing: delayed allocations have their own class.
 pub(crate) fn extents(file: &File) -> io::Result<Vec<Extent>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -77,7 +77,7 @@ pub(crate) fn extents(file: &File) -> io::Result<Vec<Extent>> {
 }
 
 fn class(flags: u32) -> Class {
-    // An inline extent may be compressed too; what matters is that no device block is read for it.
+    // An inline extent may be compressed too, but what matters is that a read of it needs no block of its own.
     if flags & INLINE != 0 {
         Class::Inline
     } else if flags & DELALLOC != 0 {
@@ -103,8 +103,8 @@ fn ask(file: &File, start: u64) -> io::Result<Vec<RawExtent>> {
         reserved: 0,
         extents: [none; BATCH],
     };
-    // SAFETY: the descriptor is open, and the kernel writes at most `extent_count` extents behind the head, for which
-    // `request` has room.
+    // SAFETY: the descriptor is open, and the kernel writes at most `extent_count` extents after the head, for which `request`
+    // has space.
     #[expect(unsafe_code, reason = "no safe wrapper for this ioctl exists")]
     let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) };
     if result != 0 {

@@ -1,4 +1,4 @@
-//! A file's extents, summed by class.
+//! The sums of a file's extents by class.
 
 use crate::extents::btrfs;
 use crate::extents::fiemap::{self, Class, Extent};
@@ -16,24 +16,24 @@ const TMPFS: u64 = 0x0102_1994;
 const BTRFS: u64 = 0x9123_683E;
 const FUSE: u64 = 0x6573_5546;
 const ZFS: u64 = 0x2FC1_2FC1;
-/// What ZFS allocates for a file without data: its indirect block at most.
+/// The most that ZFS allocates for a file without data: an indirect block.
 const ZFS_NOTHING: u64 = 16 << 10;
 
-/// What a file's bytes are can't be told.
+/// Why a file's extents can't be read.
 #[derive(Debug, Error)]
 #[error("cannot tell what the bytes of {} are", .path.shown())]
 pub struct ExtentsError {
-    /// Which file.
+    /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The cause.
     pub source: io::Error,
 }
 
-/// A file's bytes by class, in the logical bytes of the file; bytes beyond its end (preallocated) don't count. Nothing is
-/// flushed for it, so sync the file first if it should have no delayed allocation.
+/// A file's bytes by class, in logical bytes; preallocated bytes beyond its end don't count. It flushes nothing: sync the file
+/// first to avoid delayed allocations.
 ///
 /// # Errors
-/// It can't be opened, or its file system tells nothing of extents.
+/// When the file can't be opened, or its file system reports no extents.
 pub fn of_file(path: &Path) -> Result<FileExtents, ExtentsError> {
     let failed = |source| ExtentsError { path: path.to_path_buf(), source };
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
@@ -50,7 +50,7 @@ pub fn of_file(path: &Path) -> Result<FileExtents, ExtentsError> {
     }
     let extents = match fiemap::extents(&file) {
         Ok(extents) => extents,
-        // tmpfs has no extents, but knows its holes. Where neither is known, guessing would be a lie.
+        // tmpfs reports no extents, but knows its holes. Where neither is known, a guess would be wrong.
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) && kind == TMPFS => {
             seek_data(&file, size_bytes).map_err(failed)?
         }
@@ -62,8 +62,8 @@ pub fn of_file(path: &Path) -> Result<FileExtents, ExtentsError> {
     Ok(sum)
 }
 
-/// ZFS tells no extents, but what a file's data takes, and OpenZFS its holes. What takes less than it is, is compressed.
-/// `data`: where there is some; `None`: it isn't told.
+/// ZFS reports no extents, but the disk usage of a file's data, and OpenZFS its holes. Data that use less than their size are
+/// compressed. `data`: the ranges with data; `None` when they are unknown.
 fn on_zfs(data: Option<Vec<Extent>>, size_bytes: u64, allocated: u64) -> FileExtents {
     let data = match data {
         Some(data) => data,
@@ -85,7 +85,7 @@ fn is_zfs_fuse(path: &Path) -> bool {
 
 fn summed(extents: &[Extent], size_bytes: u64) -> FileExtents {
     let mut sum = FileExtents { size_bytes, ..FileExtents::default() };
-    // Where one ends before the next begins, nothing can be counted twice.
+    // Each extent counts from the end of the one before, so that nothing counts twice.
     let mut counted_to = 0;
     for extent in extents {
         let start = extent.start.clamp(counted_to, size_bytes.max(counted_to));
@@ -109,7 +109,7 @@ fn summed(extents: &[Extent], size_bytes: u64) -> FileExtents {
     sum
 }
 
-/// Data and holes as SEEK_DATA and SEEK_HOLE tell them.
+/// Data and holes from SEEK_DATA and SEEK_HOLE.
 fn seek_data(file: &File, size_bytes: u64) -> io::Result<Vec<Extent>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -170,7 +170,7 @@ mod tests {
         let packed = on_zfs(Some(half), 16 * MIB, 3 * MIB);
         assert_eq!((packed.written_bytes, packed.hole_bytes, packed.encoded_bytes), (0, 8 * MIB, 8 * MIB));
         assert_eq!(packed.disk_bytes, Some(3 * MIB));
-        // zfs-fuse tells no holes: a file that takes nothing is one
+        // zfs-fuse reports no holes: a file without disk usage is one.
         assert_eq!(on_zfs(None, 16 * MIB, 512).hole_bytes, 16 * MIB);
         assert_eq!(on_zfs(None, 16 * MIB, 4 * MIB).encoded_bytes, 16 * MIB);
         assert_eq!(on_zfs(None, 8192, 512).hole_bytes, 0, "too small to tell");

@@ -1,4 +1,4 @@
-//! What a file's bytes are, and how much of it the page cache holds.
+//! The extents of files, and how much of them the page cache holds.
 
 mod btrfs;
 mod fiemap;

@@ -1,4 +1,4 @@
-//! How much of a file the page cache holds, and emptying it.
+//! How much of a file the page cache holds, and how to drop it.
 
 use record::extents::Residency;
 use rustix::fs::{Advice, fadvise};
@@ -8,11 +8,11 @@ use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::ptr;
 
-/// cachestat(2), Linux 6.5; one number on every architecture.
+/// The number of cachestat(2), Linux 6.5; the same on every architecture.
 const SYS_CACHESTAT: libc::c_long = 451;
 /// `statfs.f_type` of OpenZFS.
 const ZFS: u64 = 0x2FC1_2FC1;
-/// Bytes looked at by one mincore(2), so that its answer stays small.
+/// The bytes per mincore(2), so that its result stays small.
 const WINDOW_BYTES: u64 = 1 << 30;
 
 /// `struct cachestat_range` of linux/mman.h.
@@ -33,10 +33,10 @@ struct Stat {
     recently_evicted: u64,
 }
 
-/// How much of a file the page cache holds. With cachestat(2) dirty bytes are told too, otherwise (mincore(2)) not.
+/// The bytes of a file in the page cache. Dirty bytes are known with cachestat(2), but not with mincore(2).
 ///
 /// # Errors
-/// The file can't be opened or looked at.
+/// When the file can't be opened or examined.
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let file = File::open(path)?;
     let size_bytes = file.metadata()?.len();
@@ -51,7 +51,7 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
         found.cached_bytes = bytes(stat.cached);
         found.dirty_bytes = Some(bytes(stat.dirty.saturating_add(stat.writeback)));
     } else if rustix::fs::fstatfs(&file)?.f_type.cast_unsigned() == ZFS {
-        // reading it page by page from then on, it would be slower for having been looked at
+        // A mapping would make later reads of the file slower: ZFS then reads it page by page.
         return Err(io::Error::new(io::ErrorKind::Unsupported, "ZFS remembers that a file was mapped"));
     } else {
         found.cached_bytes = mincore(&file, size_bytes, page)?;
@@ -59,11 +59,11 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
     Ok(found)
 }
 
-/// Writes a file's dirty pages out and drops all it has in the page cache, for which no root is needed. Pages that others
-/// hold (mapped, being read) stay; [`residency`] tells.
+/// Writes a file's dirty pages and drops the file from the page cache; needs no root. Pages in use (mapped, being read) stay,
+/// which [`residency`] shows.
 ///
 /// # Errors
-/// The file can't be opened, synced or advised upon.
+/// When the file can't be opened or synced, or fadvise fails.
 pub fn drop_file_cache(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     file.sync_all()?;
@@ -73,15 +73,15 @@ pub fn drop_file_cache(path: &Path) -> io::Result<()> {
 fn cachestat(file: &File) -> io::Result<Stat> {
     let range = Range { offset: 0, length: 0 };
     let mut stat = Stat::default();
-    // SAFETY: the descriptor is open, and the kernel reads one `struct cachestat_range` and writes one `struct cachestat`,
-    // which `range` and `stat` lay out as linux/mman.h does.
+    // SAFETY: the descriptor is open, and the kernel reads one `struct cachestat_range` and writes one `struct cachestat`;
+    // `range` and `stat` have the layout of linux/mman.h.
     #[expect(unsafe_code, reason = "libc has no wrapper for this system call")]
     let result =
         unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0_u32) };
     if result == 0 { Ok(stat) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Resident bytes by mincore(2) over mappings that are never touched.
+/// Resident bytes by mincore(2), with mappings that are never accessed.
 fn mincore(file: &File, size_bytes: u64, page: u64) -> io::Result<u64> {
     let mut resident = 0;
     let mut offset = 0;
@@ -102,8 +102,8 @@ fn window(file: &File, offset: u64, length: u64, page: u64) -> io::Result<Vec<bo
     let bytes = usize::try_from(length).map_err(too_large)?;
     let from = libc::off_t::try_from(offset).map_err(too_large)?;
     let mut pages = vec![0_u8; usize::try_from(length.div_ceil(page)).map_err(too_large)?];
-    // SAFETY: the mapping is private to this function, is only asked about, never read, and is unmapped before it returns;
-    // `pages` has one byte for every page of it. A file cut short meanwhile does no harm to a mapping nobody reads.
+    // SAFETY: the mapping is private to this function, is never read, and is unmapped before it returns; `pages` has one byte for
+    // every page of it. If the file is truncated meanwhile, a mapping that nobody reads does no harm.
     #[expect(unsafe_code, reason = "mincore(2) needs a mapping")]
     unsafe {
         let map =
@@ -127,7 +127,7 @@ mod tests {
     use std::fs::{self, File};
     use std::io::Write as _;
 
-    /// A file on a file system that has a device under it.
+    /// A file on a file system with a block device.
     fn written(bytes: usize) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
         file.write_all(&vec![7; bytes]).unwrap();

@@ -1,4 +1,4 @@
-//! What tells a directory from every other, also when it was renamed.
+//! The identity of a directory, which stays the same when it is renamed.
 
 use rustix::fs::{OFlags, Stat, XattrFlags, fgetxattr, fsetxattr, fstat, fstatfs};
 use rustix::io::Errno;
@@ -7,33 +7,33 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 
-/// Most bytes of a handle: MAX_HANDLE_SZ of linux/fs.h.
+/// The largest size of a handle: MAX_HANDLE_SZ of linux/fs.h.
 const MOST_BYTES: usize = 128;
 const TMPFS: i64 = 0x0102_1994;
 const RAMFS: i64 = 0x8584_58f6;
 
 /// A directory's identity in its file system.
 ///
-/// An inode's number is used again when it is free, so the kernel's file handle counts too: it holds the inode's generation
-/// (name_to_handle_at(2)), and root can open a directory by it wherever it was moved to.
+/// A free inode number is used again, so the kernel's file handle counts too: it contains the inode's generation
+/// (name_to_handle_at(2)), and root can open a directory by it wherever it was moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirId {
-    /// Device number of the file system; another one after a reboot, perhaps.
+    /// The device number of the file system; it may change in a reboot.
     pub dev: u64,
-    /// Inode number.
+    /// The inode number.
     pub inode: u64,
     /// The kernel's handle, `type:hex`; `None` where the file system has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// Whether the file system is in memory, so that a reboot removes it with all that is in it.
+    /// Whether the file system is in memory, so that a reboot removes the directory with all its contents.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub volatile: bool,
 }
 
-/// What tells our sub-directory, and the lent directory that it was made in.
+/// The identities of our sub-directory and of the existing directory around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LentIds {
-    /// The lent directory.
+    /// The existing directory.
     pub parent: DirId,
     /// Our sub-directory.
     pub own: DirId,
@@ -47,25 +47,25 @@ impl DirId {
         Ok(Self { dev: about.st_dev, inode: about.st_ino, handle, volatile })
     }
 
-    /// Whether an open directory is this one. After a reboot the device number says nothing; then the handle must.
+    /// Whether an open directory is this one. After a reboot the device number means nothing; then the handle decides.
     pub(super) fn is(&self, dir: impl AsFd, rebooted: bool) -> io::Result<bool> {
         let now = Self::of(dir)?;
         let same = self.inode == now.inode && self.handle == now.handle;
         Ok(same && if rebooted { self.handle.is_some() || self.dev == now.dev } else { self.dev == now.dev })
     }
 
-    /// Opens the directory wherever it is now, by its handle, in the file system that `anchor` is on. `None`: it is deleted.
+    /// Opens the directory by its handle, wherever it is now in the file system of `anchor`. `None`: it is deleted.
     ///
     /// # Errors
-    /// There is no handle, this user or file system may not open by one, or what is found is another directory.
+    /// When there is no handle, this user or file system can't open by one, or it opens another directory.
     pub(super) fn open_anywhere(&self, anchor: impl AsFd) -> io::Result<Option<File>> {
         let Some(mut handle) = self.handle.as_deref().and_then(Handle::parse) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let flags = i32::try_from(flags.bits()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: `handle` is laid out as `struct file_handle` with room for all of its `bytes`, and outlives the call, which
-        // only reads it. What comes back is a new descriptor that nobody else owns, or -1.
+        // SAFETY: `handle` has the layout of `struct file_handle` with space for all of its `bytes`, and outlives the call, which
+        // only reads it. The result is a new descriptor that only this code owns, or -1.
         #[expect(unsafe_code, reason = "no safe wrapper for this call exists")]
         let opened = unsafe {
             let fd = libc::open_by_handle_at(anchor.as_fd().as_raw_fd(), (&raw mut handle).cast(), flags);
@@ -73,7 +73,7 @@ impl DirId {
         };
         match opened {
             Ok(fd) => {
-                // deleted while somebody has it open
+                // Deleted while a process has it open.
                 if fstat(&fd)?.st_nlink == 0 { Ok(None) } else { Ok(Some(File::from(fd))) }
             }
             Err(error) if matches!(error.raw_os_error(), Some(libc::ESTALE | libc::ENOENT)) => Ok(None),
@@ -82,15 +82,15 @@ impl DirId {
     }
 }
 
-/// Whether only we may write to what an open directory is: made by us, not by who exchanged it.
+/// Whether only we may write to an open directory: then we created it, and nobody exchanged it.
 pub(super) fn is_own(about: &Stat) -> bool {
     about.st_uid == rustix::process::geteuid().as_raw() && about.st_mode & 0o022 == 0
 }
 
-/// The extended attribute that marks our sub-directory as ours. It holds the name of the directory when we made it.
+/// The extended attribute that marks our sub-directory. It holds the directory's original name.
 const MARK: &str = "user.diskproof";
 
-/// Marks a directory as the one that was made under a name. File systems without extended attributes go without.
+/// Marks a directory that was created under a name. Does nothing on file systems without extended attributes.
 pub(super) fn mark(dir: impl AsFd, name: &str) -> io::Result<()> {
     match fsetxattr(dir, MARK, name.as_bytes(), XattrFlags::empty()) {
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::PERM) => Ok(()),
@@ -98,7 +98,7 @@ pub(super) fn mark(dir: impl AsFd, name: &str) -> io::Result<()> {
     }
 }
 
-/// Whether a directory is marked as the one that was made under a name; `None` where file systems have no marks.
+/// Whether a directory has the mark of this name; `None` on file systems without extended attributes.
 pub(super) fn is_marked(dir: impl AsFd, name: &str) -> io::Result<Option<bool>> {
     let mut held = [0; 256];
     match fgetxattr(dir, MARK, &mut held[..]) {
@@ -109,7 +109,7 @@ pub(super) fn is_marked(dir: impl AsFd, name: &str) -> io::Result<Option<bool>> 
     }
 }
 
-/// `struct file_handle` of linux/fcntl.h with room for the largest.
+/// `struct file_handle` of linux/fcntl.h with space for the largest handle.
 #[repr(C)]
 struct Handle {
     bytes: u32,
@@ -141,8 +141,8 @@ impl Handle {
 fn handle_of(fd: i32) -> Option<String> {
     let mut handle = Handle { bytes: u32::try_from(MOST_BYTES).ok()?, kind: 0, data: [0; MOST_BYTES] };
     let mut mount = 0;
-    // SAFETY: `fd` is open, the path is an empty C string, and `handle` is laid out as `struct file_handle` with room for
-    // as many bytes as it says; the kernel writes no more than that.
+    // SAFETY: `fd` is open, the path is an empty C string, and `handle` has the layout of `struct file_handle` with space for as
+    // many bytes as it says; the kernel writes no more than that.
     #[expect(unsafe_code, reason = "no safe wrapper for this call exists")]
     let result = unsafe {
         libc::name_to_handle_at(

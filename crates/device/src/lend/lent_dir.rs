@@ -1,4 +1,4 @@
-//! Borrowing a directory, and our sub-directory while it is there.
+//! Takes an existing directory into use: creates our sub-directory in it.
 
 use super::identity::{DirId, LentIds, is_own, mark};
 use super::walk::{DIRECTORY, open_dir};
@@ -16,7 +16,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// File systems in which files are not files.
+/// File systems without regular files.
 const PSEUDO: [&str; 16] = [
     "proc",
     "sysfs",
@@ -36,48 +36,48 @@ const PSEUDO: [&str; 16] = [
     "autofs",
 ];
 
-/// A sub-directory of ours in a lent directory. The lent directory is locked against every other diskproof while it lives.
-/// Dropping it removes nothing: the undo does, by [`super::take_back_lent`].
+/// Our sub-directory in an existing directory. The existing directory is locked against every other diskproof while this exists.
+/// Dropping it removes nothing; the undo does, with [`super::take_back_lent`].
 #[derive(Debug)]
 pub struct LentDir {
     parent: PathBuf,
     path: PathBuf,
     ids: LentIds,
     free_bytes: u64,
-    /// Our sub-directory, whatever becomes of its name.
+    /// Our sub-directory, whatever happens to its name.
     dir: File,
-    /// Whether somebody else can rename on the way to it.
+    /// Whether another user can rename a directory on the path to it.
     exposed: bool,
     _lock: File,
 }
 
-/// A directory that can't be lent.
+/// Why a directory can't be used.
 #[derive(Debug, Error)]
 pub enum LendError {
-    /// Not absolute.
+    /// The path isn't absolute.
     #[error("{} is not an absolute path", .path.shown())]
     Relative {
-        /// Which path.
+        /// The path.
         path: PathBuf,
     },
-    /// It can't be used.
+    /// It can't be accessed.
     #[error("cannot use {}", .path.shown())]
     Access {
-        /// Which path.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// It isn't one.
+    /// It isn't a directory.
     #[error("{} is not a directory; name one that exists", .path.shown())]
     NotADirectory {
-        /// Which path.
+        /// The path.
         path: PathBuf,
     },
-    /// Files there are no files.
+    /// It is on a file system without regular files.
     #[error("{} is on {kind}; name a directory on a real file system", .path.shown())]
     Pseudo {
-        /// Which path.
+        /// The path.
         path: PathBuf,
         /// The file system.
         kind: String,
@@ -85,52 +85,52 @@ pub enum LendError {
     /// There isn't enough space.
     #[error("{} has {free_bytes} bytes free; {need_bytes} are needed; free some space or ask for less", .path.shown())]
     Space {
-        /// Which path.
+        /// The path.
         path: PathBuf,
-        /// Free for us.
+        /// The bytes free for us.
         free_bytes: u64,
-        /// What the experiment needs.
+        /// The bytes that the experiment needs.
         need_bytes: u64,
     },
-    /// Another diskproof works there.
+    /// Another diskproof uses it.
     #[error("{} is in use: {saw}; {remedy}", .path.shown())]
     Locked {
-        /// Which path.
+        /// The path.
         path: PathBuf,
-        /// Who.
+        /// The process.
         saw: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
-    /// Who serves the file system decides what we read there, and where links lead.
+    /// Another user serves the file system, and so decides what we read there and where links lead.
     #[error("{} is on a file system that user {user} serves (FUSE); run as that user, or name a directory elsewhere", .path.shown())]
     Served {
-        /// Which path.
+        /// The path.
         path: PathBuf,
-        /// Who serves it.
+        /// The user id of the server.
         user: u32,
     },
-    /// What was made isn't ours alone.
+    /// The new sub-directory isn't ours alone.
     #[error("{} was made and {saw}; run as the owner of {}, or name another directory", .path.shown(), .path.parent().unwrap_or(.path).shown())]
     NotOwn {
         /// Our sub-directory.
         path: PathBuf,
-        /// What it is.
+        /// What was found.
         saw: String,
     },
-    /// The sub-directory's name isn't one of ours.
+    /// The sub-directory's name doesn't have our prefix.
     #[error("{name:?} is no name for a directory of ours: it must be a plain name that begins with {PREFIX}")]
     Name {
-        /// Which name.
+        /// The name.
         name: String,
     },
 }
 
-/// Borrows a directory: it must exist, be writable, and have `need_bytes` free. Makes the sub-directory `name` in it, whose
-/// name must begin with [`PREFIX`]; one that is there already (from an interrupted attempt) is an error.
+/// Takes an existing directory into use: it must exist, be writable, and have `need_bytes` free. Creates the sub-directory `name`
+/// in it; the name must begin with [`PREFIX`]. A sub-directory that already exists (from an interrupted attempt) is an error.
 ///
 /// # Errors
-/// It can't be lent; nothing was made then.
+/// When the directory can't be used; then nothing was created.
 pub fn lend(path: &Path, need_bytes: u64, name: &str) -> Result<LentDir, LendError> {
     if !path.is_absolute() {
         return Err(LendError::Relative { path: path.to_path_buf() });
@@ -162,19 +162,19 @@ pub fn lend(path: &Path, need_bytes: u64, name: &str) -> Result<LentDir, LendErr
     Ok(lent)
 }
 
-/// The identity of a directory that is about to be lent.
+/// The identity of an existing directory that is about to be used.
 ///
 /// # Errors
-/// It can't be opened.
+/// When it can't be opened.
 pub fn identify(dir: &Path) -> Result<DirId, LendError> {
     let access = |source| LendError::Access { path: dir.to_path_buf(), source };
     open_dir(dir).and_then(DirId::of).map_err(access)
 }
 
-/// Bytes an ordinary user can still write where a path is.
+/// The bytes that an ordinary user can still write at a path.
 ///
 /// # Errors
-/// The path can't be looked at.
+/// When the path can't be examined.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(path)?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
@@ -187,20 +187,20 @@ impl LentDir {
         &self.path
     }
 
-    /// The directory that was lent.
+    /// The existing directory.
     #[must_use]
     pub fn parent(&self) -> &Path {
         &self.parent
     }
 
-    /// Free space found when it was lent, in bytes.
+    /// The bytes that were free when it was taken into use.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
         self.free_bytes
     }
 
-    /// Where load goes. Where somebody else can rename on the way to our sub-directory it leads through our open descriptor
-    /// (proc_pid_fd(5)), so it is good only while this lives.
+    /// The path for the load. Where another user can rename a directory on the path to our sub-directory, it leads through our
+    /// open descriptor (proc_pid_fd(5)), so it is valid only while this exists.
     #[must_use]
     pub fn access(&self) -> PathBuf {
         if !self.exposed {
@@ -209,24 +209,24 @@ impl LentDir {
         self.through()
     }
 
-    /// A path through our descriptor. It names us by number, so that it leads there for engines' processes too.
+    /// A path through our descriptor. It contains our process id, so it works for the engines' processes too.
     fn through(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.dir.as_raw_fd()))
     }
 
-    /// Whether somebody else can rename on the way to it.
+    /// Whether another user can rename a directory on the path to it.
     #[must_use]
     pub fn is_exposed(&self) -> bool {
         self.exposed
     }
 
-    /// What tells it from what somebody puts in its place.
+    /// Its identity, which distinguishes it from another directory in its place.
     #[must_use]
     pub fn ids(&self) -> &LentIds {
         &self.ids
     }
 
-    /// Between its making and our opening it somebody may have exchanged it, and some file systems give it to another user.
+    /// Another user may have exchanged it between its creation and our opening it, and some file systems give it to another user.
     fn check_own(&self) -> Result<(), LendError> {
         let access = |source| LendError::Access { path: self.path.clone(), source };
         let about = fstat(&self.dir).map_err(|errno| access(errno.into()))?;
@@ -261,7 +261,7 @@ fn refuse_pseudo(path: &Path) -> Result<(), LendError> {
     }
 }
 
-/// Locks the directory itself, so that nothing has to be made for it. NFS, which can't, goes without.
+/// Locks the directory itself, so that this needs no lock file. On NFS, which can't do this, there is no lock.
 fn lock(path: &Path) -> Result<File, LendError> {
     let access = |source| LendError::Access { path: path.to_path_buf(), source };
     let file = open_dir(path).map_err(access)?;

@@ -1,8 +1,8 @@
-//! A directory that its owner lends: we work in a sub-directory of our own, and nowhere else.
+//! Existing directories: diskproof works in a sub-directory of its own there, and nowhere else.
 //!
-//! Who owns the directory can exchange our sub-directory for another one, or for a link, at any moment. So nothing is done
-//! there by path: the sub-directory is made, recognised, emptied and removed through open descriptors, and engines get a path
-//! through our descriptor where others can rename on the way to it.
+//! The directory's owner can exchange our sub-directory for another one, or for a link, at any moment. So nothing is done there
+//! by path: the sub-directory is created, identified, emptied and removed through open descriptors. Where others can rename on
+//! the path to it, engines get a path through our descriptor.
 
 mod identity;
 mod lent_dir;

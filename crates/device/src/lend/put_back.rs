@@ -1,4 +1,4 @@
-//! Giving a lent directory back: finding our sub-directory by what it is, emptying and removing it.
+//! Removes our sub-directory from an existing directory: finds it by its identity, empties and removes it.
 
 use super::identity::{DirId, LentIds, is_marked, is_own};
 use super::walk::{DIRECTORY, Walked, walk};
@@ -14,51 +14,51 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// How often a directory that is being moved is looked for anew before it is removed.
+/// How often a directory that keeps moving is searched before this gives up.
 const MOVED_TIMES: u32 = 1000;
 
-/// What emptying our sub-directory found.
+/// The result of emptying our sub-directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Emptied {
-    /// Nothing was in it.
+    /// It was empty.
     Nothing,
-    /// Files were in it, and are gone.
+    /// It had files, which are removed.
     Files,
-    /// Somebody had moved it here.
+    /// It had been moved here.
     Elsewhere(PathBuf),
     /// It is deleted.
     Gone,
-    /// It isn't where it was made, and without root it can't be looked for elsewhere.
+    /// It isn't where it was created, and without root we can't search for it.
     Unseen,
 }
 
-/// Our sub-directory can't be given back.
+/// Why our sub-directory can't be removed.
 #[derive(Debug, Error)]
 pub enum GiveBackError {
     /// A file operation failed.
     #[error("cannot {doing} {}", .path.shown())]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// Something else is in its place.
     #[error("{} is not ours: {saw}; nothing was removed", .path.shown())]
     NotOurs {
-        /// Which path.
+        /// The path.
         path: PathBuf,
         /// What is there.
         saw: String,
     },
-    /// It isn't where it was made, and can't be found elsewhere.
+    /// It isn't where it was created, and can't be found elsewhere.
     #[error("{} is not there any more, and can't be looked for ({why}); put the directory back and undo again", .path.shown())]
     Lost {
-        /// Where it was made.
+        /// Where it was created.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         why: String,
     },
 }
@@ -70,12 +70,12 @@ enum AtPath {
     Unseen,
 }
 
-/// Removes what is in our sub-directory. It is recognised by `ids`, not by its name: what somebody else put in its place stays, and
-/// one that was moved is found (by root) where it is. Without `ids` it is whatever directory has that name. In any case it must
-/// carry the mark that [`super::lend`] set.
+/// Removes the contents of our sub-directory. It is identified by `ids`, not by its name: another directory in its place stays,
+/// and a moved one is found (by root) where it is now. Without `ids`, any directory of that name is meant. In every case it must
+/// have the mark that [`super::lend`] set.
 ///
 /// # Errors
-/// It can't be found, isn't marked, holds a mount, or something in it can't be removed.
+/// When it can't be found, has no mark, contains a mount, or something in it can't be removed.
 pub fn empty_lent(
     path: &Path,
     ids: Option<&LentIds>,
@@ -88,7 +88,7 @@ pub fn empty_lent(
 /// The same, and removes the sub-directory itself.
 ///
 /// # Errors
-/// As [`empty_lent`]; or it is being moved again and again.
+/// As [`empty_lent`]; or when it keeps moving.
 pub fn take_back_lent(
     path: &Path,
     ids: &LentIds,
@@ -132,8 +132,7 @@ fn give_back(
     })
 }
 
-/// Whether a directory that is about to be emptied shows by itself that it was made by us as `path`. A journal that somebody
-/// changed may name any.
+/// Checks that a directory has the mark of our `path` before it is emptied: a manipulated journal may name any directory.
 fn marked(dir: &File, path: &Path, now: &Path) -> Result<(), GiveBackError> {
     let about = fstat(dir).map_err(|errno| io_error("look at", now)(errno.into()))?;
     if !is_own(&about) {
@@ -145,7 +144,7 @@ fn marked(dir: &File, path: &Path, now: &Path) -> Result<(), GiveBackError> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     match is_marked(dir, name).map_err(io_error("look at", now))? {
         Some(true) => Ok(()),
-        // where there are no marks its name alone must do
+        // Where there are no marks, the name alone must suffice.
         None if now == path => Ok(()),
         _ => Err(not_ours(
             now,
@@ -154,11 +153,11 @@ fn marked(dir: &File, path: &Path, now: &Path) -> Result<(), GiveBackError> {
     }
 }
 
-/// Removes our empty sub-directory by its name from the lent directory, wherever that was moved to. `false`: it isn't there. For what was
-/// made and not yet identified.
+/// Removes our empty sub-directory by its name from the existing directory, even if that was moved. `false`: it doesn't exist.
+/// For a sub-directory that was created but not yet identified.
 ///
 /// # Errors
-/// Something else has its name, it isn't empty, or the lent directory can't be found.
+/// When something else has its name, it isn't empty, or the existing directory can't be found.
 pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Result<bool, GiveBackError> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(not_ours(path, "it has no parent"));
@@ -194,8 +193,8 @@ pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Resul
     }
 }
 
-/// A directory by what it is: where it was, or wherever its file system has it now. `parent`: the one above it, which tells
-/// where to look when the machine was rebooted since.
+/// Finds a directory by its identity: at its old path, or wherever it is now in its file system. `parent` is the directory above
+/// it, which shows where to search after a reboot.
 fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Result<AtPath, GiveBackError> {
     if rebooted && id.volatile {
         return Ok(AtPath::Gone);
@@ -213,7 +212,7 @@ fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Resu
         (Walked::There(dir), Some(parent)) => is(parent, dir)?,
         _ => false,
     };
-    // only in the very file system that it was in does a handle that opens nothing mean a deleted directory
+    // A handle that can't be opened means a deleted directory only in the same file system.
     let anchor = match walked {
         Walked::There(dir) if in_place || (!rebooted && on(&dir, id.dev)) => Ok(dir),
         Walked::Until(dir, _) if !rebooted && on(&dir, id.dev) => reopened(&dir),
@@ -228,7 +227,7 @@ fn find(path: &Path, id: &DirId, parent: Option<&DirId>, rebooted: bool) -> Resu
     }
 }
 
-/// Whatever directory has that name.
+/// Finds the directory with this name.
 fn named(path: &Path) -> Result<AtPath, GiveBackError> {
     match walk(path).map_err(io_error("open", path))? {
         Walked::There(dir) => Ok(AtPath::There(dir)),
@@ -241,7 +240,7 @@ fn not_ours(path: &Path, saw: impl Into<String>) -> GiveBackError {
     GiveBackError::NotOurs { path: path.to_owned(), saw: saw.into() }
 }
 
-/// A directory that was only passed, for reading.
+/// Opens a directory for reading that was opened only by path (O_PATH).
 fn reopened(dir: &OwnedFd) -> io::Result<File> {
     Ok(File::from(openat(dir, ".", DIRECTORY, Mode::empty())?))
 }
@@ -250,17 +249,17 @@ fn on(dir: impl AsFd, dev: u64) -> bool {
     fstat(dir).is_ok_and(|about| about.st_dev == dev)
 }
 
-/// Where the kernel says that an open directory is.
+/// The path of an open directory, as the kernel reports it.
 fn real_path(dir: &File) -> io::Result<PathBuf> {
     fs::read_link(through(dir))
 }
 
-/// A path that leads through the descriptor, whatever happens to names.
+/// A path through the descriptor, which renames don't affect.
 fn through(dir: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()))
 }
 
-/// Removes all that is in a directory of ours, in which nobody else can make or rename anything.
+/// Removes all contents of our directory, in which no other user can create or rename anything.
 fn empty(dir: &File, path: &Path, roots: &Roots) -> Result<bool, GiveBackError> {
     let real = real_path(dir).map_err(io_error("find", path))?;
     let mounts = mountinfo::own(roots).map_err(io_error("read the mounts for", path))?;
@@ -279,8 +278,8 @@ fn empty(dir: &File, path: &Path, roots: &Roots) -> Result<bool, GiveBackError> 
     Ok(removed)
 }
 
-/// Removes an open, empty directory from wherever it is. Of what takes its name at that very moment only an empty directory
-/// could go.
+/// Removes an open, empty directory from wherever it is. If another takes its name at that moment, only an empty directory can be
+/// removed by mistake.
 fn remove_open(dir: &File, shown: &Path) -> Result<(), GiveBackError> {
     let mut attempt = remove_once(dir);
     for _ in 1..MOVED_TIMES {

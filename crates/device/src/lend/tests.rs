@@ -1,4 +1,4 @@
-//! Lending a directory and giving it back, whatever its owner does.
+//! Using an existing directory and removing our sub-directory, whatever the directory's owner does.
 
 use super::{
     Emptied, GiveBackError, LendError, LentDir, LentIds, empty_lent, free_bytes, identify, lend, remove_lent,
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const NAME: &str = "diskproof-test-lend";
 
-/// Gives everything back, as an undo does.
+/// Removes everything, as an undo does.
 fn give_back(lent: LentDir) {
     let (path, ids) = (lent.path().to_path_buf(), lent.ids().clone());
     drop(lent);
@@ -98,7 +98,7 @@ fn after_a_reboot_only_the_handle_and_the_lent_directory_count() {
     let (path, mut ids) = (lent.path().to_path_buf(), lent.ids().clone());
     drop(lent);
     fs::write(path.join("data"), "x").unwrap();
-    // devices are numbered anew at each boot
+    // Device numbers change at each boot.
     ids.own.dev += 1;
     ids.parent.dev += 1;
     let other = fs::read_dir(&path).unwrap().count();
@@ -177,7 +177,7 @@ fn a_directory_of_ours_that_was_not_lent_is_not_emptied_whatever_a_journal_says(
             let error = empty_lent(&precious, ids, false, &Roots::default()).unwrap_err();
             assert!(matches!(error, GiveBackError::NotOurs { .. }), "{error}");
         }
-        // as if it had been moved
+        // As if it had been moved.
         let _ = empty_lent(&real.join("diskproof-moved"), Some(&forged), false, &Roots::default());
         assert!(precious.join("file").exists(), "{name}");
     }

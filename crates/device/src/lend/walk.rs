@@ -1,4 +1,4 @@
-//! Opening a directory without following a link anywhere on the way.
+//! Opens a directory without following any link on the path.
 
 use rustix::fs::{Mode, OFlags, open, openat};
 use std::fs::File;
@@ -6,21 +6,21 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-/// A directory for reading, of whatever name.
+/// The flags to open a directory for reading, whatever its name.
 pub(super) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// One that is only passed: it needn't be readable.
+/// The flags for a directory on the path: it needn't be readable.
 const PASSED: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// How far a walk came.
+/// The result of a walk.
 pub(super) enum Walked {
-    /// All the way.
+    /// The directory.
     There(File),
-    /// A part of the way is not there, or is no directory; the last one that is.
+    /// The last directory that exists, and the error after it.
     Until(OwnedFd, io::Error),
 }
 
-/// Opens an absolute path without `.`, `..` and links, directory by directory.
+/// Opens an absolute path without `.`, `..` and links, one directory after the other.
 pub(super) fn walk(path: &Path) -> io::Result<Walked> {
     let mut at = open("/", PASSED, Mode::empty())?;
     let mut parts = path.components().filter(|part| *part != Component::RootDir).peekable();
@@ -39,7 +39,7 @@ pub(super) fn walk(path: &Path) -> io::Result<Walked> {
     Err(io::ErrorKind::InvalidInput.into())
 }
 
-/// Opens a directory; one that isn't there, or a link on the way, is an error.
+/// Opens a directory; a missing one, or a link on the path, is an error.
 pub(super) fn open_dir(path: &Path) -> io::Result<File> {
     match walk(path)? {
         Walked::There(file) => Ok(file),

@@ -1,4 +1,4 @@
-//! The bench itself.
+//! The bench of the guard's tests.
 
 use super::mirror::Mirror;
 use diskproof_device::{Candidate, Check, ClaimBook, Claimed, Dissent, Refusal, Roots, Word, disk};
@@ -15,7 +15,7 @@ pub const MIB: u64 = 1 << 20;
 pub const NAME: &str = "test-DISK_A1";
 const SERIAL: &str = "A1";
 
-/// A claimed disk that nothing speaks against, until a test does something to it.
+/// A claimed disk on which no check fails, until a test does something to it.
 pub struct Bench {
     pub disk: LoopDevice,
     pub dir: PathBuf,
@@ -27,7 +27,7 @@ pub struct Bench {
     _exclusive: Exclusive,
 }
 
-/// A bench with a disk of `mib` MiB; `None`, with a word, when we are not root.
+/// A bench with a disk of `mib` MiB; `None`, with a message, when we are not root.
 pub fn start(mib: u64) -> Option<Bench> {
     if !is_root() {
         println!("skipped: needs root and loop devices");
@@ -49,10 +49,10 @@ pub fn start(mib: u64) -> Option<Bench> {
 }
 
 impl Bench {
-    /// Claims the disk, and proves that the guard lets it pass as it is: whatever refuses it later is the test's doing.
+    /// Claims the disk, and checks that the guard accepts it: a later refusal is then caused by the test.
     fn claimed(mut self) -> Self {
         self.claim(false);
-        // Where root may not look into every process, the claim must say that those don't matter.
+        // Where root can't examine every process, the claim must say that those don't matter.
         let unseen =
             |d: &Dissent| d.witness == Check::Openers && !d.heard && d.saw.starts_with("open files of");
         if self.ask().is_err_and(|refusal| refusal.dissent.iter().all(unseen)) {
@@ -68,7 +68,7 @@ impl Bench {
         self.book.claim(&candidate, Word { unseen_processes, ..whatever() }).unwrap();
     }
 
-    /// What the claim on the disk says, for another one.
+    /// The owner's statements in the claim, for use in another one.
     pub fn word(&self) -> Word {
         self.book.named(NAME).map_or_else(whatever, |claim| claim.word.clone())
     }
@@ -77,14 +77,14 @@ impl Bench {
         self.mirror.refresh(&self.serials.borrow(), &self.ids.borrow())
     }
 
-    /// Gives a device a serial number; an empty one takes it away.
+    /// Gives a device a serial number; an empty one removes it.
     pub fn set_serial(&self, device: &str, serial: &str) {
         let mut serials = self.serials.borrow_mut();
         serials.retain(|(name, _)| name != device);
         serials.push((device.into(), serial.into()));
     }
 
-    /// Points a name below by-id to a device.
+    /// Points a name below by-id at a device.
     pub fn set_id(&self, id: &str, device: &str) {
         let mut ids = self.ids.borrow_mut();
         ids.retain(|(name, _)| name != id);
@@ -107,12 +107,13 @@ impl Bench {
         self.ask().unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// The guard refuses the disk, nothing on it changes, this witness objects with these words, and says what to do.
+    /// Checks that the guard refuses the disk and changes nothing on it, and that this check fails with these words and has a
+    /// remedy.
     pub fn refused(&self, witness: Check, words: &[&str]) -> Refusal {
         self.unchanged(|| self.ask().map(drop).unwrap_err(), witness, words)
     }
 
-    /// The same for any question.
+    /// The same for any request.
     pub fn unchanged(&self, ask: impl FnOnce() -> Refusal, witness: Check, words: &[&str]) -> Refusal {
         let before = self.checksum();
         let refusal = ask();
@@ -137,13 +138,13 @@ impl Bench {
     }
 }
 
-/// What an owner says who doesn't care what is on the disk.
+/// The statements of an owner who doesn't care about the contents of the disk.
 pub fn whatever() -> Word {
     Word { overwrite_data: true, ..Word::default() }
 }
 
-/// SHA-256 of everything on a device. What waits in its page cache is written out first, so that a later write-back is not
-/// taken for a change; twice, since a file system may answer the first with more to write.
+/// SHA-256 of a whole device. It writes the page cache out first, so that a later write-back doesn't count as a change; twice,
+/// since a file system may react to the first with more writes.
 pub fn checksum(device: &Path) -> String {
     super::run("sync", &[]);
     super::run("sync", &[]);

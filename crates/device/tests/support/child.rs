@@ -1,4 +1,4 @@
-//! A child process that does something to a device, and is ended by its own pid.
+//! A child process that does something to a device; it is ended by its process id.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ impl Child {
         Self(child)
     }
 
-    /// Starts a program that prints more than that, and waits until it says the word.
+    /// Starts a program that prints several lines, and waits for this word.
     pub fn start_and_find(program: &str, args: &[&str], word: &str) -> Self {
         let mut child = Command::new(program).args(args).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -25,7 +25,7 @@ impl Child {
         child
     }
 
-    /// Perl is in every Debian, and can open with any flags.
+    /// Perl is in every Debian, and can open files with any flags.
     pub fn perl(script: &str, args: &[&str]) -> Self {
         let script = format!("use Fcntl qw(:DEFAULT :flock); $|=1; {script}; print \"ready\\n\"; sleep 600;");
         let mut all = vec!["-e", script.as_str()];

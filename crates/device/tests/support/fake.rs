@@ -1,4 +1,4 @@
-//! Machines that aren't there.
+//! Fake machines.
 #![allow(
     clippy::unwrap_used,
     dead_code,
@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// blkid that finds nothing.
+/// A fake blkid that finds nothing.
 pub struct Nothing;
 
 impl Runner for Nothing {
@@ -22,13 +22,13 @@ impl Runner for Nothing {
     }
 }
 
-/// A tree of /proc, /sys and /dev. Device nodes are files that hold their number.
+/// A fake tree of /proc, /sys and /dev. Device nodes are files that contain their number.
 pub struct Machine {
     dir: TempDir,
     pub roots: Roots,
 }
 
-/// What an owner says who doesn't care what is on the disk.
+/// The statements of an owner who doesn't care about the contents of the disk.
 pub fn whatever() -> Word {
     Word { overwrite_data: true, ..Word::default() }
 }
@@ -76,7 +76,7 @@ impl Machine {
         self.write(&format!("proc/{pid}/mountinfo"), mountinfo);
     }
 
-    /// A block device at `sys/devices/<place>/<name>`.
+    /// Adds a block device at `sys/devices/<place>/<name>`.
     pub fn block(&self, place: &str, name: &str, devno: &str) {
         let dir = format!("sys/devices/{place}/{name}");
         for (file, text) in [("dev", devno), ("size", "2048"), ("ro", "0")] {
@@ -92,7 +92,7 @@ impl Machine {
         self.write(&format!("dev/{}", name.replace('!', "/")), devno);
     }
 
-    /// A disk that is plugged in somewhere.
+    /// Adds a disk that is plugged in somewhere.
     pub fn disk(&self, name: &str, devno: &str) {
         self.block(&format!("pci0/{name}-port/block"), name, devno);
         let dir = format!("sys/devices/pci0/{name}-port");
@@ -105,7 +105,7 @@ impl Machine {
         self.write(&format!("sys/class/block/{name}/partition"), "1\n");
     }
 
-    /// A stacked device, held by what it rests on.
+    /// Adds a stacked device, as the holder of the devices below it.
     pub fn stacked(&self, name: &str, devno: &str, on: &[&str]) {
         self.block("virtual/block", name, devno);
         for below in on {

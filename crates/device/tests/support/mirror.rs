@@ -1,7 +1,7 @@
-//! The machine's own /sys and /dev, with serial numbers added: loop devices have none.
+//! The machine's own /sys and /dev with added serial numbers, because loop devices have none.
 //!
-//! Everything is a link to the real thing but the directories of the named devices, in which everything is a link again.
-//! The guard under test needs no switch for this: it gets other roots, as in every test.
+//! Everything is a link to the original, except the directories of the named devices, which contain links again. The guard needs
+//! no switch for this: it gets other roots, as in every test.
 
 use diskproof_device::Roots;
 use std::fs;
@@ -18,7 +18,7 @@ impl Mirror {
         Self { dir }
     }
 
-    /// Copies what is there now; `serials` are device name and serial number, `ids` link name and device name.
+    /// Mirrors the present state; `serials` are device name and serial number, `ids` link name and device name.
     pub fn refresh(&self, serials: &[(String, String)], ids: &[(String, String)]) -> Roots {
         let roots = Roots { sys: self.dir.join("sys"), dev: self.dir.join("dev"), ..Roots::default() };
         let _ = fs::remove_dir_all(&roots.sys);

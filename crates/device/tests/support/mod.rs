@@ -1,4 +1,4 @@
-//! A bench for the guard: a loop device that pretends to be a disk with a name, and proof that nothing was written to it.
+//! A bench for the guard: a loop device that stands for a disk with a name, and a check that nothing was written to it.
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "every test binary uses a part of it")]
 
 mod bench;

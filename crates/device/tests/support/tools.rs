@@ -1,11 +1,11 @@
-//! What tests do to a device by hand.
+//! Manual changes to a device.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs a program that must succeed; its stdout.
+/// Runs a program that must succeed; returns its stdout.
 pub fn run(program: &str, args: &[&str]) -> String {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let output = Command::new(program).args(args).env("LC_ALL", "C").env("PATH", path).output().unwrap();
@@ -14,7 +14,7 @@ pub fn run(program: &str, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Makes a file system that leaves nothing to be written later.
+/// Makes a file system that needs no later background writes.
 pub fn mkfs(kind: &str, device: &Path) {
     let device = device.to_str().unwrap();
     match kind {
@@ -33,7 +33,7 @@ pub fn write_at(device: &Path, offset: u64, bytes: &[u8]) {
     file.sync_all().unwrap();
 }
 
-/// A mount, unmounted when dropped.
+/// A mount; unmounted on drop.
 pub struct Mounted(PathBuf);
 
 impl Mounted {
@@ -45,7 +45,7 @@ impl Mounted {
         Self(target.to_path_buf())
     }
 
-    /// Makes it read-only: file systems write by themselves, which must not be taken for the guard's doing.
+    /// Makes it read-only: file systems write by themselves, and this must not look like the guard's doing.
     pub fn quiet(self) -> Self {
         run("mount", &["-o", "remount,ro", self.0.to_str().unwrap()]);
         self
@@ -62,15 +62,15 @@ impl Drop for Mounted {
     }
 }
 
-/// A partition made by hand (the kernel may know no partition tables), deleted when dropped: a loop device that is
-/// detached keeps its partitions.
+/// A partition made by hand (the kernel may support no partition tables); deleted on drop, because a detached loop device keeps
+/// its partitions.
 pub struct Partition {
     disk: PathBuf,
     path: PathBuf,
 }
 
 impl Partition {
-    /// From 1 MiB on, `mib` MiB long.
+    /// Creates it at 1 MiB, with a size of `mib` MiB.
     pub fn new(disk: &Path, mib: u64) -> Self {
         run("addpart", &[disk.to_str().unwrap(), "1", "2048", &(mib * 2048).to_string()]);
         Self { disk: disk.to_path_buf(), path: PathBuf::from(format!("{}p1", disk.to_string_lossy())) }
@@ -87,15 +87,15 @@ impl Drop for Partition {
     }
 }
 
-/// Maps the first page of a device, closes its descriptor, says so, and sleeps. `how`: `shared` (for reading and writing),
-/// `protected` (the same, then made read-only), `reader` (shared, by a descriptor for reading), `private` (copy on write).
+/// Maps the first page of a device, closes its descriptor, prints a line, and sleeps. `how`: `shared` (for reading and writing),
+/// `protected` (the same, then made read-only), `reader` (shared, with a read-only descriptor), `private` (copy on write).
 pub fn map_and_stay(device: &str, how: &str) -> ! {
     use std::os::fd::AsRawFd as _;
     let writes = how != "reader";
     let file = OpenOptions::new().read(true).write(writes).open(device).unwrap();
     let access = if writes { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
     let kind = if how == "private" { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
-    // SAFETY: a fresh mapping at an address of the kernel's choice, which nothing else refers to.
+    // SAFETY: a new mapping at an address that the kernel chooses; nothing else refers to it.
     #[expect(unsafe_code, reason = "mapping a device is what is tested")]
     unsafe {
         let at = libc::mmap(std::ptr::null_mut(), 4096, access, kind, file.as_raw_fd(), 0);

@@ -1,5 +1,5 @@
-//! The workers of the native and the corpus engine alone, for the room's own tests and for `bench/native`: perform the task in the file named
-//! by its last argument.
+//! The workers of the native and the corpus engine alone, for this crate's tests and for `bench/native`: performs the task in the
+//! file that its last argument names.
 
 use diskproof_engine::corpus::CorpusEngine;
 use std::io::{stderr, stdout};

@@ -1,15 +1,15 @@
-//! Bonnie++'s line of results: comma-separated, format 1.97 and 1.98. `+++++` is a test that ended too quickly to be measured, an empty field one
-//! that was not asked for.
+//! Parses Bonnie++'s line of results: comma-separated, format 1.97 and 1.98. `+++++` marks a test that ended too quickly to be
+//! measured, an empty field one that didn't run.
 
 use record::bonnie::Figure;
 use std::collections::BTreeMap;
 
-/// What a field's number is to be multiplied by.
+/// Factors to convert a field's number.
 const KIB: f64 = 1024.0;
 /// Percent.
 const PERCENT: f64 = 0.01;
 
-/// The place of each figure, its name in docs/metrics.md and its factor; the CPU it took stands behind it.
+/// The index of each field, its name in docs/metrics.md and its factor; the next field is its CPU time.
 const FIGURES: [(usize, &str, f64); 12] = [
     (9, "char_output_bw", KIB),
     (11, "block_output_bw", KIB),
@@ -24,11 +24,11 @@ const FIGURES: [(usize, &str, f64); 12] = [
     (34, "random_stat", 1.0),
     (36, "random_delete", 1.0),
 ];
-/// Latencies follow, in the same order.
+/// The index of the first latency; latencies have the same order.
 const LATENCIES: usize = 38;
 const FIELDS: usize = LATENCIES + FIGURES.len();
 
-/// Version and figures of the last line of results in a text; several processes at once give one line for all.
+/// The version and the figures of the last line of results in a text; several processes at once give one line for all.
 pub(super) fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), String> {
     let line = text.lines().rev().find(|line| line.split(',').count() > LATENCIES);
     let line = line.ok_or_else(|| "there is no line of results in it".to_owned())?;
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), Str
         if let Some(cpu) = figure_or_none(fields[place + 1], PERCENT) {
             figures.insert(format!("{base}_cpu"), cpu);
         }
-        // That of a test too fast to be measured is one too, and tells nothing of the others.
+        // The latency of a test that was too fast is also too small to measure, and says nothing about the others.
         if let Some(us) = microseconds(fields[LATENCIES + number]) {
             figures.insert(format!("{base}_lat_max"), Figure::Value(us));
         }
@@ -74,7 +74,7 @@ fn figure(field: &str, factor: f64) -> Result<Option<Figure>, String> {
     }
 }
 
-/// CPU beside a rate: where the rate was too fast, so is it.
+/// The CPU time of a rate: if the rate was too fast to measure, so is this.
 fn figure_or_none(field: &str, factor: f64) -> Option<Figure> {
     figure(field, factor).ok().flatten().filter(|figure| *figure != Figure::TooFast)
 }
@@ -83,7 +83,7 @@ fn is_too_fast(field: &str) -> bool {
     field.len() >= 3 && field.bytes().all(|byte| byte == b'+')
 }
 
-/// `8071us`, `235ms`, `2s`.
+/// Parses `8071us`, `235ms`, `2s`.
 fn microseconds(field: &str) -> Option<f64> {
     let number = field.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &field[number.len()..] {
@@ -100,7 +100,7 @@ mod tests {
     use super::read;
     use record::bonnie::Figure;
 
-    /// As Bonnie++ 2.00a printed it for 64 MiB and 1024 empty files on a fast disk.
+    /// Output of Bonnie++ 2.00a for 64 MiB and 1024 empty files on a fast disk.
     const QUICK: &str = "1.98,2.00a,vm,1,1795348481,64M,,8192,5,284,29,+++++,+++,+++++,+++,563,40,+++++,+++,+++++,+++,1,,,,,2023,6,+++++,+++,+++++,+++,\
                          +++++,+++,+++++,+++,+++++,+++,235ms,8071us,4096us,139ms,16068us,28267us,32094us,66us,10162us,8074us,13us,9972us\n";
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_absent() {
-        // As Bonnie++ 2.00a printed it with -n 0 -f.
+        // Output of Bonnie++ 2.00a with -n 0 -f.
         let without_files = "1.98,2.00a,diskproof,1,5,16M,,8192,5,,,91000,11,+++++,+++,,,+++++,+++,312.5,3,,,,,,,,,,,,,,,,,,,8070us,16093us,,\
                              20096us,72082us,,,,,,";
         let (_, figures) = read(without_files).unwrap();

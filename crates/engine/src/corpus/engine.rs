@@ -1,4 +1,4 @@
-//! The corpus engine behind the engines' seam.
+//! The corpus engine.
 
 use super::generated::{Recipe, Unmade};
 use super::task::{Failure, Report, Source, Task, WriterTask};
@@ -24,35 +24,35 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the task is written, in the scratch directory.
+/// The name of the task's file in the scratch directory.
 const TASK_FILE: &str = "corpus.json";
 
-/// Copies a tree of files to completion.
+/// Copies a tree of files completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusEngine {
-    /// Where generated corpora are kept.
+    /// The directory of generated corpora.
     corpora: PathBuf,
-    /// Program and arguments; the task's file is added.
+    /// The worker's program and arguments, without the task's file.
     worker: Vec<OsString>,
 }
 
 impl CorpusEngine {
-    /// The hidden verb that the program answers with [`super::serve`].
+    /// The hidden subcommand for the worker: it calls [`super::serve`].
     pub const VERB: &str = "engine-corpus";
 
-    /// With this very program as the worker; generated corpora are kept in `corpora`.
+    /// Uses this program as the worker, and keeps generated corpora in `corpora`.
     #[must_use]
     pub fn new(corpora: PathBuf) -> Self {
         Self::with_worker(corpora, vec!["/proc/self/exe".into(), Self::VERB.into()])
     }
 
-    /// With another program that calls [`super::serve`] with its last argument.
+    /// Uses another program as the worker, which calls [`super::serve`] with its last argument.
     #[must_use]
     pub fn with_worker(corpora: PathBuf, worker: Vec<OsString>) -> Self {
         Self { corpora, worker }
     }
 
-    /// Where the corpus is, made if need be.
+    /// The source of the copy; a generated corpus is created if necessary.
     fn source(&self, job: &Job<'_>, ask: &CopyAsk) -> Result<Source, EngineError> {
         let (kind, files, seed) = match &ask.corpus {
             Corpus::Generated { kind, files, seed, .. } => (*kind, *files, *seed),
@@ -105,7 +105,7 @@ impl Engine for CorpusEngine {
             scratch: job.scratch,
             cgroup_procs: job.cgroup_procs,
             cancel: job.cancel,
-            // Nobody knows how long a copy takes; what stands still is ended by whoever waits for it.
+            // The duration of a copy is unknown; the caller ends one that makes no progress.
             expected: Duration::ZERO,
             patience: patience(ask),
             grace: GRACE,
@@ -136,7 +136,7 @@ impl Engine for CorpusEngine {
     }
 }
 
-/// What is asked, and the directory it goes to.
+/// The copy to make, and its target directory.
 fn asked<'a>(job: &Job<'a>) -> Result<(&'a CopyAsk, &'a Path), EngineError> {
     let refused = |reason: String| EngineError::Refused { workload: job.workload.name.clone(), reason };
     let Ask::Copy(ask) = &job.workload.ask else {
@@ -154,13 +154,13 @@ fn asked<'a>(job: &Job<'a>) -> Result<(&'a CopyAsk, &'a Path), EngineError> {
     }
 }
 
-/// The program behind a copier.
+/// The program of a copier.
 fn program(copier: Copier) -> Result<Option<PathBuf>, EngineError> {
     let missing = |source| EngineError::Missing { engine: copier.name(), source: Box::new(source) };
     programs::tool(copier).map(|tool| host::resolve(tool).map_err(missing)).transpose()
 }
 
-/// Removes copies of earlier trials.
+/// Removes the copies of earlier trials.
 fn clear(target: &Path) -> Result<(), EngineError> {
     for path in data_files(target)? {
         let is_directory = std::fs::symlink_metadata(&path).map_err(io_error("examine", &path))?.is_dir();
@@ -202,7 +202,7 @@ fn task(job: &Job<'_>, ask: &CopyAsk, target: &Path, source: Source) -> Result<T
     })
 }
 
-/// An hour, and what a slow disk may take: 20 files and 100 kB per second.
+/// The timeout: an hour, plus the time for a slow disk at 20 files and 100 kB per second.
 fn patience(ask: &CopyAsk) -> Duration {
     let files = match ask.corpus {
         Corpus::Generated { files, .. } => files,
@@ -211,7 +211,7 @@ fn patience(ask: &CopyAsk) -> Duration {
     Duration::from_secs(3600 + files.saturating_mul(ask.whole_copies()) / 20 + ask.data_bytes() / 100_000)
 }
 
-/// Children of the worker, by pidfd.
+/// Opens a pidfd for each child of the worker.
 fn hold(jobs: &mut BTreeMap<u32, OwnedFd>, pids: &[u32]) {
     for &number in pids {
         let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
@@ -224,11 +224,11 @@ fn hold(jobs: &mut BTreeMap<u32, OwnedFd>, pids: &[u32]) {
     }
 }
 
-/// Waits until none is left: a copier that is still there would keep the ground busy.
+/// Kills the copiers that are left and waits until none is: a running one would keep the file system busy.
 fn outlive(jobs: BTreeMap<u32, OwnedFd>) {
     let begun = Instant::now();
     for fd in jobs.values() {
-        // Gone already, mostly.
+        // Most have ended already.
         while pidfd_send_signal(fd, Signal::KILL).is_ok() && begun.elapsed() < GRACE {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -307,7 +307,7 @@ fn output(engine: String, argv: &[OsString], input: String, ended: &Ended, repor
     }
 }
 
-/// A file counts as one write: how the copier divides it is its own affair.
+/// A file counts as one write, however the copier divides it.
 #[expect(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^52")]
 fn totals(files: u64, bytes: u64, window: Window) -> Totals {
     let seconds = window.seconds();
@@ -322,7 +322,7 @@ fn totals(files: u64, bytes: u64, window: Window) -> Totals {
     }
 }
 
-/// Reads every copy back, from the device, and holds it against the source. Never throttled and not inside the measured time.
+/// Reads every copy back from the device and compares it with the source. Not throttled, and outside the measured time.
 fn compare(
     job: &Job<'_>,
     ask: &CopyAsk,
@@ -337,7 +337,7 @@ fn compare(
     })?;
     let cold = drop_caches(&task.target);
     let mut found = CopyComparison::default();
-    // cpio and tar write into directories after they have set their times, and so do programs that divide a copy.
+    // cpio and tar write into directories after setting their times, and so do several programs that share one copy.
     let divided = ask.copies == Copies::One && ask.writers > 1;
     let directory_times = match ask.copier {
         Copier::Native => true,
@@ -380,8 +380,8 @@ fn wrong(verified: &Verified) -> Vec<ErrorCount> {
     verified.faults.iter().take(5).map(one).collect()
 }
 
-/// Flushes the copy and drops all that memory holds of it and of the file system's own structures; false where that takes root, and only
-/// the files' content can be dropped.
+/// Flushes the copy and drops it and the file system's metadata from memory. False without root: then only the files' content can
+/// be dropped.
 fn drop_caches(target: &Path) -> bool {
     let flushed = File::open(target).is_ok_and(|directory| rustix::fs::syncfs(&directory).is_ok());
     let all = || File::options().write(true).open("/proc/sys/vm/drop_caches")?.write_all(b"3\n");

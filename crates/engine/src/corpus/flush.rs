@@ -1,4 +1,4 @@
-//! Getting what was copied to the device while more is being copied, so that little is left for the end.
+//! Flushes copied data during the copy, so that little is left for the end.
 
 use super::space;
 use rustix::fd::{AsFd, AsRawFd as _};
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What is written is flushed by a helper each time that it is so much more: then the device works while files are still being made.
+/// Bytes between two flushes by a helper thread, which keep the device busy while files are still created.
 const FLUSH_EVERY_BYTES: u64 = 16 << 20;
 /// The largest file that btrfs keeps in its metadata, unless it is mounted with another `max_inline`.
 const BTRFS_INLINE_BYTES: u64 = 2048;
 
-/// Flushes the file system again and again while it is written to.
+/// Flushes the file system repeatedly while it is written to.
 #[derive(Default)]
 pub(crate) struct Flusher {
     over: Mutex<bool>,
@@ -22,7 +22,7 @@ pub(crate) struct Flusher {
 }
 
 impl Flusher {
-    /// Until it is told to end. `written`: bytes so far.
+    /// Runs until [`Flusher::end`]. `written` is the number of bytes so far.
     pub(crate) fn run(&self, target: &File, written: &AtomicU64) {
         let mut flushed = 0;
         loop {
@@ -36,7 +36,7 @@ impl Flusher {
             let now = written.load(Ordering::Relaxed);
             if now - flushed >= FLUSH_EVERY_BYTES {
                 flushed = now;
-                // What fails here fails again in the flush at the end, and is told there.
+                // A failed flush fails again at the end, and is reported there.
                 let _ = syncfs(target);
             }
         }
@@ -48,16 +48,16 @@ impl Flusher {
     }
 }
 
-/// Up to what size a writer is to begin the writing back of its files by itself.
+/// The largest file, in bytes, for which a writer starts the write-back itself.
 ///
-/// On btrfs a file that was written to holds room for metadata until its writing back, and writers wait when that runs out. For a file that is
-/// kept in the metadata this takes no device, only the processor, of which a writer that doesn't wait has more.
+/// On btrfs a written file reserves space for metadata until its write-back, and writers wait when that space runs out. The
+/// write-back of a file that is kept in the metadata needs no device, only CPU time, and writers that don't wait have more of it.
 /// Elsewhere, and for larger files, the helper's flush is cheaper, since it writes many files at once.
 pub(crate) fn by_writer_bytes(target: &File) -> u64 {
     if space::is_btrfs(target) { BTRFS_INLINE_BYTES } else { 0 }
 }
 
-/// Begins to write back what a file has in the page cache.
+/// Starts the write-back of a file's pages.
 #[expect(unsafe_code, reason = "rustix has no sync_file_range")]
 pub(crate) fn begin(file: impl AsFd) -> Result<(), Errno> {
     // SAFETY: a call with numbers only; the descriptor is open.

@@ -1,4 +1,4 @@
-//! Generated corpora that are kept: made once, checked at every use, made anew when they rotted. Anybody may delete them.
+//! Generated corpora on disk: created once, checked at every use, created again when damaged. The user may delete them.
 
 use super::generate::{Generator, VERSION};
 use super::pack;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A generated corpus, by what decides over every byte of it.
+/// The parameters of a generated corpus, which determine every byte of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe {
     pub(crate) kind: CorpusKind,
@@ -19,7 +19,7 @@ pub(crate) struct Recipe {
     pub(crate) seed: u64,
 }
 
-/// Why there is none.
+/// Why a corpus could not be created.
 #[derive(Debug)]
 pub(crate) enum Unmade {
     Cancelled,
@@ -28,13 +28,13 @@ pub(crate) enum Unmade {
 }
 
 impl Recipe {
-    /// Owners are part of what is kept.
+    /// The stored name. It contains the owner, which is part of the corpus.
     fn name(self) -> String {
         let uid = rustix::process::geteuid().as_raw();
         format!("{}-{}-{}-u{uid}-v{VERSION}", self.kind.name(), self.files, self.seed)
     }
 
-    /// The corpus as one file, made if it isn't there.
+    /// The corpus as one file; created if it doesn't exist.
     pub(crate) fn pack(
         self,
         corpora: &Path,
@@ -42,7 +42,7 @@ impl Recipe {
         progress: &dyn Fn(f64),
     ) -> Result<PathBuf, Unmade> {
         let path = corpora.join(format!("{}.corpus", self.name()));
-        // Opening checks every byte.
+        // Opening it checks every byte.
         if path.exists() && pack::open(&path).is_ok() {
             return Ok(path);
         }
@@ -77,7 +77,7 @@ impl Recipe {
         }
     }
 
-    /// The same as a tree of files, for copiers that are programs.
+    /// The corpus as a tree of files, for copiers that are programs.
     pub(crate) fn tree(self, corpora: &Path, pack: &Path) -> Result<PathBuf, Unmade> {
         let path = corpora.join(format!("{}.tree", self.name()));
         let io = |error| Unmade::Io(path.clone(), error);
@@ -104,7 +104,7 @@ fn share(place: usize, count: usize) -> f64 {
     place as f64 / count as f64
 }
 
-/// By kind, length and time of every file; content is compared by whoever verifies a copy of it.
+/// Checks kind, size and time of every file; the content is compared when a copy is verified.
 fn is_whole(tree: &Tree, path: &Path) -> bool {
     tree.entries.iter().all(|entry| {
         use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! A directory of the machine as a tree in memory.
+//! Reads a directory of the machine into memory as a tree.
 
 use super::tree::{Entry, Kind, Meta, Tree};
 use rustix::fs::{XattrFlags, lgetxattr, llistxattr};
@@ -9,15 +9,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Why a directory can't be a corpus.
+/// Why a directory can't be used as a corpus.
 #[derive(Debug)]
 pub(crate) struct Unfit {
     pub(crate) path: PathBuf,
     pub(crate) why: io::Error,
 }
 
-/// Reads a whole directory into memory. What is neither file, directory nor symbolic link is refused, and so is what doesn't fit into
-/// `most_bytes`.
+/// Reads a whole directory into memory. Refuses anything but files, directories and symbolic links, and more than `most_bytes`.
 pub(crate) fn directory(root: &Path, xattrs: bool, most_bytes: u64) -> Result<Tree, Unfit> {
     let mut entries = Vec::new();
     let mut content = Vec::new();
@@ -63,7 +62,7 @@ fn too_large(most_bytes: u64) -> io::Error {
     ))
 }
 
-/// Half of the memory that programs can still have.
+/// Half of the memory that is still available to programs.
 pub(crate) fn room_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -71,7 +70,7 @@ pub(crate) fn room_bytes() -> u64 {
     kib.map_or(1 << 30, |kib| kib * 1024 / 2)
 }
 
-/// The metadata of a file, directory or link, as it is there.
+/// The metadata of a file, directory or link.
 pub(crate) fn meta(path: &Path, metadata: &Metadata, xattrs: bool) -> io::Result<Meta> {
     Ok(Meta {
         mode: metadata.mode() & 0o7777,
@@ -83,7 +82,7 @@ pub(crate) fn meta(path: &Path, metadata: &Metadata, xattrs: bool) -> io::Result
     })
 }
 
-/// Extended attributes that a copy can take along, sorted; those that the file system keeps for itself are left out.
+/// The extended attributes that a copy can preserve, sorted; without those that the file system reserves for itself.
 pub(crate) fn xattrs(path: &Path) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     let mut names = vec![0; 64 << 10];
     let length = match llistxattr(path, &mut names) {
@@ -110,5 +109,5 @@ fn is_portable(name: &[u8]) -> bool {
         || name.starts_with(b"system.posix_acl")
 }
 
-/// How an attribute is set on a new file.
+/// The flags to set an attribute on a new file.
 pub(crate) const NEW_XATTR: XattrFlags = XattrFlags::empty();

@@ -1,10 +1,10 @@
-//! Which files a writer copies, in which order.
+//! The files of each writer, and their order.
 
 use super::tree::{Kind, Tree};
 use crate::native::random::Random;
 use record::copy::CopyOrder;
 
-/// Places of a tree's files and links in the order asked for; the part of `(number, of)`.
+/// The indices of a tree's files and links in this order; only those of the part `(number, of)`.
 pub(crate) fn places(tree: &Tree, order: CopyOrder, part: (u32, u32), seed: u64) -> Vec<usize> {
     let mut places: Vec<usize> =
         (0..tree.entries.len()).filter(|place| tree.entries[*place].kind != Kind::Directory).collect();
@@ -30,7 +30,7 @@ fn from_both_ends(places: &[usize]) -> Vec<usize> {
     out
 }
 
-/// Fisher and Yates.
+/// Shuffles by Fisher and Yates.
 fn shuffle(places: &mut [usize], random: &mut Random) {
     for last in (1..places.len()).rev() {
         let other = usize::try_from(random.below(last as u64 + 1)).unwrap_or(0);

@@ -1,9 +1,9 @@
-//! A corpus as one file: made once, kept, and mapped into memory by whoever copies or compares.
+//! A corpus as one file: created once, stored, and mapped into memory to copy or compare it.
 //!
-//! Head (64 bytes, little endian): magic (16), CRC-32C of the table (4), CRC-32C of the content (4), entries (8), bytes of the table (8),
-//! bytes of the content (8), padding. Then the table, then the content. An entry of the table: kind (1: file, 2: directory, 3: link),
-//! three zeros, mode, uid, gid, mtime's nanoseconds, length of the path, length of the link's target (u32 each), mtime's seconds (i64), offset,
-//! bytes (u64 each), path, target.
+//! Header (64 bytes, little endian): magic (16), CRC-32C of the table (4), CRC-32C of the content (4), entries (8), bytes of the
+//! table (8), bytes of the content (8), padding. Then the table, then the content. An entry of the table: kind (1: file, 2:
+//! directory, 3: link), three zeros, mode, uid, gid, mtime's nanoseconds, length of the path, length of the link's target (u32
+//! each), mtime's seconds (i64), offset, bytes (u64 each), path, target.
 
 use super::tree::{Entry, Kind, Meta, Tree};
 use record::printable::Shown as _;
@@ -18,7 +18,7 @@ const MAGIC: &[u8; 16] = b"diskproof-corpus";
 const HEAD_BYTES: usize = 64;
 const FIXED_BYTES: usize = 56;
 
-/// Writes a corpus: its table first, then content as `fill` appends it, entry by entry.
+/// Writes a corpus: first its table, then the content that `fill` appends for each entry.
 pub(crate) fn write(
     path: &Path,
     entries: &[Entry],
@@ -81,7 +81,7 @@ fn table(entries: &[Entry]) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Maps a corpus into memory, all of it. Checks every byte: what has rotted on its disk must not be taken for a fault of another.
+/// Maps a whole corpus into memory. Checks every byte: its own damage must not look like a fault of a copy.
 pub(crate) fn open(path: &Path) -> io::Result<Tree> {
     let wrong = |what: &str| {
         io::Error::new(io::ErrorKind::InvalidData, format!("{} is no sound corpus: {what}", path.shown()))
@@ -139,7 +139,7 @@ fn entry(bytes: &[u8]) -> Option<(Entry, &[u8])> {
     Some((Entry { path: PathBuf::from(OsStr::from_bytes(path)), kind, meta }, rest))
 }
 
-/// A part of a map: the content.
+/// The content, as a part of a mapping.
 struct From {
     map: Map,
     begin: usize,
@@ -151,13 +151,13 @@ impl AsRef<[u8]> for From {
     }
 }
 
-/// A file in memory, for reading.
+/// A file that is mapped for reading.
 struct Map {
     base: *mut std::ffi::c_void,
     bytes: usize,
 }
 
-// SAFETY: the memory is only ever read, and unmapped by its one owner.
+// SAFETY: the memory is only read, and its single owner unmaps it.
 #[expect(
     unsafe_code,
     reason = "a raw pointer isn't Send by itself; writers in several threads read the same content"
@@ -169,7 +169,8 @@ unsafe impl Sync for Map {}
 
 impl Map {
     fn new(file: &File, bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new mapping of our own file, private and read-only; nobody shortens it: it is replaced, never rewritten.
+        // SAFETY: a new mapping of our own file, private and read-only; nothing shortens the file: it is replaced, never
+        // rewritten.
         #[expect(unsafe_code, reason = "a source in memory that two processes share without a copy")]
         let base = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_POPULATE;
@@ -191,7 +192,7 @@ impl AsRef<[u8]> for Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: nobody can have a reference into it any more.
+        // SAFETY: no reference into it can exist any more.
         #[expect(unsafe_code, reason = "gives back what `new` mapped")]
         let _ = unsafe { libc::munmap(self.base, self.bytes) };
     }

@@ -1,4 +1,4 @@
-//! Copiers that are programs, for comparison: cpio, cp, rsync, tar. Started without a shell; two `tar` are joined by a pipe of ours.
+//! Copy programs, for comparison: cpio, cp, rsync, tar. They start without a shell; a pipe of ours joins two `tar`.
 
 use super::order;
 use super::task::{Failure, Report, Source, Task, Word, WriterTask};
@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The tool behind a copier; `None` for native.
+/// The program of a copier; `None` for native.
 pub(crate) fn tool(copier: Copier) -> Option<host::Tool> {
     match copier {
         Copier::Native => None,
@@ -43,7 +43,7 @@ pub(crate) fn argv(
         Copier::Native => Vec::new(),
         Copier::Cp => vec![words(&[&"-a", &"--no-target-directory", &source, &copy])],
         Copier::Cpio => {
-            // cpio takes its names from where it stands: the worker starts it in the source.
+            // cpio reads names relative to its working directory: the worker starts it in the source.
             let options: [&dyn AsRef<Path>; 6] = [
                 &"--null",
                 &"--pass-through",
@@ -81,7 +81,7 @@ pub(crate) fn argv(
     }
 }
 
-/// Writes the names a writer copies, each ended by a zero byte: directories before what is in them, and first of all.
+/// Writes the names that a writer copies, each ended by a zero byte: every directory before its contents.
 pub(crate) fn write_list(
     tree: &Tree,
     order: CopyOrder,
@@ -108,7 +108,7 @@ fn source(task: &Task) -> Result<&Path, Failure> {
     }
 }
 
-/// What the programs find when the clock starts: the source in the page cache, and their lists of names.
+/// Prepares what the programs need before the clock starts: the source in the page cache, and their lists of names.
 pub(crate) fn prepare(task: &Task, tree: &Tree) -> Result<(), Failure> {
     warm(tree, source(task)?)?;
     for writer in &task.writers {
@@ -119,7 +119,7 @@ pub(crate) fn prepare(task: &Task, tree: &Tree) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs all writers' commands at once and waits for them.
+/// Runs the commands of all writers at once and waits for them.
 pub(crate) fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
     let source = source(task)?;
     report.start_ns = monotonic_ns();
@@ -150,7 +150,7 @@ pub(crate) fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), 
     first.map_or(Ok(()), Err)
 }
 
-/// Reads all of the source, so that the page cache has it: what is measured is the copy.
+/// Reads the whole source into the page cache, so that only the copy is measured.
 fn warm(tree: &Tree, source: &Path) -> Result<(), Failure> {
     let mut buffer = vec![0; 1 << 20];
     for entry in &tree.entries {
@@ -167,7 +167,7 @@ fn warm(tree: &Tree, source: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A command that was started, and the file that takes what it complains about: no pipe that could fill up while nobody reads.
+/// A running command, and the file for its standard error: a pipe could fill up while nobody reads it.
 struct Running {
     name: String,
     child: Child,
@@ -202,16 +202,16 @@ fn start(writer: &WriterTask, source: &Path, said: &Path) -> Result<Vec<Running>
     Ok(children)
 }
 
-/// A worker that is killed must not leave a copier behind.
+/// Makes the kernel end a copier when the worker is killed.
 #[expect(unsafe_code, reason = "must be set between fork and exec; only pre_exec runs there")]
 fn die_with_us(command: &mut Command) {
-    // SAFETY: after the fork one system call is made; nothing is allocated or locked.
+    // SAFETY: after the fork it makes one system call, and allocates or locks nothing.
     unsafe {
         command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
     }
 }
 
-/// What is wrong with how it ended.
+/// Waits for a command, and returns its error.
 fn wait(mut running: Running, messages: &mut Vec<String>) -> Option<Failure> {
     let status = match running.child.wait() {
         Ok(status) => status,
@@ -227,7 +227,7 @@ fn wait(mut running: Running, messages: &mut Vec<String>) -> Option<Failure> {
     Some(Failure { errno, place: running.name })
 }
 
-/// The begin of what it said.
+/// The beginning of its output.
 fn first_of(path: &Path) -> String {
     let mut bytes = Vec::new();
     if let Ok(file) = File::open(path) {

@@ -1,4 +1,4 @@
-//! What copied data takes on the device, as far as the file system tells.
+//! The disk usage of copied data, as far as the file system reports it.
 
 use record::copy::Extents;
 use std::fs::File;
@@ -8,13 +8,13 @@ const EXT: i64 = 0xEF53;
 const XFS: i64 = 0x5846_5342;
 const BTRFS: i64 = 0x9123_683E;
 
-/// Whether it is on btrfs.
+/// Whether a directory is on btrfs.
 pub(crate) fn is_btrfs(directory: &File) -> bool {
     rustix::fs::fstatfs(directory).is_ok_and(|about| about.f_type == BTRFS)
 }
 
-/// Data before and after compression: counted extent by extent on btrfs where the whole file system is ours, the same on file systems that
-/// can't compress, `None` where nobody can tell.
+/// The bytes of the data before and after compression. On btrfs they are summed over the extents if the whole file system is
+/// ours; on file systems without compression they are equal; `None` where they are unknown.
 pub(crate) fn extents(target: &Path, ours_alone: bool, logical_bytes: u64) -> Option<Extents> {
     let directory = File::open(target).ok()?;
     let kind = rustix::fs::fstatfs(&directory).ok()?.f_type;

@@ -1,16 +1,16 @@
-//! A tree of files with all its content: what is copied, and what a copy is held against.
+//! A tree of files with all their content: the source of copies and of their verification.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where the content of all files is.
+/// The memory with the content of all files.
 pub(crate) trait Content: AsRef<[u8]> + Send + Sync {}
 
 impl<T: AsRef<[u8]> + Send + Sync> Content for T {}
 
 /// A tree of files in memory.
 pub(crate) struct Tree {
-    /// In ascending order of their paths' bytes, so that a directory stands before what is in it.
+    /// Sorted by the bytes of their paths, so that a directory comes before its contents.
     pub(crate) entries: Vec<Entry>,
     /// The content of all files.
     pub(crate) content: Box<dyn Content>,
@@ -19,17 +19,17 @@ pub(crate) struct Tree {
 /// A file, directory or symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Below the tree's root.
+    /// The path below the tree's root.
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) meta: Meta,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     File {
-        /// In the tree's content.
+        /// The offset in the tree's content.
         offset: u64,
         bytes: u64,
     },
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Link(PathBuf),
 }
 
-/// What is kept beside the content.
+/// The metadata of an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Meta {
     /// Permission bits.
@@ -49,7 +49,7 @@ pub(crate) struct Meta {
     pub(crate) xattrs: Vec<(OsString, Vec<u8>)>,
 }
 
-/// How much there is in a tree.
+/// The amount of data in a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) files: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Amount {
 }
 
 impl Tree {
-    /// The content of a file; nothing for what is no file.
+    /// The content of a file; empty for other kinds.
     pub(crate) fn content(&self, entry: &Entry) -> &[u8] {
         let Kind::File { offset, bytes } = entry.kind else { return &[] };
         let all = (*self.content).as_ref();

@@ -1,4 +1,4 @@
-//! A copy held against its source: every byte, and what was to be kept beside the bytes.
+//! Compares a copy with its source: every byte, and the attributes that the copy should preserve.
 
 use super::load;
 use super::tree::{Entry, Kind, Meta, Tree};
@@ -14,37 +14,37 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Faults that are told one by one.
+/// The most faults that are listed one by one.
 const MOST_TOLD: usize = 100;
 
-/// What comparing found.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct CopyComparison {
     /// Bytes that were read and compared.
     pub(crate) bytes: u64,
-    /// In the order of paths.
+    /// The differences, in the order of paths.
     pub(crate) wrong: Vec<Wrong>,
 }
 
-/// What a copy is expected to keep beside content.
+/// The attributes that a copy should preserve.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PreservedAttributes {
     pub(crate) preserve: Preserve,
-    /// Whether directories keep their times: not where somebody wrote into them afterwards.
+    /// Whether directories keep their times: false when a copier writes into them afterwards.
     pub(crate) directory_times: bool,
 }
 
-/// Something of a copy that differs from its source.
+/// An entry of a copy that differs from its source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wrong {
     pub(crate) path: PathBuf,
     pub(crate) kind: FaultKind,
-    /// Of the first byte that differs.
+    /// The offset of the first byte that differs.
     pub(crate) offset: Option<u64>,
     pub(crate) what: String,
 }
 
-/// Compares a whole copy, by several threads. Ends early when it is cancelled.
+/// Compares a whole copy in several threads. Ends early when it is cancelled.
 pub(crate) fn compare(
     tree: &Tree,
     root: &Path,
@@ -76,7 +76,7 @@ pub(crate) fn compare(
     found
 }
 
-/// The first thing of an entry that differs.
+/// The first difference of an entry.
 fn differs(
     tree: &Tree,
     entry: &Entry,
@@ -125,7 +125,7 @@ fn differs(
     meta(&entry.meta, &there, keep, is_link).and_then(|what| wrong(FaultKind::Corrupt, None, what))
 }
 
-/// The first byte that differs, and how. What the page cache may still have of the file is dropped first.
+/// The first byte that differs, and how. It drops the file from the page cache first.
 fn content(
     path: &Path,
     source: &[u8],
@@ -137,7 +137,7 @@ fn content(
         file = File::options().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
     }
     let mut file = file?;
-    // Only pages that are on the device can be dropped; the copy was flushed. Where it can't be done the copy is compared all the same.
+    // Only pages that are on the device can be dropped, and the copy was flushed. If dropping fails, the comparison goes on.
     let _ = fadvise(&file, 0, None, Advice::DontNeed);
     buffer.resize(256 << 10, 0);
     let mut place = 0;
@@ -165,7 +165,7 @@ fn content(
     }
 }
 
-/// What differs beside the content. Some file systems and programs keep whole seconds only; links have no permissions of their own.
+/// The differences in attributes. Some file systems and programs keep only whole seconds; links have no permissions of their own.
 fn meta(source: &Meta, there: &Meta, keep: Preserve, is_link: bool) -> Option<String> {
     let time = |meta: &Meta| (meta.mtime_seconds, meta.mtime_ns);
     let whole_seconds = there.mtime_ns == 0 && there.mtime_seconds == source.mtime_seconds;
@@ -183,7 +183,7 @@ fn meta(source: &Meta, there: &Meta, keep: Preserve, is_link: bool) -> Option<St
     }
 }
 
-/// What is in the copy and not in the source.
+/// Entries that are in the copy and not in the source.
 fn surplus(tree: &Tree, root: &Path) -> Vec<Wrong> {
     let known: HashSet<&Path> = tree.entries.iter().map(|entry| entry.path.as_path()).collect();
     let (mut wrong, mut todo) = (Vec::new(), vec![PathBuf::new()]);
@@ -206,7 +206,7 @@ fn surplus(tree: &Tree, root: &Path) -> Vec<Wrong> {
     wrong
 }
 
-/// As it is written down; the first of them is the example.
+/// The result for the record; the first difference is the example.
 pub(crate) fn verified(found: &CopyComparison) -> Verified {
     let fault = |wrong: &Wrong| VerifyFault {
         kind: wrong.kind,
@@ -311,7 +311,7 @@ mod tests {
         );
     }
 
-    /// What a copy that was made by `tree()` lacks of another source.
+    /// The differences of a copy of `tree()` from a changed source.
     fn against(change: impl FnOnce(&mut Entry)) -> Vec<(PathBuf, FaultKind, String)> {
         let dir = tempfile::tempdir().unwrap();
         write_tree(&tree(), dir.path()).unwrap();

@@ -1,4 +1,4 @@
-//! The worker process: makes one copy and tells how long it took.
+//! The worker process: makes one copy and reports its duration.
 
 use super::flush::{self, Flusher};
 use super::order;
@@ -19,42 +19,42 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use thiserror::Error;
 
-/// The worker could not do its task.
+/// Why the worker could not do its task.
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// The task can't be read.
     #[error("cannot read the task {}", .path.shown())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The task isn't one.
+    /// The task can't be parsed.
     #[error("{} is no task for this version of the corpus engine", .path.shown())]
     NoTask {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// The source can't be had.
+    /// The source can't be read.
     #[error("cannot read the corpus {}", .path.shown())]
     Corpus {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The answer can't be given.
+    /// The report can't be written.
     #[error("cannot write the report")]
     Answer(#[source] std::io::Error),
 }
 
-/// Performs the task in a file. The report goes to `out`.
+/// Performs the task in a file, and writes the report to `out`.
 ///
 /// # Errors
-/// When there is no copy to tell of. What fails while copying is in the report.
+/// When there is no report. Failures during the copy are in the report.
 pub fn serve(task: &Path, out: &mut dyn Write) -> Result<(), WorkerError> {
     let begun_ns = monotonic_ns();
     let read = |source| WorkerError::Read { path: task.to_owned(), source };
@@ -80,7 +80,7 @@ pub(crate) fn open(source: &Source, xattrs: bool) -> Result<Tree, WorkerError> {
 }
 
 fn perform(task: &Task, tree: &Tree) -> Report {
-    // Permissions are those of the source, whatever the caller's mask.
+    // Permissions come from the source, whatever the caller's umask.
     rustix::process::umask(Mode::empty());
     let mut report = Report::default();
     match copy(task, tree, &mut report) {
@@ -122,12 +122,12 @@ fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
     let cost = Usage::of_process().and(Usage::of_children()) - before;
     (report.user_seconds, report.system_seconds) = (cost.user_seconds, cost.system_seconds);
     report.peak_memory_bytes = cost.peak_memory_bytes;
-    // What is not durable takes no space yet.
+    // Data that aren't durable take no space yet.
     report.used_after = used(&target).filter(|_| task.sync != CopySync::None);
     done
 }
 
-/// The directory of one copy, as the source's root: made before the clock starts, and left as it is if it is there.
+/// Creates the root directory of one copy before the clock starts; an existing one stays as it is.
 fn make_root(path: &Path) -> Result<(), Failure> {
     match rustix::fs::mkdir(path, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
@@ -155,7 +155,7 @@ pub(crate) fn of_io(action: &str, path: &Path, error: &std::io::Error) -> Failur
     Failure { errno, place: format!("{action} {}", path.shown()) }
 }
 
-/// Files that may be open, as many as the system lets us.
+/// The most files that the system lets us open.
 fn descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let asked = Rlimit { current: limit.maximum, ..limit };
@@ -163,14 +163,14 @@ fn descriptors() -> usize {
     most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// All writers at once, each in a thread of its own, and the helper that flushes meanwhile.
+/// Runs all writers at once, each in its own thread, and the helper that flushes meanwhile.
 fn native(task: &Task, tree: &Tree, target: &File, report: &mut Report) -> Result<(), Failure> {
     let layout = Layout::of(tree);
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let shared = task.writers.iter().any(|writer| writer.part.1 > 1);
     let room = Room::of(descriptors(), task.writers.len(), task.sync);
     room.reserve(target, task.writers.len());
-    // Without a flush at the end nobody asked for any before.
+    // Without a flush at the end, there is none before either.
     let begin_up_to = if task.sync == CopySync::End { flush::by_writer_bytes(target) } else { 0 };
     let (preserve, sync) = (task.preserve, task.sync);
     let manner = Manner { preserve, sync, stop: &stop, written: &written, shared, room, begin_up_to };
@@ -211,7 +211,7 @@ fn native(task: &Task, tree: &Tree, target: &File, report: &mut Report) -> Resul
         let done = Writer::new(root, &layout, &manner).and_then(|mut writer| writer.finish());
         failed.extend(done.err());
     }
-    // All of them are told; the first one is the reason.
+    // All failures are reported; the first one is the reason.
     let first = (!failed.is_empty()).then(|| failed.remove(0));
     report.failures.extend(failed);
     first.map_or(Ok(()), Err)

@@ -1,8 +1,8 @@
-//! The native copier: one writer goes over its files with plain calls, relative to open directories.
+//! The native copier: one writer copies its files with plain system calls, relative to open directories.
 //!
-//! A file is openat, write, futimens, close (and what else is to be kept); a directory is made when the first file in it comes. Files are
-//! made in groups, all of a group created, then written, then closed, which costs the file system less than one file after the other.
-//! bench/corpus measures that against programs and against the bare calls.
+//! A file takes openat, write, futimens, close (and the calls for other attributes); a directory is created when its first file
+//! comes. Files are copied in groups: the writer creates all files of a group, then writes all, then closes all, which costs the
+//! file system less than one file after the other. bench/corpus measures this against programs and against the bare calls.
 
 use super::flush;
 use super::task::Failure;
@@ -20,15 +20,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Files of a group: more were no faster on ext4 and xfs.
+/// The files of a group: larger groups were no faster on ext4 and xfs.
 const GROUP: usize = 64;
-/// Directories that a writer keeps open.
+/// The most directories that a writer keeps open.
 const MOST_OPEN: usize = 400;
 
-/// What all writers of a copy know: where each entry's directory is in the tree.
+/// The index of each entry's directory in the tree, for all writers.
 pub(crate) struct Layout<'t> {
     pub(crate) tree: &'t Tree,
-    /// Of each entry; `None`: the root.
+    /// The index for each entry; `None` for the root.
     parents: Vec<Option<usize>>,
 }
 
@@ -46,22 +46,22 @@ impl<'t> Layout<'t> {
     }
 }
 
-/// What is the same for all writers.
+/// The settings that all writers share.
 pub(crate) struct Manner<'a> {
     pub(crate) preserve: Preserve,
     pub(crate) sync: CopySync,
-    /// Set by the first that fails: the others end too.
+    /// Set by the first writer that fails: the others then end too.
     pub(crate) stop: &'a AtomicBool,
     /// Bytes written by all.
     pub(crate) written: &'a AtomicU64,
-    /// Whether other writers make the same directories.
+    /// Whether other writers create the same directories.
     pub(crate) shared: bool,
     pub(crate) room: Room,
-    /// Files of up to so many bytes are written back by the writer itself.
+    /// The largest file in bytes that the writer itself writes back.
     pub(crate) begin_up_to: u64,
 }
 
-/// How much a writer may have open.
+/// How many files and directories a writer may have open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     files: usize,
@@ -69,42 +69,42 @@ pub(crate) struct Room {
 }
 
 impl Default for Room {
-    /// Of a writer on its own.
+    /// For a single writer.
     fn default() -> Self {
         Self { files: GROUP, directories: MOST_OPEN }
     }
 }
 
 impl Room {
-    /// Of `writers` that share `descriptors`.
+    /// For `writers` that share `descriptors`.
     pub(crate) fn of(descriptors: usize, writers: usize, sync: CopySync) -> Self {
         let each = descriptors / writers.max(1);
-        // A file that is flushed by itself is there before the next one begins.
+        // With a flush after each file, that file is complete before the next one begins.
         let group = if sync == CopySync::File { 1 } else { GROUP };
         Self { files: (each / 4).clamp(1, group), directories: (each / 2).clamp(1, MOST_OPEN) }
     }
 
-    /// Lets the table of descriptors grow now to what these writers need: while several threads use it, each growth waits for all
-    /// processors to have seen it.
+    /// Grows the table of descriptors now to the size that these writers need: while several threads use it, each growth waits
+    /// for all processors.
     pub(crate) fn reserve(self, any: impl AsFd, writers: usize) {
         let needed = (self.files + self.directories).saturating_mul(writers);
-        // Without room it grows later.
+        // If this fails, the table grows later.
         let _ = i32::try_from(needed).map(|lowest| rustix::io::fcntl_dupfd_cloexec(any, lowest));
     }
 }
 
-/// One writer at work.
+/// A running writer.
 pub(crate) struct Writer<'a, 't> {
     layout: &'a Layout<'t>,
     manner: &'a Manner<'a>,
-    /// Of the copy, for messages.
+    /// The path of the copy, for messages.
     root: PathBuf,
     root_fd: OwnedFd,
-    /// Open ones, by their place.
+    /// The open directories, by index.
     open: HashMap<usize, OwnedFd>,
-    /// By their place: whether it was made.
+    /// Whether each directory was created, by index.
     made: Vec<bool>,
-    /// The group: created, not filled yet.
+    /// The group: files that are created and not yet written.
     created: Vec<(OwnedFd, &'t Entry)>,
     own: (u32, u32),
 }
@@ -112,7 +112,7 @@ pub(crate) struct Writer<'a, 't> {
 type Done = Result<(), Failure>;
 
 impl<'a, 't> Writer<'a, 't> {
-    /// `root` must exist.
+    /// Creates a writer; `root` must exist.
     pub(crate) fn new(
         root: PathBuf,
         layout: &'a Layout<'t>,
@@ -126,7 +126,7 @@ impl<'a, 't> Writer<'a, 't> {
         Ok(Self { layout, manner, root, root_fd, open: HashMap::new(), made, created: Vec::new(), own })
     }
 
-    /// Copies these, and tells how much it was; with `all`, every directory is made too, also those that nothing is in.
+    /// Copies these entries and returns their amount; with `all`, it also creates every directory, including empty ones.
     pub(crate) fn copy(&mut self, places: &[usize], all: bool) -> Result<CopiedBy, Failure> {
         let begun = std::time::Instant::now();
         let mut done = CopiedBy::default();
@@ -156,7 +156,7 @@ impl<'a, 't> Writer<'a, 't> {
         (0..entries.len()).filter(|place| entries[*place].kind == Kind::Directory)
     }
 
-    /// Gives directories what files in them would have changed again: their times, deepest first.
+    /// Sets the directories' times, which new files changed, the deepest first.
     pub(crate) fn finish(&mut self) -> Done {
         let places: Vec<usize> = self.directories().rev().collect();
         for place in places {
@@ -189,11 +189,11 @@ impl<'a, 't> Writer<'a, 't> {
     fn create(&self, at: BorrowedFd<'_>, name: &Path, entry: &Entry) -> Result<OwnedFd, Failure> {
         let mode = if self.manner.preserve.mode { entry.meta.mode } else { 0o644 };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Whoever may not write to it may still make it so.
+        // A mode without write permission still allows this open to write.
         openat(at, name, flags, Mode::from_raw_mode(mode)).map_err(self.failed("create", entry, None))
     }
 
-    /// Completes the group.
+    /// Writes and closes the files of the group.
     fn fill(&mut self) -> Done {
         let created = std::mem::take(&mut self.created);
         created.iter().try_for_each(|(file, entry)| self.write(file, entry))?;
@@ -226,7 +226,7 @@ impl<'a, 't> Writer<'a, 't> {
         }
     }
 
-    /// What is to be kept of the source, once the file has its content.
+    /// Sets the preserved attributes of a file after its content is written.
     fn keep(&self, file: &OwnedFd, entry: &Entry) -> Done {
         let (keep, meta) = (self.manner.preserve, &entry.meta);
         let given_away = keep.owner && (meta.uid, meta.gid) != self.own;
@@ -234,7 +234,7 @@ impl<'a, 't> Writer<'a, 't> {
             if given_away {
                 fchown(file, Some(Uid::from_raw(meta.uid)), Some(Gid::from_raw(meta.gid)))?;
             }
-            // Writing and giving away both clear set-id bits.
+            // Both a write and a change of owner clear the set-id bits.
             if keep.mode && meta.mode & 0o6000 != 0 {
                 fchmod(file, Mode::from_raw_mode(meta.mode))?;
             }
@@ -268,7 +268,7 @@ impl<'a, 't> Writer<'a, 't> {
             .map_err(|errno| failure("set the metadata of", &path(), errno, None))
     }
 
-    /// Of what can't be opened to be written.
+    /// Sets the attributes of an entry that can't be opened for writing.
     fn meta_of_path(&self, path: &Path, meta: &Meta, link: bool) -> Result<(), Errno> {
         let keep = self.manner.preserve;
         if keep.owner && (meta.uid, meta.gid) != self.own {
@@ -287,7 +287,7 @@ impl<'a, 't> Writer<'a, 't> {
         if keep.mtime { utimensat(CWD, path, &times(meta), AtFlags::SYMLINK_NOFOLLOW) } else { Ok(()) }
     }
 
-    /// Makes sure that a directory, and those above it, are there and open.
+    /// Creates and opens a directory and those above it, if necessary.
     fn directory(&mut self, place: usize) -> Done {
         if self.open.contains_key(&place) {
             return Ok(());
@@ -305,7 +305,7 @@ impl<'a, 't> Writer<'a, 't> {
         let fail = |action| move |errno| failure(action, &root.join(&entry.path), errno, None);
         let at = parent.and_then(|parent| self.open.get(&parent)).unwrap_or(&self.root_fd);
         if !self.made[place] {
-            // We must be able to work in it; it gets its own mode at the end.
+            // The writer must be able to work in it; its own mode is set at the end.
             match mkdirat(at, Path::new(name), Mode::from_raw_mode(0o700)) {
                 Ok(()) => {}
                 Err(Errno::EXIST) if self.manner.shared => {}
@@ -327,7 +327,7 @@ fn times(meta: &Meta) -> Timestamps {
     }
 }
 
-/// A failure with its place.
+/// A failure with its operation and place.
 pub(crate) fn failure(action: &str, path: &Path, errno: Errno, offset: Option<u64>) -> Failure {
     let at = offset.map(|offset| format!(" at offset {offset}")).unwrap_or_default();
     let place = format!("{action} {}{at}", path.shown());

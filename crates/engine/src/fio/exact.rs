@@ -1,8 +1,8 @@
-//! Counting completions inside the measured time exactly.
+//! Counts completions inside the measured time exactly.
 //!
-//! fio's totals can't be cut to a span of time: they either leave out what was in flight when a ramp ended or include
-//! what was waited for at the end, and the mix of reads and writes in the queue is different at both. Its histogram log tells how
-//! many I/Os of each direction completed up to each of its rows, on CLOCK_MONOTONIC. So fio runs ramp and trial in one go, and
+//! fio's totals can't be cut to a time window: they either leave out the I/Os in flight at the end of the ramp, or include the
+//! wait for I/Os at the end, and the mix of reads and writes in the queue differs between the two. Its histogram log gives the
+//! number of I/Os of each direction that completed up to each row, on CLOCK_MONOTONIC. So fio runs ramp and trial in one go, and
 //! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001).
 
 use super::histlog::{self, HistRow};
@@ -14,30 +14,30 @@ use record::trial::{Series, Totals, Window};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What fio's log files begin with, in the scratch directory.
+/// The beginning of fio's log file names, in the scratch directory.
 pub(super) const LOG_PREFIX: &str = "hist";
 
-/// A row of 1856 numbers, most of them 0.
+/// The size of a row of 1856 numbers, most of them 0, in bytes.
 const ROW_BYTES: u64 = 5700;
 
-/// What all logs of a trial may take.
+/// The most bytes of all logs of a trial.
 const MAX_LOG_BYTES: u64 = 20 << 20;
 
-/// How a trial's time is divided.
+/// The parts of a trial's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Load before the measured time.
+    /// The load before the measured time.
     pub(super) ramp_ms: u64,
     /// The measured time.
     pub(super) trial_ms: u64,
-    /// Time between rows.
+    /// The time between two rows.
     pub(super) row_ms: u64,
-    /// Whether what was written is flushed at the end, inside the measured time.
+    /// Whether written data are flushed at the end, inside the measured time.
     pub(super) final_flush: bool,
 }
 
 impl Times {
-    /// Rows every 50 ms; more often in short trials, less often when many jobs or long trials would make large logs.
+    /// Chooses 50 ms between rows; less in short trials, more when many jobs or a long trial would make large logs.
     pub(super) fn new(ramp_ms: u64, trial_ms: u64, jobs: u64, directions: u64, final_flush: bool) -> Self {
         let wanted = (trial_ms / 50).clamp(10, 50);
         let rows = (MAX_LOG_BYTES / ROW_BYTES / jobs.max(1) / directions.max(1)).max(1);
@@ -47,7 +47,7 @@ impl Times {
     }
 }
 
-/// What was counted.
+/// The counts of a trial.
 #[derive(Debug, PartialEq)]
 pub(super) struct Counted {
     pub(super) read: Option<Totals>,
@@ -57,37 +57,37 @@ pub(super) struct Counted {
     pub(super) window: Window,
 }
 
-/// One direction of one job, folded from its rows.
+/// One direction of one job, summed from its rows.
 #[derive(Debug, Default, PartialEq)]
 struct Side {
-    /// Time of the row that begins the count; it and what is before it isn't counted.
+    /// The time of the row that begins the count; that row and earlier ones don't count.
     start_ms: Option<u64>,
-    /// Time of the last row counted.
+    /// The time of the last row that counts.
     end_ms: Option<u64>,
     counted: BTreeMap<u64, u64>,
     before: BTreeMap<u64, u64>,
-    /// Time and I/Os of each row counted.
+    /// The time and the I/Os of each row that counts.
     rows: Vec<(u64, u64)>,
 }
 
-/// One job's rows.
+/// The sums of one job.
 #[derive(Debug, Default, PartialEq)]
 struct JobCount {
-    /// When its load began, within one completion.
+    /// The beginning of its load, to within one completion.
     began_ms: Option<u64>,
     /// Reads, writes, trims.
     sides: [Side; 3],
 }
 
-/// Where fio writes the histogram log of its n-th job, from 0.
+/// The path of the histogram log of fio's n-th job, from 0.
 pub(super) fn log_path(scratch: &Path, job: usize) -> PathBuf {
     scratch.join(format!("{LOG_PREFIX}_clat_hist.{}.log", job + 1))
 }
 
-/// Counts all jobs.
+/// Counts the I/Os of all jobs.
 ///
 /// # Errors
-/// In words, why the logs don't suffice; then only fio's own totals are left.
+/// The reason why the logs aren't enough, as text; then only fio's own totals are left.
 pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, String> {
     let mut sums = [None, None, None];
     let mut spans = Vec::new();
@@ -113,8 +113,8 @@ pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Cou
     Ok(Counted { read, write, trim, series: series::of(&courses, window, times), window })
 }
 
-/// One window for all: jobs and directions begin and end at rows of their own, a few milliseconds apart. The mean of
-/// their begins and of their ends counts too much of some and as much too little of others.
+/// A common window. Jobs and directions begin and end at rows of their own, a few milliseconds apart. With the mean of the begins
+/// and of the ends, it counts as much too much of some as too little of others.
 fn common(spans_ms: &[(u64, u64)]) -> Window {
     let count = u64::try_from(spans_ms.len()).unwrap_or(u64::MAX).max(1);
     let mean_ns =
@@ -166,7 +166,7 @@ impl Side {
         }
     }
 
-    /// Totals, and from when to when.
+    /// The totals, and the begin and end of their time in ms.
     fn totals(
         &self,
         direction: &JobDirection,
@@ -175,7 +175,7 @@ impl Side {
     ) -> Option<(Totals, u64, u64)> {
         let start = self.start_ms?;
         let (bins, end) = if times.final_flush {
-            // All that was written after the ramp, over the time until it was durable.
+            // All data that were written after the ramp, over the time until they were durable.
             let end = began_ms?.checked_add(direction.runtime_ms?)?;
             (difference(&direction.latency.bins_ns, &self.before), end)
         } else {
@@ -213,7 +213,7 @@ fn add(sum: &mut Option<Totals>, one: &Totals) {
     sum.latency.merge(&one.latency);
 }
 
-/// fio's own mean is over the ramp too; this one is of the bins, within their width.
+/// Sets the mean latency from the bins, to within their width: fio's own mean includes the ramp.
 fn set_mean(totals: &mut Totals) {
     let sum: f64 = totals.latency.bins_ns.iter().map(|(ns, n)| float(*ns) * float(*n)).sum();
     totals.latency_mean_ns = (totals.ios > 0).then(|| sum / float(totals.ios));

@@ -1,7 +1,7 @@
-//! Options that would lead fio elsewhere, run programs, or take away what a trial relies on. `spec` refuses them with
-//! the line they are on; this is the second check, at the moment of use.
+//! Options that would make fio leave the device or file system under test, run programs, or break what a trial relies on. `spec`
+//! refuses them with their line; this is the second check, at the moment of use.
 
-/// Options no workload may set, and why.
+/// Options that no workload may set, and why.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("filename", "diskproof names the files, inside the ground"),
     ("directory", "diskproof names the directory: the ground"),
@@ -44,8 +44,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("thread", "diskproof watches the jobs' processes"),
 ];
 
-/// I/O engines of fio that do I/O on files and devices named in the job. All others talk to something else (network, object
-/// stores, other programs) or to nothing at all.
+/// fio's I/O engines that do I/O on the files and devices of the job. All others use something else (network, object stores,
+/// other programs) or nothing at all.
 const IO_ENGINES: &[&str] =
     &["libaio", "io_uring", "sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "splice"];
 
@@ -77,7 +77,7 @@ pub(crate) fn ioengine(value: &str) -> Option<String> {
     })
 }
 
-/// A character that fio's job file parser would not take as it is: comments, expansion of variables, line ends.
+/// A character that fio's job file parser would not take literally: comments, expansion of variables, line ends.
 pub(crate) fn unsafe_text(value: &str) -> Option<char> {
     value.chars().find(|c| c.is_control() || matches!(c, '$' | ';' | '#'))
 }

@@ -1,5 +1,5 @@
-//! fio's histogram log (`write_hist_log`): per row a time, a direction, a block size, and one count per latency bin, of the I/Os
-//! that completed since the row before.
+//! fio's histogram log (`write_hist_log`): each row has a time, a direction, a block size, and a count per latency bin of the
+//! I/Os that completed since the row before.
 
 use super::log::representative;
 use record::printable::Shown as _;
@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// A row has 1856 counts of at most 20 digits.
+/// The largest size of a row: 1856 counts of at most 20 digits.
 const MAX_ROW_BYTES: u64 = 64 << 10;
 
 /// One row.
 #[derive(Debug)]
 pub(super) struct HistRow<'a> {
-    /// When its last I/O completed.
+    /// The time at which its last I/O completed.
     pub(super) time_ms: u64,
     /// 0: read, 1: write, 2: trim.
     pub(super) direction: u64,
@@ -21,7 +21,7 @@ pub(super) struct HistRow<'a> {
 }
 
 impl HistRow<'_> {
-    /// Latency and number of I/Os of every bin that isn't empty.
+    /// The latency and the number of I/Os of every non-empty bin.
     pub(super) fn bins(&self) -> impl Iterator<Item = (u64, u64)> {
         let counts = self.counts.split(',').map(|field| field.trim().parse::<u64>().unwrap_or(0));
         counts
@@ -34,7 +34,7 @@ impl HistRow<'_> {
 /// Reads a log, row by row.
 ///
 /// # Errors
-/// In words, with the line number.
+/// The reason as text, with the line number.
 pub(super) fn read(path: &Path, each: &mut dyn FnMut(HistRow<'_>)) -> Result<(), String> {
     let file = File::open(path).map_err(|error| format!("{} can't be read: {error}", path.shown()))?;
     let mut input = BufReader::with_capacity(256 << 10, file);

@@ -1,20 +1,20 @@
-//! fio's job files: sections of `name=value` lines, as fio's own parser takes them apart.
+//! fio's job files: sections of `name=value` lines, parsed as fio does.
 
 use std::fmt;
 
 /// A job file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ini {
-    /// In order; a `global` section speaks for the sections after it.
+    /// The sections in order; a `global` section holds for the sections after it.
     pub(crate) sections: Vec<Section>,
 }
 
 /// One section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// Its name; fio takes every name that begins with `global` as global.
+    /// Its name; fio treats every name that begins with `global` as global.
     pub(crate) name: String,
-    /// Options in order; the last one of a name counts. A bare `name` has no value.
+    /// Its options in order; of several with one name, the last counts. A bare `name` has no value.
     pub(crate) options: Vec<(String, Option<String>)>,
 }
 
@@ -24,12 +24,12 @@ impl Section {
         Self { name: name.into(), options: Vec::new() }
     }
 
-    /// Whether it holds defaults for those after it.
+    /// Whether it holds defaults for the sections after it.
     pub(crate) fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
 
-    /// Sets an option, replacing what was there under the same name.
+    /// Sets an option, and replaces an earlier value of the same name.
     pub(crate) fn set(&mut self, name: &str, value: impl fmt::Display) {
         let value = Some(value.to_string());
         match self.options.iter_mut().find(|(n, _)| n == name) {
@@ -70,7 +70,7 @@ impl fmt::Display for Ini {
     }
 }
 
-/// Takes a job file apart. Comments are dropped (fio cuts at `;` and `#` anywhere in a line).
+/// Parses a job file. Comments are dropped (fio cuts at `;` and `#` anywhere in a line).
 ///
 /// # Errors
 /// The line number and what is wrong with the line.
@@ -103,7 +103,7 @@ pub(crate) fn parse(text: &str) -> Result<Ini, String> {
     Ok(ini)
 }
 
-/// A path as fio takes it in `filename`: `:` separates files and `\` escapes.
+/// Escapes a path for fio's `filename`: `:` separates files and `\` escapes.
 pub(crate) fn escape(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for c in path.chars() {

@@ -1,4 +1,4 @@
-//! A job file from a workload's options: every default that matters is written out, so the record shows it.
+//! Writes a job file from a workload's options, including every default that matters, so that the record shows it.
 
 use super::exact::{LOG_PREFIX, Times};
 use super::forbidden;
@@ -10,19 +10,19 @@ use crate::regions::{Region, of_options};
 use record::workload::{Options, RateProcess, SyncMode};
 use std::time::Duration;
 
-/// fio takes seeds below 2^63; this keeps clear of it.
+/// Keeps seeds well below fio's limit of 2^63.
 const SEED_MASK: u64 = (1 << 62) - 1;
 
-/// linux/time.h.
+/// CLOCK_MONOTONIC in linux/time.h.
 const CLOCK_MONOTONIC: u8 = 1;
 
-/// Keeps the layout's data different from what the trial itself writes.
+/// Makes the layout's data different from what the trial writes.
 pub(super) const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 
-/// fio's default size of the piece that is filled part random, part zero.
+/// fio's default size of the chunks that are part random, part zero.
 const COMPRESS_CHUNK_BYTES: u32 = 512;
 
-/// Options that a workload has as fields of its own, or that follow from the trial; `other` may not say them again.
+/// Options that are fields of a workload, or that follow from the trial; `other` may not repeat them.
 const OWN: &[&str] = &[
     "allow_file_create",
     "blocksize",
@@ -81,7 +81,7 @@ pub(super) fn spans(job: &Job<'_>, options: &Options) -> (Duration, Duration) {
     (own(options.ramp_time_ms, job.ramp_seconds), own(options.runtime_ms, job.trial_seconds))
 }
 
-/// How the trial's time is divided; `None` where nothing is: the jobs end by themselves, and all they did counts.
+/// The parts of the trial's time; `None` when the jobs end by themselves, and all they did counts.
 pub(super) fn times(job: &Job<'_>, options: &Options) -> Option<Times> {
     let (ramp, trial) = spans(job, options);
     if !options.time_based && ramp.is_zero() {
@@ -103,7 +103,7 @@ pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Vec<Region
 /// The job file that performs a workload.
 ///
 /// # Errors
-/// In words, when an option would lead fio elsewhere.
+/// When an option would make fio leave the device or file system under test; the error is the reason as text.
 pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> Result<Ini, String> {
     if let Some(why) = forbidden::ioengine(&options.ioengine) {
         return Err(why);
@@ -169,7 +169,7 @@ fn sizes(global: &mut Section, options: &Options) {
     }
 }
 
-/// When I/Os are due, and pauses between them.
+/// Sets the rates and pauses.
 fn pace(global: &mut Section, options: &Options) {
     if let Some(rate) = options.rate_iops {
         global.set("rate_iops", rate);
@@ -186,7 +186,7 @@ fn pace(global: &mut Section, options: &Options) {
     }
 }
 
-/// What is written, and the seed of offsets and data.
+/// Sets the content of written data, and the seed of offsets and data.
 pub(super) fn data(section: &mut Section, options: &Options, seed: u64) {
     section.flag("randrepeat", false);
     section.set("randseed", fio_seed(seed));
@@ -213,8 +213,8 @@ fn durability(global: &mut Section, options: &Options) {
     }
 }
 
-/// Ramp and trial in one go: the ramp is cut off by counting, see [`super::exact`]. fio's `time_based` goes over the data
-/// again until the time is up.
+/// Runs ramp and trial in one go: the count leaves the ramp out, see [`super::exact`]. With `time_based`, fio repeats passes over
+/// the data until the time is up.
 fn timing(section: &mut Section, job: &Job<'_>, options: &Options) {
     let (ramp, trial) = spans(job, options);
     section.flag("time_based", options.time_based);
@@ -227,24 +227,24 @@ fn timing(section: &mut Section, job: &Job<'_>, options: &Options) {
     section.set("log_alternate_epoch_clock_id", CLOCK_MONOTONIC);
 }
 
-/// The data was laid out by `prepare`; a file that is missing or short must be an error, not a surprise.
+/// `prepare` has laid the data out, so a missing or short file must be an error.
 pub(super) fn nothing_laid_out_by_fio(section: &mut Section) {
     section.flag("allow_file_create", false);
     section.flag("create_on_open", false);
     section.set("fallocate", "none");
 }
 
-/// What our reader of json+ relies on.
+/// Sets the reports that our json+ reader relies on.
 pub(super) fn reporting(section: &mut Section) {
     section.flag("group_reporting", false);
     section.set("unified_rw_reporting", "none");
     section.flag("clat_percentiles", true);
-    // Beside them, for whoever compares with an engine that counts the submission in.
+    // For comparison with an engine that includes the submission in its latency.
     section.flag("lat_percentiles", true);
     section.flag("exitall_on_error", true);
 }
 
-/// One job's place. Several files are named by a format, since fio reads lines of 4096 bytes at most.
+/// Sets one job's files. Several files get a format, since fio reads lines of at most 4096 bytes.
 fn place(section: &mut Section, files: &[Region]) {
     let Some(first) = files.first() else { return };
     match (files.len(), first.path.parent(), first.path.file_name()) {
@@ -262,8 +262,8 @@ fn place(section: &mut Section, files: &[Region]) {
     section.set("size", files.iter().map(|r| r.size_bytes).sum::<u64>());
 }
 
-/// A seed fio takes: below 2^63, never 0 (all of fio's generators would then start alike), and with its bits mixed
-/// (splitmix64's finalizer), since fio multiplies seeds with job numbers.
+/// A seed for fio: below 2^63, never 0 (or all of fio's generators would start alike), and with mixed bits (splitmix64's
+/// finalizer), since fio multiplies seeds by job numbers.
 pub(super) fn fio_seed(seed: u64) -> u64 {
     let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -271,7 +271,7 @@ pub(super) fn fio_seed(seed: u64) -> u64 {
     ((x ^ (x >> 31)) & SEED_MASK).max(1)
 }
 
-/// A time as fio takes it; with its unit, since fio's bare numbers are seconds here and microseconds elsewhere.
+/// A time for fio, with its unit: fio's bare numbers are seconds here and microseconds elsewhere.
 pub(super) fn milliseconds(seconds: f64) -> String {
     format!("{}ms", span(seconds).as_millis())
 }

@@ -1,62 +1,62 @@
-//! fio's json+ output, read defensively: text before, between and after documents, cut-off documents, several documents,
-//! `nan` and huge numbers, missing fields. What isn't there is `None`.
+//! Reads fio's json+ output defensively: text before, between and after documents, truncated documents, several documents, `nan`
+//! and huge numbers, missing fields. A missing value is `None`.
 
 use record::latency::LatencyHistogram;
 use serde_json::{Map, Value};
 
-/// Lines of text kept beside the documents.
+/// The most lines of text that are kept besides the documents.
 const MAX_MESSAGES: usize = 1000;
 
-/// Places where a document could begin that are tried; real output has one or two.
+/// The most places at which a document is tried; real output has one or two.
 const MAX_ATTEMPTS: usize = 10_000;
 
-/// No bin holds a trillion I/Os; such a count is damage, and would overflow sums.
+/// The limit of a bin's count: a larger one is damage, and would overflow sums.
 const MAX_BIN_COUNT: u64 = 1 << 40;
 
-/// What was found in the output.
+/// The content of fio's output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// The last whole document; fio writes several with `--status-interval`, and the last is the final one.
+    /// The last complete document; fio writes several with `--status-interval`, and the last is the final one.
     pub report: Option<Report>,
-    /// Whole documents found.
+    /// The number of complete documents.
     pub documents: usize,
     /// Whether a document begins and never ends.
     pub cut_off: bool,
-    /// Everything else fio wrote, line by line, without empty lines.
+    /// All other lines of fio's output, without empty ones.
     pub messages: Vec<String>,
 }
 
 /// One json+ document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// E.g. `fio-3.33`.
+    /// fio's version, e.g. `fio-3.33`.
     pub version: Option<String>,
-    /// Jobs, in fio's order.
+    /// The jobs, in fio's order.
     pub jobs: Vec<JobReport>,
 }
 
 /// One job of a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JobReport {
-    /// Its section's name.
+    /// The name of its section.
     pub name: Option<String>,
-    /// Jobs of one group ran at the same time; groups ran one after the other.
+    /// Its group: jobs of one group ran at the same time, groups one after the other.
     pub group: Option<u64>,
-    /// Error number that ended it; `Some(0)` for none.
+    /// The number of the error that ended it; `Some(0)` for none.
     pub error: Option<i64>,
-    /// Errors it survived (`continue_on_error`).
+    /// The number of errors that didn't end it (`continue_on_error`).
     pub total_errors: Option<u64>,
-    /// The first of those.
+    /// The first of these errors.
     pub first_error: Option<i64>,
-    /// User CPU, percent of one core.
+    /// User CPU time, in percent of one core.
     pub user_cpu_percent: Option<f64>,
-    /// System CPU, percent of one core.
+    /// System CPU time, in percent of one core.
     pub system_cpu_percent: Option<f64>,
-    /// Reads; `None` when it did none.
+    /// Its reads; `None` when there were none.
     pub read: Option<JobDirection>,
-    /// Writes; `None` when it did none.
+    /// Its writes; `None` when there were none.
     pub write: Option<JobDirection>,
-    /// Trims; `None` when it did none.
+    /// Its trims; `None` when there were none.
     pub trim: Option<JobDirection>,
 }
 
@@ -69,7 +69,7 @@ pub struct JobDirection {
     pub bytes: Option<u64>,
     /// Its measured time.
     pub runtime_ms: Option<u64>,
-    /// I/Os whose completion latency was taken: those *completed* in the measured time.
+    /// The number of I/Os with a completion latency: those *completed* in the measured time.
     pub completed: Option<u64>,
     /// Mean completion latency.
     pub latency_mean_ns: Option<f64>,
@@ -77,7 +77,7 @@ pub struct JobDirection {
     pub latency: LatencyHistogram,
 }
 
-/// Reads everything fio wrote to its output.
+/// Reads fio's whole output.
 #[must_use]
 pub fn read(text: &str) -> Reading {
     let text = &without_bare_nan(text);
@@ -121,7 +121,7 @@ impl Reading {
     }
 }
 
-/// Where the next line begins with `{`.
+/// The position of the next line that begins with `{`.
 fn next_start(text: &str) -> Option<usize> {
     if text.starts_with('{') {
         return Some(0);
@@ -133,7 +133,7 @@ fn looks_like_fio(object: &Map<String, Value>) -> bool {
     object.contains_key("jobs") || object.contains_key("fio version")
 }
 
-/// C prints what isn't a number as `nan`, `-nan`, `inf`; JSON has no word for it. Outside of strings they become `null`.
+/// Replaces `nan`, `-nan` and `inf`, which C prints and JSON doesn't allow, by `null`; not in strings.
 fn without_bare_nan(text: &str) -> String {
     const WORDS: [&str; 5] = ["-nan", "nan", "-inf", "inf", "+inf"];
     let mut out = String::with_capacity(text.len());

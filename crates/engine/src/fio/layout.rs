@@ -1,5 +1,5 @@
-//! Laying data out before a trial. fio itself writes it, at the declared compressibility, but in a run of its own: fio's
-//! automatic layout reserves space on most file systems and leaves it unwritten, so that reads give zeros from no device.
+//! Lays data out before a trial. fio writes them, with the declared compressibility, in a separate run: on most file systems its
+//! automatic layout only reserves space, and then reads return zeros without any device.
 
 use super::ini::{Ini, Section, escape};
 use super::jobfile;
@@ -24,16 +24,16 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Files per section of the layout job: fio reads lines of 4096 bytes.
+/// The files per section of the layout job: fio reads lines of 4096 bytes.
 pub(super) const FILES_PER_SECTION: usize = 16;
 
-/// Block size of the layout, where the data's own block size doesn't matter.
+/// The block size of the layout, unless the data need their own.
 const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 
-/// When a layout of little data should have ended.
+/// The expected time of a small layout.
 const EXPECTED: Duration = Duration::from_secs(30);
 
-/// Lays the data out and verifies it.
+/// Lays the data out and checks them.
 pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
     if let Place::Directory(directory) = job.ground.place() {
         clear(directory)?;
@@ -47,7 +47,7 @@ pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
     Ok(paths)
 }
 
-/// For a workload's options.
+/// Lays out for a workload's options.
 fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     if let Some(reason) = limits::refusal(options, job.workload.layout, job.ground.place()) {
@@ -59,7 +59,7 @@ fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError
     if !block {
         create(&regions, job.workload.layout)?;
     }
-    // A block device has no holes to leave: what isn't written holds whatever was there before.
+    // A block device has no holes: blocks that aren't written keep their earlier content.
     if block || job.workload.layout == Layout::Written {
         let total = regions.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum();
         write(job, &render(job, options, &regions), total)?;
@@ -70,7 +70,7 @@ fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError
     Ok(paths)
 }
 
-/// For a user's own job file: fio itself knows best which files of which sizes its jobs want.
+/// Lays out for a user's own job file: fio itself knows the files and sizes of its jobs.
 fn lay_out_for(job: &Job<'_>, text: &str) -> Result<Vec<PathBuf>, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     let file = userfile::rewrite(job, text).map_err(refused)?;
@@ -92,7 +92,7 @@ fn lay_out_for(job: &Job<'_>, text: &str) -> Result<Vec<PathBuf>, EngineError> {
     Ok(paths)
 }
 
-/// Turns a written file into the reservation or hole that the workload asks for.
+/// Turns a written file into the reservation or hole of the workload.
 fn as_declared(path: &Path, layout: Layout) -> Result<(), EngineError> {
     if layout == Layout::Written {
         return Ok(());
@@ -103,7 +103,7 @@ fn as_declared(path: &Path, layout: Layout) -> Result<(), EngineError> {
     size(&file, path, length, layout)
 }
 
-/// The files of a user's job file, laid out before.
+/// The files of a user's job file, which were laid out before.
 pub(super) fn check_user_files(job: &Job<'_>, file: &Rewritten) -> Result<Vec<PathBuf>, EngineError> {
     let directory = match job.ground.place() {
         Place::Directory(directory) => directory,
@@ -160,14 +160,14 @@ fn write(job: &Job<'_>, ini: &Ini, total_bytes: u64) -> Result<(), EngineError> 
     Ok(())
 }
 
-/// Slow disks write 20 MB/s at worst; this waits for a quarter of that.
+/// The timeout in seconds: a minute, plus the time at 5 MB/s. Slow disks write at least 20 MB/s.
 #[expect(clippy::cast_precision_loss, reason = "a rough limit")]
 fn patience_seconds(bytes: u64) -> f64 {
     60.0 + bytes as f64 / 5e6
 }
 
-/// The layout job: one region after the other, in order, so that files lie as one writer would leave them. Files are
-/// written through the page cache and flushed, as programs write: direct writes would go around btrfs's compression.
+/// The layout job: one region after the other, in order, as a single writer would lay them out. Files are written through the
+/// page cache and flushed, like those of most programs: direct writes would bypass btrfs's compression.
 fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Ini {
     let mut global = Section::new("global");
     let block = regions.first().is_some_and(|r| r.block);
@@ -198,13 +198,13 @@ fn render(job: &Job<'_>, options: &Options, regions: &[Region]) -> Ini {
     ini
 }
 
-/// Files as a list for `filename`.
+/// A list of files for `filename`.
 pub(super) fn names(regions: &[Region]) -> String {
     regions.iter().map(|r| escape(&r.path.to_string_lossy())).collect::<Vec<_>>().join(":")
 }
 
-/// The largest block up to 1 MiB that divides every region; the workload's own where duplicates are asked for, since
-/// fio repeats whole blocks, and whole ones of the workload's where each has a header to verify.
+/// The largest block up to 1 MiB that divides every region. With duplicates it is the workload's own, since fio repeats whole
+/// blocks; with `verify` it is a multiple of the workload's, since each of those has a header.
 fn block_bytes(options: &Options, regions: &[Region]) -> u64 {
     let fits = |block: u64| {
         regions.iter().all(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES).is_multiple_of(block))
@@ -227,7 +227,7 @@ fn block_bytes(options: &Options, regions: &[Region]) -> u64 {
     block.max(UNIT_BYTES)
 }
 
-/// Progress from what the kernel counts for fio's processes.
+/// The progress, from the kernel's counters of fio's processes.
 #[derive(Default)]
 struct Meter {
     seen: Cell<BTreeMap<u32, u64>>,
@@ -249,7 +249,7 @@ impl Meter {
     }
 }
 
-/// Bytes a process has written: by system calls, or by direct I/O.
+/// The bytes that a process has written, by system calls or by direct I/O.
 fn written_by(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name)?.trim().parse::<u64>().ok());

@@ -1,13 +1,14 @@
-//! What fio 3.33 doesn't do, or does otherwise than it says: refused by name before anything is laid out. Each was found by running it.
+//! Options that fio 3.33 can't perform, or performs differently from its documentation: refused by name before anything is laid
+//! out. Each was found by running fio.
 
 use super::verify;
 use device::Place;
 use record::workload::{Layout, Options, RateProcess, Rw};
 
-/// Sizes in one `bssplit`.
+/// The most sizes in one `bssplit`.
 const MOST_SIZES: usize = 64;
 
-/// Why fio can't perform a workload's options on this ground as they are meant; `None` when it can.
+/// Why fio can't perform a workload's options correctly on this device or file system; `None` when it can.
 pub(super) fn refusal(options: &Options, layout: Layout, place: &Place) -> Option<String> {
     let why = trims(options, place)
         .or_else(|| sizes(options))

@@ -1,7 +1,7 @@
-//! fio's per-I/O logs (`write_lat_log` and its like), read as a stream: memory doesn't grow with the log.
+//! fio's per-I/O logs (`write_lat_log` and similar), read as a stream: memory doesn't grow with the log.
 //!
-//! [`Reader`] gives rows; [`intervals`] folds the rows of one or several logs (one per job) into spans of time with counts,
-//! bytes and latency percentiles. Histograms have the same bins as fio's own, so they merge with those of json+.
+//! [`Reader`] returns rows; [`intervals`] sums the rows of one or several logs (one per job) into time intervals with counts,
+//! bytes and latency percentiles. Histograms have fio's own bins, so they merge with those of json+.
 
 mod bins;
 mod columns;
@@ -19,27 +19,27 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A log could not be read.
+/// Why a log could not be read.
 #[derive(Debug, Error)]
 pub enum LogError {
-    /// The file itself.
+    /// The file can't be read.
     #[error("cannot read {}", .path.shown())]
     Io {
-        /// Which log.
+        /// The log.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A line isn't what fio writes.
+    /// A line isn't in fio's format.
     #[error("{}, line {line}: {found:?} is no row of fio's log: {expected}", .path.shown())]
     Malformed {
-        /// Which log.
+        /// The log.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line number, from 1.
         line: u64,
-        /// The line, cut to a readable length.
+        /// The line, truncated.
         found: String,
-        /// What was expected instead.
+        /// The expected text.
         expected: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! Blocks of several sizes. fio's histogram logs count I/Os and tell no sizes, so bytes inside the measured time are the counted I/Os
-//! times their mean size over the whole run; how far that may be off is known, and said.
+//! Blocks of several sizes. fio's histogram logs count I/Os without their sizes, so the bytes inside the measured time are the
+//! counted I/Os times their mean size over the whole run. The possible error is known and reported.
 
 use super::json::{JobDirection, JobReport, Report};
 use super::limits::is_mixed;
@@ -7,10 +7,10 @@ use super::output::float;
 use record::trial::Totals;
 use record::workload::Options;
 
-/// Two-sided 95 % of a normal distribution.
+/// The two-sided 95 % quantile of a normal distribution.
 const Z: f64 = 1.96;
 
-/// What is to be said about a trial's bytes; `None` when all blocks have one size, or all that was done was counted.
+/// A note on a trial's bytes; `None` when all blocks have one size, or the whole run was counted.
 pub(super) fn bytes_note(options: &Options, report: &Report, totals: [Option<&Totals>; 3]) -> Option<String> {
     if !is_mixed(options) {
         return None;
@@ -31,8 +31,8 @@ pub(super) fn bytes_note(options: &Options, report: &Report, totals: [Option<&To
     })
 }
 
-/// What is to be said about offsets: with its map of blocks done, fio cuts an I/O short where it meets one, and most of the large
-/// blocks asked for become small ones.
+/// A note on offsets: with its map of written blocks, fio shortens an I/O that meets one of them, and so most of the large blocks
+/// become small.
 pub(super) fn offsets_note(options: &Options) -> Option<String> {
     (needs_no_map(options) && !options.norandommap).then(|| {
         "blocks have several sizes: offsets are drawn evenly (norandommap=1), since fio would cut large blocks at those already done"
@@ -40,12 +40,12 @@ pub(super) fn offsets_note(options: &Options) -> Option<String> {
     })
 }
 
-/// Whether the shares of sizes hold only without fio's map.
+/// Whether the shares of sizes are right only without fio's map.
 pub(super) fn needs_no_map(options: &Options) -> bool {
     is_mixed(options) && options.rw.is_random()
 }
 
-/// The standard error of a mean size of some I/Os, of all that were done, as a share of it.
+/// The standard error of the mean size of the counted I/Os, out of all completed ones, relative to the mean and times [`Z`].
 fn relative_error(deviation: f64, counted: u64, completed: u64) -> f64 {
     if counted == 0 || counted >= completed {
         return 0.0;
@@ -54,7 +54,7 @@ fn relative_error(deviation: f64, counted: u64, completed: u64) -> f64 {
     Z * deviation * ((1.0 - counted / completed) / counted).sqrt()
 }
 
-/// Sizes and how often each is drawn.
+/// The sizes, each with its weight.
 fn shares(options: &Options) -> Vec<(f64, f64)> {
     match options.bsrange {
         Some(range) => {
@@ -65,7 +65,7 @@ fn shares(options: &Options) -> Vec<(f64, f64)> {
     }
 }
 
-/// Standard deviation by mean.
+/// The standard deviation divided by the mean.
 fn relative_deviation(shares: &[(f64, f64)]) -> f64 {
     let all: f64 = shares.iter().map(|(_, weight)| weight).sum();
     let mean = shares.iter().map(|(size, weight)| size * weight).sum::<f64>() / all;

@@ -1,22 +1,22 @@
-//! From fio's report to the record's totals.
+//! Turns fio's report into the record's totals.
 
 use super::json::{JobDirection, JobReport, Report};
 use crate::errno;
 use record::trial::{ErrorCount, GeneratorCost, Totals, Window};
 use std::collections::BTreeMap;
 
-/// What was asked of one job, as far as it decides what its counts mean.
+/// The request of one job, as far as it decides what its counts mean.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Asked {
-    /// Measured time asked for; `None` when the job runs until its data is through.
+    /// The requested time in seconds; `None` when the job runs until its data are finished.
     pub(super) seconds: Option<f64>,
     /// Whether load ran before the measured time.
     pub(super) ramp: bool,
-    /// Whether what was written is flushed at the end, inside the measured time.
+    /// Whether written data are flushed at the end, inside the measured time.
     pub(super) final_flush: bool,
 }
 
-/// Totals of one direction over all jobs; `None` when no job did any.
+/// The totals of one direction over all jobs; `None` when no job has any.
 pub(super) fn totals(
     report: &Report,
     asked: &dyn Fn(&JobReport) -> Asked,
@@ -44,12 +44,13 @@ pub(super) fn totals(
     sum
 }
 
-/// One job's direction.
+/// The totals of one job's direction.
 ///
-/// When its time is up, fio waits for what is in flight and counts that wait as runtime. With a full queue at both ends of
-/// the time asked for, as many I/Os complete in it as are issued in it, so after a ramp the count is those issued, over the
-/// time asked for, and bytes in proportion (docs/decisions/0001). Without a ramp the wait at the end pays for the burst
-/// at the start, and with a flush at the end the wait is part of the work: then the count is those completed, over all of it.
+/// When the time is up, fio waits for the I/Os in flight and counts that wait as runtime. With a full queue at both ends of the
+/// requested time, as many I/Os complete in it as are issued in it. So after a ramp the count is the I/Os issued, over the
+/// requested time, and bytes are in proportion (docs/decisions/0001). Without a ramp, the wait at the end makes up for the burst
+/// at the start, and with a flush at the end the wait is part of the work: then the count is the I/Os completed, over the whole
+/// runtime.
 fn single(direction: &JobDirection, asked: Asked) -> Totals {
     let completed = direction.completed.filter(|n| *n > 0).or(direction.issued).unwrap_or(0);
     let bytes = direction.bytes.unwrap_or(0);
@@ -69,7 +70,7 @@ fn single(direction: &JobDirection, asked: Asked) -> Totals {
     }
 }
 
-/// The time a direction's count belongs to, and whether fio's runtime went on beyond it.
+/// The time of a direction's count, and whether fio's runtime was longer.
 fn own_seconds(direction: &JobDirection, asked: Asked) -> (f64, bool) {
     let runtime = float(direction.runtime_ms.unwrap_or(0)) / 1e3;
     match asked.seconds {
@@ -84,16 +85,16 @@ pub(super) fn proportion(bytes: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Where the measured time lies before the end of I/O.
+/// The position of the measured time before the end of I/O.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Span {
-    /// From its begin to the end of I/O.
+    /// The time from its begin to the end of I/O, in seconds.
     pub(super) begin_before_end_seconds: f64,
-    /// Its length; the rest is fio waiting for what was in flight.
+    /// Its length in seconds; in the rest fio waits for the I/Os in flight.
     pub(super) length_seconds: f64,
 }
 
-/// The measured time: within a group the longest job, groups one after the other.
+/// The measured time: the longest job of each group, and groups one after the other.
 pub(super) fn span(report: &Report, asked: &dyn Fn(&JobReport) -> Asked) -> Span {
     let mut groups: BTreeMap<Option<u64>, (f64, f64)> = BTreeMap::new();
     for job in &report.jobs {
@@ -109,7 +110,7 @@ pub(super) fn span(report: &Report, asked: &dyn Fn(&JobReport) -> Asked) -> Span
     Span { begin_before_end_seconds: all, length_seconds: all - last_wait }
 }
 
-/// Errors by job: what ended it, and what it survived.
+/// The errors by job: the one that ended it, and those that didn't.
 pub(super) fn errors(report: &Report) -> Vec<ErrorCount> {
     let mut found = Vec::new();
     for job in &report.jobs {
@@ -126,14 +127,14 @@ pub(super) fn errors(report: &Report) -> Vec<ErrorCount> {
     found
 }
 
-/// The sum over jobs of a CPU share, 1.0 for one core; `None` when no job tells.
+/// The sum of a CPU share over all jobs, 1.0 for one core; `None` when no job reports it.
 pub(super) fn cpu_share(report: &Report, of: impl Fn(&JobReport) -> Option<f64>) -> Option<f64> {
     let told: Vec<f64> = report.jobs.iter().filter_map(of).collect();
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / 100.0)
 }
 
-/// What generating the load cost, by the shares that fio tells: over its whole run, the ramp included, here taken as even.
-/// `None` where it tells none, and where groups of jobs ran one after the other, so that their shares are of different times.
+/// The cost of generating the load, from fio's CPU shares. They are means over its whole run, including the ramp. `None` where
+/// fio reports none, or where groups of jobs ran one after the other, because their shares are of different times.
 pub(super) fn generator(report: &Report, window: Window, ios: u64) -> Option<GeneratorCost> {
     let first = report.jobs.first()?.group;
     if report.jobs.iter().any(|job| job.group != first) {

@@ -1,4 +1,4 @@
-//! fio behind the engine's seam.
+//! fio as an [`Engine`].
 
 use super::exact::{self, Counted, Times};
 use super::ini::Ini;
@@ -20,23 +20,23 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Lines of fio's text that are kept, and characters of each.
+/// The most lines of fio's text that are kept, and the most characters of each.
 pub(super) const MAX_MESSAGES: usize = 1000;
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// fio, as installed on this machine.
+/// fio as installed on this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FioEngine;
 
-/// How a run's I/Os are counted.
+/// How the I/Os of a run are counted.
 enum Counting {
     /// From fio's histogram logs.
     Exact(Times),
-    /// From fio's totals; what is asked of each section.
+    /// From fio's totals, with the request of each section.
     Totals(BTreeMap<String, Asked>),
 }
 
-/// A workload made ready for fio.
+/// A workload that is ready for fio.
 struct Ready {
     ini: Ini,
     shared_files: bool,
@@ -115,7 +115,7 @@ impl Engine for FioEngine {
     }
 }
 
-/// A workload's options, if that is how it is given.
+/// A workload's options, unless it is a job file.
 pub(super) fn options<'a>(job: &Job<'a>) -> Option<&'a Options> {
     match &job.workload.ask {
         Ask::Options(options) => Some(options),
@@ -123,7 +123,7 @@ pub(super) fn options<'a>(job: &Job<'a>) -> Option<&'a Options> {
     }
 }
 
-/// Totals and the time they belong to: exactly where the logs allow, else by fio's own totals, and then said.
+/// Counts the totals and their time: exactly where the logs allow it, else from fio's own totals, and then the messages say so.
 fn count(
     job: &Job<'_>,
     counting: &Counting,
@@ -148,7 +148,7 @@ fn count(
     }
     let mut span = output::span(report, &asked);
     if !report.jobs.iter().any(|job| asked(job).ramp) {
-        // All that fio did was counted, also before and between groups of jobs, which don't follow each other at once.
+        // The whole run of fio counts, including the time before and between groups of jobs.
         let all = ended.waited.as_secs_f64();
         span = Span { begin_before_end_seconds: all, length_seconds: all };
     }
@@ -175,7 +175,7 @@ fn remove_logs(job: &Job<'_>, jobs: u32) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The job file for a trial.
+/// Prepares the job file of a trial.
 fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     match &job.workload.ask {
@@ -217,14 +217,14 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
     }
 }
 
-/// How much longer than expected fio may take: setting up and tearing down, draining deep queues of slow devices, and
-/// flushing what was written to the page cache, at 1 MB/s at least.
+/// The additional time for fio: for start and end, for deep queues of slow devices, and for a flush of the page cache at 1 MB/s
+/// or more.
 #[expect(clippy::cast_precision_loss, reason = "a rough limit")]
 fn patience_seconds(expected_seconds: f64, data_bytes: u64) -> f64 {
     60.0 + expected_seconds + data_bytes as f64 / 1e6
 }
 
-/// Writes a job file and gives the command that runs it.
+/// Writes a job file and returns the command that runs it.
 pub(super) fn argv(
     job: &Job<'_>,
     name: &str,
@@ -247,7 +247,7 @@ pub(super) fn argv(
     ])
 }
 
-/// What fio said beside its document; the begin of it, where it repeats itself a thousand times.
+/// fio's text besides its document, limited in length because fio may repeat itself a thousand times.
 pub(super) fn messages(reading: &Reading, ended: &Ended) -> Vec<String> {
     let stderr = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let all = reading.messages.iter().map(String::as_str).chain(stderr);
@@ -272,7 +272,7 @@ fn check_end(
     }
 }
 
-/// Only a clean end with a document, I/O and no errors is a measurement; and one with wrong content that is tolerated.
+/// Accepts as a measurement only a successful end with a document, I/O and no errors; or one with tolerated wrong content.
 fn judge_end(
     argv: &[OsString],
     ended: &Ended,
@@ -309,7 +309,7 @@ fn window(end_ns: u64, span: Span) -> Window {
     Window { start_ns, end_ns: start_ns.saturating_add(ns(span.length_seconds)).min(end_ns) }
 }
 
-/// A time span from seconds; nothing for what is negative or no number.
+/// A duration in seconds; zero for negative values and NaN.
 pub(super) fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(Duration::MAX)
 }

@@ -1,4 +1,4 @@
-//! Reading everything back after a trial with `verify`, in a run of fio's own: outside of the measured time, and not throttled.
+//! Reads everything back after a trial with `verify`, in a separate run of fio: outside the measured time, and not throttled.
 
 use super::ini::{Ini, Section};
 use super::jobfile;
@@ -17,14 +17,14 @@ use record::workload::Options;
 use std::fs::File;
 use std::time::Duration;
 
-/// I/Os in flight.
+/// The I/Os in flight.
 const DEPTH: u32 = 32;
 
-/// When little data should have been read.
+/// The expected time for a small amount of data.
 const EXPECTED: Duration = Duration::from_secs(30);
 
-/// Checks a workload's content: blocks that the run found wrong, and those that are found by reading all back. fio may find one and still end well, so its
-/// words count, also for a user's own job file.
+/// Checks a workload's content: blocks that the run found wrong, and those that reading everything back finds. fio may find one
+/// and still end successfully, so its messages count, also for a user's own job file.
 ///
 /// # Errors
 /// See [`read_back`].
@@ -42,7 +42,7 @@ pub(super) fn check_content(
         found.add_to(errors);
         return Ok(None);
     };
-    // In a mix, fio checks no reads; in a workload that only reads, all.
+    // fio checks no reads in a mix, and all in a workload that only reads.
     let jobs = reading.report.iter().flat_map(|report| &report.jobs).filter(|_| !options.rw.writes());
     let mut bytes = jobs.filter_map(|j| j.read.as_ref()?.bytes).sum::<u64>();
     if errors.iter().all(verify::is_content) {
@@ -57,20 +57,20 @@ pub(super) fn check_content(
     Ok(Some(Verified { bytes, faults: found.faults() }))
 }
 
-/// What became of it.
+/// The result of reading back.
 struct ReadBack {
     /// Bytes read and checked.
     bytes: u64,
-    /// Errors that are none of content.
+    /// Errors that aren't wrong content.
     errors: Vec<ErrorCount>,
-    /// What fio said.
+    /// fio's messages.
     messages: Vec<String>,
 }
 
-/// Flushes and drops what the page cache holds, reads every block, and takes note of wrong ones.
+/// Flushes and drops the page cache, reads every block, and collects wrong ones.
 ///
 /// # Errors
-/// When it could not be begun, hung, or the caller cancelled.
+/// When it can't start, hangs, or the caller cancels.
 fn read_back(
     job: &Job<'_>,
     options: &Options,
@@ -117,7 +117,7 @@ fn read_back(
     Ok(ReadBack { bytes, errors, messages })
 }
 
-/// In blocks of one header each: fio tells no more than the first wrong header of an I/O.
+/// Uses blocks with one header each: fio reports only the first wrong header of an I/O.
 fn render(options: &Options, regions: &[Region]) -> Ini {
     let mut global = Section::new("global");
     global.set("ioengine", if options.direct { "libaio" } else { "psync" });
@@ -144,7 +144,7 @@ fn render(options: &Options, regions: &[Region]) -> Ini {
     ini
 }
 
-/// 1 MB/s at worst.
+/// The additional time: 1 MB/s at worst.
 #[expect(clippy::cast_precision_loss, reason = "a rough limit")]
 fn patience(bytes: u64) -> Duration {
     seconds(60.0 + bytes as f64 / 1e6)

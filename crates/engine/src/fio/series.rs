@@ -1,36 +1,37 @@
-//! The course of a trial from the rows of fio's histogram logs.
+//! The time series of a trial, from the rows of fio's histogram logs.
 //!
-//! A row comes with the first I/O that completes after its time, so rows have no even length. Between two of them I/Os are taken to have
-//! completed evenly; the steps are at least twice as long as the rows are apart. Where a row comes much too late, nothing completed between
-//! the time that it was due and the I/O that brought it: an outage is not spread over the time that it took.
+//! fio writes a row with the first I/O that completes after its due time, so rows have uneven lengths. Between two rows, I/Os
+//! count as completed evenly; the steps are at least twice as long as the row interval. Where a row comes much too late, nothing
+//! completed between its due time and the I/O that caused it: an outage is not spread over its whole time.
 
 use super::exact::Times;
 use super::output::proportion;
 use record::trial::{Series, Window};
 
-/// The shortest step, as of the native engine.
+/// The shortest step, which is also that of the native engine.
 const SHORTEST_MS: u64 = 100;
 
-/// The most steps.
+/// The largest number of steps.
 const MOST: u64 = 3000;
 
-/// A row that comes after so many times its due time is late.
+/// A row is late if it takes more than this many row intervals.
 const LATE: u64 = 4;
 
-/// One direction of one job.
+/// The time series of one direction of one job.
 #[derive(Debug)]
 pub(super) struct Course {
-    /// Time of the row that begins the count.
+    /// The time of the row that begins the count.
     pub(super) start_ms: u64,
-    /// Time of each row counted, and the I/Os since the one before.
+    /// The time of each row that counts, and the I/Os since the one before.
     pub(super) rows: Vec<(u64, u64)>,
-    /// Totals of this direction of this job: all I/Os have their mean size.
+    /// The totals of this direction and job: every I/O gets their mean size.
     pub(super) ios: u64,
     pub(super) bytes: u64,
 }
 
-/// Reads, writes and trims of all jobs in equal steps from the window's begin; `None` when not even one fits. What one job counted before the
-/// common begin is in the first step. The steps end with the rows: a flush after them is part of the window, but not of the course.
+/// Reads, writes and trims of all jobs in equal steps from the window's begin; `None` when not even one step fits. I/Os that a
+/// job counted before the common begin are in the first step. The steps end with the rows: a flush after them is part of the
+/// window, but not of the series.
 pub(super) fn of(courses: &[Vec<Course>; 3], window: Window, times: Times) -> Option<Series> {
     let step_ns = step_ms(times).checked_mul(1_000_000)?;
     let ends: Vec<u64> = courses.iter().flatten().filter_map(|c| Some(c.rows.last()?.0)).collect();
@@ -62,7 +63,7 @@ fn step_ms(times: Times) -> u64 {
     rows.max(SHORTEST_MS).max(times.trial_ms.div_ceil(MOST))
 }
 
-/// What was done up to each border less what was done up to the one before.
+/// The differences between what was done up to each border and up to the one before.
 fn steps(courses: &[Course], borders: &[u64], row_ns: u64, what: impl Fn(&Course, u64) -> u64) -> Vec<u64> {
     let mut sums = vec![0_u64; borders.len()];
     for course in courses {
@@ -78,7 +79,7 @@ fn steps(courses: &[Course], borders: &[u64], row_ns: u64, what: impl Fn(&Course
 }
 
 impl Course {
-    /// I/Os counted up to each border.
+    /// The I/Os up to each border.
     fn done(&self, borders: &[u64], row_ns: u64) -> Vec<u64> {
         let mut rows = self.rows.iter().peekable();
         let (mut since_ns, mut counted) = (ns(self.start_ms), 0_u64);
@@ -90,7 +91,7 @@ impl Course {
             let part = rows.peek().map_or(0, |(time_ms, ios)| {
                 let length = ns(*time_ms).saturating_sub(since_ns);
                 let late = row_ns > 0 && length > LATE.saturating_mul(row_ns);
-                // all but the I/O that brings a late row completed before it was due
+                // All I/Os but the one that causes a late row completed before its due time.
                 let (ios, length) = if late { (ios.saturating_sub(1), row_ns) } else { (*ios, length) };
                 proportion(ios, border.saturating_sub(since_ns).min(length), length)
             });
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn rows_are_spread_over_the_steps_they_lie_in() {
-        // 10 until 1050, 20 until 1150 (half of it in the first step), nothing until 1250, where 7 come; 9 in the rest of a step.
+        // 10 until 1050, 20 until 1150 (half of them in the first step), nothing until 1250, where 7 complete; 9 in the rest of a
+        // step.
         let reads = course(1000, &[(1050, 10), (1150, 20), (1250, 7), (1340, 9)]);
         let series = of(&[vec![reads], vec![], vec![]], window(1000, 1340), TIMES).unwrap();
         assert_eq!((series.start_ns, series.step_ns), (1_000_000_000, 100_000_000));
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_outage_is_not_spread_over_the_time_that_it_took() {
-        // 50 ms at 200 I/Os per second, then nothing until one of the 11 completes 1 s later
+        // 50 ms at 200 I/Os per second, then nothing until one of the 11 completes 1 s later.
         let reads = course(1000, &[(1050, 10), (2100, 11), (2150, 10), (2200, 10)]);
         let series = of(&[vec![reads], vec![], vec![]], window(1000, 2200), TIMES).unwrap();
         assert_eq!(series.read_ios, [20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 20]);
@@ -157,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the rows, no I/O is in two steps, and only those of the last, partial step are in none.
+        /// For any rows, no I/O is in two steps, and only those of the last, partial step are in none.
         #[test]
         fn the_steps_add_up_to_what_was_counted(
             rows in prop::collection::vec((1_u64..200, 0_u64..50), 1..60), late_ms in 0_u64..60,

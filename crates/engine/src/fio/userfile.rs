@@ -1,5 +1,5 @@
-//! A user's own job file, run by fio with only the places replaced: every file becomes one of ours inside the ground, every
-//! file of a block ground a span of the device. Time is the file's own; the trial's where the file says nothing.
+//! A user's own job file, which fio runs with only the places replaced: every file becomes one of our data files or, on a block
+//! device, a span of the device. The file's own times hold, and the trial's where it sets none.
 
 use super::forbidden;
 use super::ini::{self, Ini, Section, escape};
@@ -14,7 +14,7 @@ use std::path::Path;
 mod block;
 mod value;
 
-/// Options we set for all jobs; what the file says of them is dropped. They change how fio reports and lays out, not the load.
+/// Options that we set for all jobs, whatever the file says. They change fio's report and layout, not the load.
 const OVERRIDDEN: &[&str] = &[
     "allow_file_create",
     "clat_percentiles",
@@ -31,37 +31,37 @@ const OVERRIDDEN: &[&str] = &[
     "unlink",
 ];
 
-/// Options that say where; replaced.
+/// Options that name places; they are replaced.
 const PLACES: &[&str] = &["directory", "filename", "filename_format", "name", "unique_filename"];
 
-/// A job file made ready.
+/// A job file that is ready to run.
 #[derive(Debug)]
 pub(super) struct Rewritten {
-    /// What the trial runs.
+    /// The job file of the trial.
     pub(super) run: Ini,
-    /// What lays the data out beforehand.
+    /// The job file that lays the data out.
     pub(super) layout: Ini,
     /// Whether several jobs use the same file or span.
     pub(super) shared_files: bool,
-    /// When the trial should have ended, if its jobs ran one after the other.
+    /// The time of the trial in seconds, if its jobs ran one after the other.
     pub(super) expected_seconds: f64,
-    /// What is asked of each section.
+    /// The request of each section.
     pub(super) asked: BTreeMap<String, Asked>,
-    /// For block grounds: bytes needed from the start of the device.
+    /// On a block device: the bytes needed from its beginning.
     pub(super) block_end_bytes: Option<u64>,
 }
 
-/// One job section with everything that holds for it.
+/// A job section with all options that hold for it.
 struct UserJob {
     section: Section,
     effective: Section,
     clones: u64,
 }
 
-/// Rewrites a job file for a ground.
+/// Rewrites a job file for a device or file system under test.
 ///
 /// # Errors
-/// In words: what can't be read, or what would lead fio elsewhere.
+/// The reason as text: what can't be parsed, or what would make fio leave the device or file system.
 pub(super) fn rewrite(job: &Job<'_>, text: &str) -> Result<Rewritten, String> {
     let ini = ini::parse(text)?;
     for section in &ini.sections {
@@ -83,7 +83,7 @@ pub(super) fn rewrite(job: &Job<'_>, text: &str) -> Result<Rewritten, String> {
     Ok(rewritten)
 }
 
-/// Options for all jobs, before everything else.
+/// Options for all jobs, before all others.
 fn head(layout: bool) -> Section {
     let mut head = Section::new("global");
     jobfile::reporting(&mut head);
@@ -98,7 +98,7 @@ fn head(layout: bool) -> Section {
     head
 }
 
-/// Refuses what would lead fio elsewhere.
+/// Refuses options that would make fio leave the device or file system under test.
 fn check(section: &Section) -> Result<(), String> {
     if let Some(c) = forbidden::unsafe_text(&section.name) {
         return Err(format!("the section name {:?} can't hold {c:?}", section.name));
@@ -118,7 +118,7 @@ fn check(section: &Section) -> Result<(), String> {
     Ok(())
 }
 
-/// Every job section with the global sections before it folded in, without what we set ourselves.
+/// Every job section with the global sections before it merged in, without the options that we set.
 fn flatten(ini: &Ini) -> Result<Vec<UserJob>, String> {
     let mut defaults = Section::new("defaults");
     let mut jobs = Vec::new();
@@ -147,7 +147,7 @@ fn flatten(ini: &Ini) -> Result<Vec<UserJob>, String> {
     Ok(jobs)
 }
 
-/// fio's report knows jobs by their section's name only.
+/// Makes names distinct, since fio's report identifies jobs only by their section's name.
 fn distinct_names(jobs: &mut [UserJob]) {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for job in jobs {
@@ -199,7 +199,7 @@ fn in_directory(jobs: &[UserJob], directory: &Path) -> Result<Rewritten, String>
     })
 }
 
-/// The names of files that fio makes up: fio's own scheme, behind our prefix.
+/// The names of files that fio generates: fio's own format, after our prefix.
 fn format(job: &UserJob, names: &mut Names) -> Result<String, String> {
     let own = names.of(&job.section.name);
     let Some(format) = job.effective.get("filename_format") else {
@@ -222,7 +222,7 @@ fn plain(c: char) -> char {
     if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' }
 }
 
-/// Our names for the user's files: the same for the same, different for different ones.
+/// Our names for the user's files: one name for each file.
 #[derive(Default)]
 struct Names {
     given: BTreeMap<String, String>,
@@ -245,7 +245,7 @@ impl Names {
     }
 }
 
-/// The files of `filename=`: separated by `:`, where `\:` is none.
+/// The files of `filename=`: separated by `:`, except `\:`.
 fn files(listed: &str) -> Vec<String> {
     let mut files = vec![String::new()];
     let mut chars = listed.chars();
@@ -261,7 +261,7 @@ fn files(listed: &str) -> Vec<String> {
     files
 }
 
-/// The file's own times, the trial's where it has none.
+/// The file's own times; the trial's where it sets none.
 fn time(
     job: &Job<'_>,
     user: &UserJob,
@@ -272,10 +272,10 @@ fn time(
     let said = |name: &str| user.effective.get(name).and_then(value::seconds);
     let runtime = said("runtime").filter(|s| *s > 0.0);
     let seconds = runtime.unwrap_or(job.trial_seconds);
-    // no ramp but its own: sections may follow one another, and then what the devices did in each ramp can't be told apart
+    // No ramp except its own: sections may run one after another, and then the devices' counters can't separate the ramps.
     let ramp = said("ramp_time").unwrap_or(0.0);
     if runtime.is_none() {
-        // What the file says of it counts; the plan notes that it says nothing.
+        // The file's own `time_based` counts; the plan notes when it is missing.
         if user.effective.get("time_based").is_none() {
             section.flag("time_based", true);
         }
@@ -287,7 +287,7 @@ fn time(
     *expected_seconds += seconds + ramp + said("startdelay").unwrap_or(0.0);
 }
 
-/// A seed per trial, unless the file wants offsets of its own.
+/// Sets a seed per trial, unless the file sets its own offsets.
 fn seed(job: &Job<'_>, user: &UserJob, section: &mut Section) {
     if ["randrepeat", "randseed", "allrandrepeat"].iter().all(|name| user.effective.get(name).is_none()) {
         section.flag("randrepeat", false);

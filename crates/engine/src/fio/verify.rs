@@ -1,8 +1,8 @@
-//! fio's `verify`: every block carries a header with its place and a checksum. The layout writes them, reads of an unmixed read
-//! workload check them as they complete, writes renew them, and after the measured time all is read back.
+//! fio's `verify`: every block has a header with its place and a checksum. The layout writes them, reads of an unmixed read
+//! workload check them as they complete, writes renew them, and after the measured time everything is read back.
 //!
-//! fio's own pass of reading back (`do_verify`) is off: with `time_based` it eats into the measured time, and in a mix it compares
-//! reads with writes that came later. Nor is its exit code to be trusted: a failed check at the end of a job leaves it 0.
+//! fio's own read-back (`do_verify`) is off: with `time_based` it takes part of the measured time, and in a mix it compares reads
+//! with later writes. Its exit code isn't reliable either: after a failed check at the end of a job it is 0.
 
 use super::ini::Section;
 use crate::data::{UNIT_BYTES, whole_blocks};
@@ -11,7 +11,7 @@ use record::trial::{ErrorCount, FaultKind, VerifyFault};
 use record::workload::{Layout, Options};
 use std::collections::BTreeMap;
 
-/// Methods of fio 3.33 that notice a changed byte; each was tried.
+/// The methods of fio 3.33 that detect a changed byte; each was tried.
 const METHODS: &[&str] = &[
     "md5",
     "crc64",
@@ -46,10 +46,10 @@ const AGAINST: &[&str] = &[
     "zonemode",
 ];
 
-/// Offsets told of each file.
+/// The most offsets that are reported of each file.
 const MOST_OFFSETS: usize = 16;
 
-/// What the kernel calls a wrong content.
+/// The kernel's error for wrong content.
 const ERRNO: &str = "EILSEQ";
 
 /// Why fio can't check a workload's blocks; `None` when it can, or needn't.
@@ -70,7 +70,7 @@ pub(super) fn refusal(options: &Options, layout: Layout, place: &Place) -> Optio
     with(options, layout, place).map(|what| format!("verify with {what}"))
 }
 
-/// What doesn't go together with checking.
+/// Options that can't be combined with checking.
 fn with(options: &Options, layout: Layout, place: &Place) -> Option<String> {
     let block = options.bs_bytes.max(1);
     let laid_out = options.offset_bytes.saturating_add(options.size_bytes);
@@ -98,7 +98,7 @@ fn with(options: &Options, layout: Layout, place: &Place) -> Option<String> {
     None
 }
 
-/// Headers and checksums on every block of the smallest size.
+/// Sets headers and checksums on every block of the smallest size.
 pub(super) fn set(section: &mut Section, options: &Options) {
     let Some(method) = &options.verify else { return };
     section.set("verify", method);
@@ -106,7 +106,7 @@ pub(super) fn set(section: &mut Section, options: &Options) {
     section.flag("do_verify", false);
 }
 
-/// Two writes in flight to one block could mix.
+/// Two writes in flight to one block could mix, so this allows one at a time.
 pub(super) fn one_write_at_a_time(section: &mut Section, options: &Options) {
     if options.verify.is_some() && options.rw.writes() && options.iodepth > 1 {
         section.flag("serialize_overlap", true);
@@ -118,7 +118,7 @@ pub(super) fn one_write_at_a_time(section: &mut Section, options: &Options) {
 pub(super) struct WrongBlocks(BTreeMap<String, BTreeMap<u64, String>>);
 
 impl WrongBlocks {
-    /// Takes note of a line, if it tells of a wrong block.
+    /// Records the wrong block, if the line reports one.
     pub(super) fn note(&mut self, line: &str) {
         if let Some((path, offset)) = place_in(line) {
             self.0.entry(path).or_default().entry(offset).or_insert_with(|| line.to_owned());
@@ -129,7 +129,7 @@ impl WrongBlocks {
         self.0.is_empty()
     }
 
-    /// fio doesn't tell whether a block is lost, stale, torn or another's; so all are `Corrupt`, in fio's words.
+    /// fio doesn't report whether a block is lost, stale, torn or misdirected, so all are `Corrupt`, with fio's message.
     pub(super) fn faults(&self) -> Vec<VerifyFault> {
         let fault = |(path, blocks): (&String, &BTreeMap<u64, String>)| VerifyFault {
             kind: FaultKind::Corrupt,
@@ -141,7 +141,7 @@ impl WrongBlocks {
         self.0.iter().map(fault).collect()
     }
 
-    /// As errors of the trial; fio's own count of them holds one per I/O or none.
+    /// Adds them to the trial's errors; fio's own count has one per I/O, or none.
     pub(super) fn add_to(&self, errors: &mut Vec<ErrorCount>) {
         if self.is_empty() {
             return;
@@ -155,18 +155,19 @@ impl WrongBlocks {
     }
 }
 
-/// Whether an error is one of content.
+/// Whether an error is wrong content.
 pub(super) fn is_content(error: &ErrorCount) -> bool {
     error.errno == ERRNO
 }
 
-/// Whether the user wants to go on after wrong content, and nothing else went wrong.
+/// Whether the user wants to continue after wrong content, and nothing else failed.
 pub(super) fn is_tolerated(options: &Options, errors: &[ErrorCount]) -> bool {
     let on = options.other.get("continue_on_error").map(String::as_str);
     matches!(on, Some("all" | "verify" | "1")) && errors.iter().all(is_content)
 }
 
-/// File and offset of a wrong block, e.g. `crc32c: verify failed at file /m/x offset 4096, length 512 (requested block: ...)`.
+/// The file and offset of a wrong block, e.g. `crc32c: verify failed at file /m/x offset 4096, length 512 (requested block:
+/// ...)`.
 fn place_in(line: &str) -> Option<(String, u64)> {
     let (what, rest) = line.split_once(" at file ")?;
     if !what.contains("verify") {
@@ -185,7 +186,7 @@ mod tests {
     use record::workload::{Layout, Options, Rw};
     use std::path::PathBuf;
 
-    /// What fio 3.33 said of a changed byte and of a block copied elsewhere.
+    /// Output of fio 3.33 for a changed byte and for a block copied elsewhere.
     const SAID: &str = "verify: bad header offset 2097152, wanted 3145728 at file /m/a b offset 3145728, length 4096 (requested block: offset=3145728, length=1048576)\n\
         crc32c: verify failed at file /m/a b offset 4997120, length 4096 (requested block: offset=4194304, length=1048576, flags=8)\n       \
         Expected CRC: a63fb129\n       Received CRC: 9a02444d\n\

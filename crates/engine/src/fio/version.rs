@@ -1,11 +1,11 @@
-//! fio's version, and the oldest we rely on.
+//! The version of fio, and the oldest supported one.
 
 use crate::error::EngineError;
 
-/// The oldest fio we use: Debian 12's. Older ones lack the log clock and the json+ fields we read.
+/// The oldest fio that we support: Debian 12's. Older ones lack the log clock and the json+ fields that we read.
 const NEEDED: (u32, u32) = (3, 33);
 
-/// Checks what `fio --version` printed, e.g. `fio-3.33` or `fio-3.42-11-gf5344`; gives it trimmed.
+/// Checks the output of `fio --version`, e.g. `fio-3.33` or `fio-3.42-11-gf5344`, and returns it trimmed.
 pub(crate) fn check(argv: &str, said: &str) -> Result<String, EngineError> {
     let text = said.trim();
     let Some(found) = parse(text) else {

@@ -1,18 +1,18 @@
-//! When I/Os are to be issued in an open loop: at a fixed rate or as Poisson arrivals, from the begin of the load.
+//! The issue times of I/Os in an open loop: at a fixed rate or as Poisson arrivals, from the beginning of the load.
 //!
-//! An I/O that can't be issued when it was due keeps its due time, and its latency counts from there, so that a stall isn't hidden.
+//! An I/O that is issued late keeps its due time, and its latency counts from there, so that a stall isn't hidden.
 
 use super::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// A rate and how regular it is.
+/// A rate and its regularity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rate {
     /// I/Os or bytes per second of one job.
     pub(crate) per_second: u64,
-    /// Whether bytes are counted, and not I/Os.
+    /// Whether the rate counts bytes instead of I/Os.
     pub(crate) bytes: bool,
-    /// Whether gaps are exponentially distributed (fio's `rate_process=poisson`) instead of all alike.
+    /// Whether gaps are exponentially distributed (fio's `rate_process=poisson`) instead of equal.
     pub(crate) poisson: bool,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Rate {
 pub(crate) struct Arrivals {
     rate: Rate,
     begin_ns: u64,
-    /// I/Os or bytes that were issued.
+    /// The I/Os or bytes issued so far.
     count: u128,
     after_ns: f64,
     due_ns: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// The very first gap of Poisson arrivals is as after an I/O of `smallest` bytes.
+    /// Starts the arrivals; the first gap of Poisson arrivals is that after an I/O of `smallest` bytes.
     pub(crate) fn new(rate: Rate, smallest: u64, begin_ns: u64, random: Random) -> Self {
         let mut arrivals = Self { rate, begin_ns, count: 0, after_ns: 0.0, due_ns: begin_ns, random };
         if rate.poisson {
@@ -38,13 +38,13 @@ impl Arrivals {
         arrivals
     }
 
-    /// When the next I/O is due.
+    /// The due time of the next I/O.
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// An I/O of that many bytes was issued: the next one is due later.
+    /// Records an issued I/O of this size, and computes the next due time.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -61,7 +61,7 @@ impl Arrivals {
             self.after_ns as u64
         } else {
             self.count += u128::from(units);
-            // From the count, not from gap to gap: rounding doesn't add up.
+            // From the total count, not from gap to gap, so that rounding errors don't add up.
             (self.count * 1_000_000_000 / u128::from(per_second)) as u64
         };
         self.due_ns = self.begin_ns.saturating_add(after);
@@ -82,7 +82,7 @@ mod tests {
         Arrivals::new(rate, 4096, 5 * SECOND, Random::new(seed, 0))
     }
 
-    /// Takes the next I/O if it is due, and gives the time it was due.
+    /// Takes the next I/O if it is due, and returns its due time.
     fn take(arrivals: &mut Arrivals, now_ns: u64) -> Option<u64> {
         let due = arrivals.due_ns();
         (due <= now_ns).then(|| {
@@ -91,7 +91,7 @@ mod tests {
         })
     }
 
-    /// Issues whatever is due at each look of a clock that jumps by up to `step_ns`.
+    /// Issues all I/Os that are due each time that the clock jumps by up to `step_ns`.
     fn issued(arrivals: &mut Arrivals, seconds: u64, step_ns: u64, seed: u64) -> Vec<(u64, u64)> {
         let mut random = Random::new(seed, 1);
         let mut now = 5 * SECOND;
@@ -109,7 +109,7 @@ mod tests {
         #[test]
         fn a_fixed_rate_is_held_without_bursts(iops in 1_u64..200_000, seed in any::<u64>()) {
             let found = issued(&mut arrivals(iops, false, seed), 1, 50_000, seed);
-            // The very first is due at once; what falls due after the clock's last look is still to come.
+            // The first one is due at once; those due after the clock's last jump are still to come.
             assert!(found.len() as u64 <= iops);
             assert!(found.len() as u64 * 1000 + 1000 + iops / 20 >= iops * 995, "{} of {iops}", found.len());
             for two in found.windows(2) {
@@ -167,7 +167,7 @@ mod tests {
             arrivals.issued(size);
             bytes += u32::try_from(size).unwrap();
         }
-        // Some 16,000 arrivals and more: five standard deviations are below 4 %.
+        // About 16,000 arrivals or more: five standard deviations are below 4 %.
         assert!((f64::from(bytes) / (1000.0 * f64::from(1 << 20)) - 1.0).abs() < 0.06, "{bytes}");
     }
 

@@ -1,27 +1,29 @@
-//! How many I/Os are given to the kernel at once, and how many are taken from it.
+//! How many I/Os are submitted to the kernel at once, and how many completions are taken at once.
 //!
-//! The kernel holds back what comes in one call until it has seen all of it, so a device gets work in bursts and is short of it in
-//! between. One call for each I/O costs the processor more. So I/Os go out one by one as long as that fills the depth: then the
-//! device is the slower side. Where the depth is never reached, the processor is, and batches save its time.
+//! The kernel issues the I/Os of one call only after it has seen all of them, so a device gets work in bursts with gaps in
+//! between. One call per I/O costs more CPU time. So I/Os are submitted one by one as long as that fills the depth: then the
+//! device is the slower side. If the depth is never reached, the processor is the slower side, and batches save its time.
 
 use serde::{Deserialize, Serialize};
 
-/// The largest batch: few system calls, while what is given still fits the CPU's caches.
+/// The largest batch: few system calls, and its I/Os still fit the CPU's caches.
 const MOST: usize = 32;
 
-/// At least this many I/Os without the depth being reached show that the processor is the slower side; more where the depth is larger.
+/// If at least this many I/Os are submitted without reaching the depth, the processor is the slower side. A larger depth needs
+/// more.
 const EVIDENCE: usize = 64;
 
-/// What the user asks for: fio's `iodepth_batch_submit`, `iodepth_batch_complete_min`, `iodepth_batch_complete_max` and `iodepth_low`.
+/// The user's settings: fio's `iodepth_batch_submit`, `iodepth_batch_complete_min`, `iodepth_batch_complete_max` and
+/// `iodepth_low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Batches {
-    /// I/Os given to the kernel at once; 0: as many as the depth.
+    /// The I/Os per submission; 0: the depth.
     pub(crate) submit: u32,
-    /// Completions waited for at once when the depth is reached; 0: one.
+    /// The completions to wait for when the depth is reached; 0: one.
     pub(crate) complete_min: u32,
-    /// Completions taken at once; at least `complete_min`.
+    /// The most completions taken at once; at least `complete_min`.
     pub(crate) complete_max: u32,
-    /// Once the depth was reached, nothing is issued before so few are in flight; 0: the depth.
+    /// After the depth was reached, nothing is issued until this few I/Os are in flight; 0: the depth.
     pub(crate) low: u32,
 }
 
@@ -30,29 +32,29 @@ impl Batches {
     pub(crate) const FIO: Self = Self { submit: 1, complete_min: 1, complete_max: 0, low: 0 };
 }
 
-/// A ring's way of giving and taking.
+/// How a ring submits and completes I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batching {
-    /// One by one, or in batches, as the load shows.
+    /// One by one, or in batches, depending on the load.
     Adaptive {
-        /// I/Os given at once.
+        /// The I/Os per submission.
         lot: usize,
-        /// I/Os given since the depth was last held.
+        /// The I/Os submitted since the depth was last reached.
         short: usize,
-        /// So many show that the processor is the slower side.
+        /// The value of `short` at which the processor counts as the slower side.
         evidence: usize,
     },
-    /// As the user asks.
+    /// As the user sets it.
     Asked {
-        /// I/Os given at once.
+        /// The I/Os per submission.
         submit: usize,
-        /// Completions waited for.
+        /// The completions to wait for.
         least: usize,
-        /// Completions taken at once.
+        /// The most completions taken at once.
         most: usize,
-        /// I/Os in flight at which the queue is filled again.
+        /// The number of I/Os in flight at which the queue is filled again.
         low: usize,
-        /// Whether the depth was reached, and too many are still in flight to fill it again.
+        /// Whether the depth was reached, and too many I/Os are still in flight to fill it again.
         draining: bool,
     },
 }
@@ -76,7 +78,7 @@ impl Batching {
         }
     }
 
-    /// I/Os to be given at once, at most.
+    /// The most I/Os per submission.
     #[inline]
     pub(crate) fn lot(&self) -> usize {
         match self {
@@ -86,7 +88,7 @@ impl Batching {
         }
     }
 
-    /// Completions to wait for when there is nothing else to do.
+    /// The completions to wait for when there is nothing else to do.
     #[inline]
     pub(crate) fn least(&self, in_flight: usize) -> usize {
         match self {
@@ -95,7 +97,7 @@ impl Batching {
         }
     }
 
-    /// Completions to be taken at once, at most. fio takes none as long as there is something to issue.
+    /// The most completions to take at once. fio takes none while it has something to issue.
     #[inline]
     pub(crate) fn most(&self, waited: bool) -> usize {
         match self {
@@ -105,19 +107,20 @@ impl Batching {
         }
     }
 
-    /// Whether the device is to be waited for although there are free slots.
+    /// Whether to wait for the device although slots are free.
     #[inline]
     pub(crate) fn drains(&self) -> bool {
         matches!(self, Self::Asked { draining: true, .. })
     }
 
-    /// Whether a look without waiting tells which side is slower: a batch may fill the depth by itself.
+    /// Whether to check for completions before a wait: a batch may fill the depth by itself, so only the check shows which side
+    /// is slower.
     #[inline]
     pub(crate) fn looks_first(&self) -> bool {
         matches!(self, Self::Adaptive { lot: 2.., .. })
     }
 
-    /// I/Os were given, and slots are left.
+    /// Records that I/Os were submitted and slots are left.
     #[inline]
     pub(crate) fn gave(&mut self, count: usize) {
         let Self::Adaptive { lot, short, evidence } = self else { return };
@@ -128,7 +131,7 @@ impl Batching {
         }
     }
 
-    /// There is nothing to do but to wait: the processor isn't the slower side.
+    /// Records that there is nothing to do but wait: the processor isn't the slower side.
     #[inline]
     pub(crate) fn waits(&mut self) {
         if let Self::Adaptive { lot, short, .. } = self {
@@ -136,7 +139,7 @@ impl Batching {
         }
     }
 
-    /// The depth is reached.
+    /// Records that the depth is reached.
     #[inline]
     pub(crate) fn full(&mut self) {
         if let Self::Asked { draining, .. } = self {
@@ -144,7 +147,7 @@ impl Batching {
         }
     }
 
-    /// Completions were taken; so many I/Os are still in flight.
+    /// Records that completions were taken, with the number of I/Os still in flight.
     #[inline]
     pub(crate) fn took(&mut self, in_flight: usize) {
         if let Self::Asked { draining, low, .. } = self
@@ -163,7 +166,7 @@ mod tests {
     fn ios_go_out_one_by_one_while_the_depth_is_reached() {
         let mut batching = Batching::new(None, 32);
         for _ in 0..1000 {
-            // A device that gives back one at a time, or all at once after a pause of ours.
+            // A device that completes one at a time, or all at once after a pause of ours.
             for _ in 0..32 {
                 assert_eq!(batching.lot(), 1);
                 batching.gave(1);
@@ -201,7 +204,7 @@ mod tests {
         assert_eq!((defaults.lot(), defaults.least(16), defaults.most(true)), (1, 1, 1));
         let batches = asked(8, 4, 12, 0);
         assert_eq!((batches.lot(), batches.least(16), batches.least(3), batches.most(true)), (8, 4, 3, 12));
-        // 0 and more than the depth are the depth; the most is at least the least; with 0 one is waited for when the depth is reached.
+        // 0 or more than the depth means the depth; the most is at least the least; 0 waits for one when the depth is reached.
         assert_eq!(asked(0, 0, 0, 0).lot(), 16);
         assert_eq!(asked(99, 0, 0, 0).lot(), 16);
         assert_eq!((asked(1, 6, 2, 0).most(true), asked(1, 0, 0, 0).least(16)), (6, 1));

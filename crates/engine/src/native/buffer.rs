@@ -1,24 +1,24 @@
-//! What is written: data of declared compressibility and duplication, generated fast enough not to be what is measured.
+//! Generates the data to write, with the declared compressibility and duplication, fast enough not to limit the measurement.
 //!
-//! Random words come from a pool that stays in the CPU's cache. Every piece of 1 KiB begins anywhere in the pool and is
-//! exclusive-ored with a word of its own, so no two pieces have a run of bytes in common for a compressor to find, however far it
-//! looks back. For compressible data the first part of each piece is random and the rest zero, as fio has it (in pieces
-//! of 512 bytes, too short for lz4 to obtain the ratio asked). Duplicates repeat the block before them.
+//! Random words come from a pool that stays in the CPU's cache. Every piece of 1 KiB begins at a random place in the pool and is
+//! XORed with its own word, so no two pieces share a run of bytes that a compressor could find, however far it looks back. For
+//! compressible data the first part of each piece is random and the rest zero, like fio's (fio's pieces of 512 bytes are too
+//! short for lz4 to reach the requested ratio). Duplicates repeat the block before them.
 
 use super::random::{Random, SplitMix};
 
-/// The piece that is filled part random, part zero.
+/// The size of the pieces that are part random, part zero.
 pub(crate) const PIECE_BYTES: usize = 1024;
 const WORD_BYTES: usize = 8;
 const PIECE_WORDS: usize = PIECE_BYTES / WORD_BYTES;
 
-/// Made in one step.
+/// The bytes generated in one step.
 const STEP_BYTES: usize = 32;
 
-/// Words of the pool: 64 KiB.
+/// The words of the pool: 64 KiB.
 const POOL_WORDS: usize = 8192;
 
-/// What any block's bytes are, told by one word: the same word gives the same bytes, again and again.
+/// Generates any block from one word: the same word always gives the same bytes.
 #[derive(Clone)]
 pub(crate) struct Pattern {
     pool: Box<[u8]>,
@@ -26,19 +26,19 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// `compress_percentage`: how much of every piece is zeros.
+    /// Creates the pattern; `compress_percentage` is the share of zeros in every piece.
     pub(crate) fn new(mut random: Random, compress_percentage: u8) -> Self {
         let pool = (0..POOL_WORDS + PIECE_WORDS).flat_map(|_| random.next().to_ne_bytes()).collect();
         Self { pool, random_percent: usize::from(100 - compress_percentage.min(100)) }
     }
 
-    /// Fills a block with what `content` stands for.
+    /// Fills a block from the word `content`.
     #[inline]
     pub(crate) fn fill(&self, content: u64, block: &mut [u8]) {
         self.fill_from(content, 0, block);
     }
 
-    /// Fills the part of a block that begins with its piece number `first`.
+    /// Fills the part of a block that begins at its piece number `first`.
     #[inline]
     pub(crate) fn fill_from(&self, content: u64, first: u64, part: &mut [u8]) {
         let mut mix = SplitMix::new(content);
@@ -59,8 +59,8 @@ impl Pattern {
     }
 }
 
-/// Exclusive-ors bytes of the pool with a key, again and again: in steps of fixed length, which become vector instructions, and by
-/// itself, so that its speed doesn't hang on its callers.
+/// XORs bytes of the pool with a key, repeatedly: in steps of fixed length, which become vector instructions, and as a separate
+/// function, so that its speed doesn't depend on its callers.
 #[inline(never)]
 fn mix(target: &mut [u8], pool: &[u8], key: u64) {
     let key: [u8; STEP_BYTES] = std::array::from_fn(|i| key.to_ne_bytes()[i % WORD_BYTES]);
@@ -78,7 +78,7 @@ fn mix(target: &mut [u8], pool: &[u8], key: u64) {
     }
 }
 
-/// Fills blocks one after another.
+/// Fills one block after another.
 #[derive(Clone)]
 pub(crate) struct Generator {
     pattern: Pattern,
@@ -88,7 +88,8 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// `compress_percentage`: how much of every piece is zeros. `dedupe_percentage`: how many blocks repeat the one before.
+    /// Creates a generator. `compress_percentage`: the share of zeros in every piece. `dedupe_percentage`: the share of blocks
+    /// that repeat the one before.
     pub(crate) fn new(seed: u64, stream: u64, compress_percentage: u8, dedupe_percentage: u8) -> Self {
         let mut random = Random::new(seed, stream ^ 0x6461_7461);
         let pattern = Pattern::new(Random::new(seed, stream ^ 0x706f_6f6c), compress_percentage);

@@ -1,14 +1,14 @@
-//! A job's I/O buffers: one aligned piece of memory, a slot per I/O in flight, all touched before the load begins.
+//! A job's I/O buffers: one aligned allocation with a slot per I/O in flight; all pages are touched before the load begins.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
-/// Alignment of every slot: direct I/O needs whole logical blocks, at most a page.
+/// The alignment of every slot: direct I/O needs whole logical blocks, at most a page.
 const ALIGN_BYTES: usize = 4096;
 
-/// Huge pages take fewer entries in the kernel's and the CPU's tables.
+/// The size of huge pages, which need fewer entries in the page tables and the TLB.
 const HUGE_BYTES: usize = 2 << 20;
 
-/// The kernel registers at most this much as one buffer.
+/// The most bytes that the kernel registers as one buffer.
 const MOST_PER_REGISTERED: usize = 1 << 30;
 
 /// Memory for `slots` blocks.
@@ -22,7 +22,7 @@ pub(crate) struct Buffers {
     lent: bool,
 }
 
-// SAFETY: the memory belongs to this value alone and has no tie to the thread that allocated it.
+// SAFETY: the memory belongs to this value alone and isn't tied to the thread that allocated it.
 #[expect(
     unsafe_code,
     reason = "a raw pointer isn't Send by itself; the buffers move into their lane's thread"
@@ -41,22 +41,22 @@ impl Buffers {
         Ok(Self { base: allocate(layout), layout, stride, block_bytes, slots, lent: false })
     }
 
-    /// All of it.
+    /// The size of the whole allocation.
     pub(crate) fn bytes(&self) -> usize {
         self.layout.size()
     }
 
-    /// From now on the kernel may have I/Os on it, until [`Buffers::taken_back`].
+    /// Records that the kernel may have I/Os on it, until [`Buffers::taken_back`].
     pub(crate) fn lend(&mut self) {
         self.lent = true;
     }
 
-    /// The kernel has answered every I/O on it.
+    /// Records that the kernel has completed all I/Os on it.
     pub(crate) fn taken_back(&mut self) {
         self.lent = false;
     }
 
-    /// Where a slot begins, for the kernel.
+    /// The address of a slot, for the kernel.
     #[inline]
     pub(crate) fn pointer(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
@@ -70,12 +70,12 @@ impl Buffers {
         let pointer = self.pointer(slot);
         let length = (length as usize).min(self.block_bytes);
         // SAFETY: the slot lies within the allocation (checked by `pointer`), is initialized (zeroed), and is borrowed from
-        // `self` mutably, so there is no other reference; the lane calls this for free slots only, on which the kernel has no
+        // `self` mutably, so there is no other reference; the lane calls this only for free slots, on which the kernel has no
         // I/O.
         unsafe { std::slice::from_raw_parts_mut(pointer, length) }
     }
 
-    /// Pieces to register with the kernel, and how many slots are in each.
+    /// The pieces to register with the kernel, and the number of slots in each.
     pub(crate) fn pieces(&self) -> (Vec<libc::iovec>, usize) {
         let per_piece = (MOST_PER_REGISTERED / self.stride).max(1);
         let pieces = (0..self.slots).step_by(per_piece).map(|first| libc::iovec {
@@ -90,8 +90,8 @@ impl Drop for Buffers {
     #[expect(unsafe_code, reason = "what was allocated by hand is freed by hand")]
     fn drop(&mut self) {
         if self.lent {
-            // A ring that is closed doesn't wait for its I/Os: the kernel may write to this memory later, so it is never given
-            // to anybody else. It goes with the process, which ends after such a failure.
+            // A closed ring doesn't wait for its I/Os: the kernel may still write to this memory, so it is never freed. It goes
+            // with the process, which ends after such a failure.
             return;
         }
         // SAFETY: `base` came from `alloc_zeroed` with this very layout and is freed only here, when no I/O is in flight on it.
@@ -112,7 +112,7 @@ fn allocate(layout: Layout) -> *mut u8 {
         unsafe { libc::madvise(base.cast(), layout.size(), libc::MADV_HUGEPAGE) };
     }
     for page in (0..layout.size()).step_by(ALIGN_BYTES) {
-        // SAFETY: within the allocation. The page is given its memory now, not in the measured time.
+        // SAFETY: within the allocation. The page is allocated now, not in the measured time.
         unsafe { base.add(page).write_volatile(0) };
     }
     base

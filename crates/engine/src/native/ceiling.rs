@@ -1,5 +1,5 @@
-//! The most that the engine makes on this machine: reads of holes, where no device is asked. It is kept, so that a trial near
-//! it can be told from a slow storage.
+//! The engine's ceiling: the highest rate that it reaches on this machine, with reads of holes, which use no device. It is
+//! stored, so that a trial near it isn't taken for slow storage.
 
 use super::engine::NativeEngine;
 use super::subset;
@@ -23,21 +23,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Version of the file that keeps it.
+/// The version of the ceiling's file.
 ///
-/// * 1.0: first.
+/// * 1.0: the first version.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// Its name in the state folder.
+/// The file's name in the state directory.
 const FILE: &str = "native-ceiling.json";
 
-/// What is read: small blocks of a hole, with a queue that is never empty.
+/// The block size of the reads: small blocks of a hole, with a queue that is never empty.
 const BLOCK_BYTES: u64 = 4096;
 const DEPTH: u32 = 128;
-/// Large enough that a page cache of it would be seen, small enough for any file system.
+/// The size of the hole: large enough that its page cache would be noticed, small enough for any file system.
 const FILE_BYTES: u64 = 256 << 20;
 
-/// Before each repetition.
+/// The ramp before each repetition.
 const RAMP: Duration = Duration::from_millis(200);
 
 /// One measurement of the ceiling.
@@ -45,41 +45,41 @@ const RAMP: Duration = Duration::from_millis(200);
 pub struct Repetition {
     /// I/Os per second.
     pub iops: f64,
-    /// Share of the time that the job's thread ran.
+    /// The share of the time in which the job's thread ran.
     pub busiest_thread_share: Option<f64>,
-    /// CPU time per I/O.
+    /// The CPU time per I/O, in nanoseconds.
     pub cpu_ns_per_io: Option<f64>,
-    /// Instructions in user mode per I/O.
+    /// The instructions in user mode per I/O.
     pub user_instructions_per_io: Option<f64>,
 }
 
-/// All of them.
+/// All repetitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// In the order they were made.
+    /// The repetitions in order.
     pub repetitions: Vec<Repetition>,
-    /// How I/O was issued.
+    /// How the I/Os were issued.
     pub issued_by: String,
-    /// O_DIRECT: where the file system takes it.
+    /// Whether O_DIRECT was used; it is where the file system supports it.
     pub direct: bool,
-    /// Block size.
+    /// The block size in bytes.
     pub bs_bytes: u64,
-    /// I/Os in flight.
+    /// The I/Os in flight.
     pub iodepth: u32,
 }
 
-/// What is kept of an earlier measurement.
+/// The stored ceiling.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredCeiling {
-    /// Nothing, or nothing that can be read.
+    /// There is none, or it can't be read.
     Nothing,
-    /// Of this machine as it is now.
+    /// The ceiling of this machine as it is now.
     Current(Ceiling),
-    /// Of another kernel, CPU model or version of diskproof: which.
+    /// The ceiling of another kernel, CPU model or version of diskproof; the text says which.
     Stale(String),
 }
 
-/// A ceiling can't be kept.
+/// Why a ceiling can't be stored.
 #[derive(Debug, Error)]
 #[error("can't keep the ceiling in {}", .path.shown())]
 pub struct KeepError {
@@ -91,14 +91,14 @@ pub struct KeepError {
 #[derive(Debug, Serialize, Deserialize)]
 struct Document {
     format: FormatVersion,
-    /// It is of these; another one makes it stale.
+    /// These belong to it; if one of them changes, the ceiling is stale.
     kernel: Option<String>,
     cpu_model: Option<String>,
     diskproof: String,
     ceiling: Ceiling,
 }
 
-/// A file of holes in a folder of its own, removed at the end.
+/// A file of holes in its own directory, removed at the end.
 struct Hole {
     folder: PathBuf,
     file: PathBuf,
@@ -127,18 +127,18 @@ impl Hole {
 
 impl Drop for Hole {
     fn drop(&mut self) {
-        // Only text and holes of ours: what can't be removed costs no space.
+        // Only our own text and holes: leftovers take no space.
         let _ = fs::remove_dir_all(&self.folder);
         let _ = self.folder.parent().map(fs::remove_dir);
     }
 }
 
 impl NativeEngine {
-    /// Measures how many I/Os one job makes where there is no storage: random reads of a hole in a file in the state folder,
-    /// several times, each by a process of its own.
+    /// Measures how many I/Os one job makes without storage: random reads of a hole in a file in the state directory, several
+    /// times, each in its own process.
     ///
     /// # Errors
-    /// The folder can't be written, or the worker failed.
+    /// When the directory can't be written, or the worker failed.
     pub fn measure_ceiling(
         &self,
         state: &Path,
@@ -236,16 +236,16 @@ fn repetition(report: &Report) -> Repetition {
     }
 }
 
-/// Where it is kept.
+/// The path of the ceiling's file.
 #[must_use]
 pub fn path(state: &Path) -> PathBuf {
     state.join(FILE)
 }
 
-/// Keeps a ceiling for later runs on this machine, instead of an earlier one.
+/// Stores a ceiling for later runs on this machine, and replaces an earlier one.
 ///
 /// # Errors
-/// The state folder can't be written.
+/// When the state directory can't be written.
 pub fn keep(state: &Path, machine: &Environment, ceiling: &Ceiling) -> Result<(), KeepError> {
     let path = path(state);
     let document = Document {
@@ -258,7 +258,7 @@ pub fn keep(state: &Path, machine: &Environment, ceiling: &Ceiling) -> Result<()
     write(state, &path, &document).map_err(|source| KeepError { path, source })
 }
 
-/// Whole or not at all: a reader never sees half of it.
+/// Writes the file atomically, so that a reader never sees a part of it.
 fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> {
     fs::create_dir_all(state)?;
     let beside = path.with_extension(format!("json.{}", std::process::id()));
@@ -275,7 +275,7 @@ fn write(state: &Path, path: &Path, document: &Document) -> std::io::Result<()> 
     written
 }
 
-/// What is kept, and whether it is still of this machine.
+/// The stored ceiling, and whether it is still that of this machine.
 #[must_use]
 pub fn kept(state: &Path, machine: &Environment) -> StoredCeiling {
     let text = host::read_trusted(&path(state)).ok().flatten();
@@ -300,7 +300,7 @@ pub fn kept(state: &Path, machine: &Environment) -> StoredCeiling {
     }
 }
 
-/// What is kept and still of this machine.
+/// The stored ceiling, if it is still that of this machine.
 #[must_use]
 pub fn current(state: &Path, machine: &Environment) -> Option<Ceiling> {
     match kept(state, machine) {

@@ -1,4 +1,4 @@
-//! What the next I/O of a job is: its kind, its place and its length.
+//! Chooses a job's next I/O: its kind, its place and its length.
 
 use super::distribution::{Distribution, Skewed};
 use super::permutation::Permutation;
@@ -9,29 +9,29 @@ use super::task::{JobTask, Place};
 use super::zones::Zones;
 use record::workload::Rw;
 
-/// One I/O to be done.
+/// An I/O to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) kind: Kind,
-    /// Whether a sync may leave metadata out (fdatasync).
+    /// Whether a sync may leave out metadata (fdatasync).
     pub(crate) data_only: bool,
-    /// Which of the job's places.
+    /// The index of the job's place.
     pub(crate) file: u32,
-    /// 0 for a sync.
+    /// The length; 0 for a sync.
     pub(crate) length_bytes: u32,
-    /// From the begin of the file or device; 0 for a sync.
+    /// The offset from the beginning of the file or device; 0 for a sync.
     pub(crate) offset_bytes: u64,
 }
 
 #[derive(Debug, Clone)]
 enum Order {
-    /// Positions in bytes, one for reads and one for the rest, as fio has it; both start over at the end.
+    /// Positions in bytes, one for reads and one for other I/Os, as in fio; both start over at the end.
     Sequential([u64; 2]),
     Permuted(Permutation),
     Drawn(Box<Draw>),
 }
 
-/// Blocks drawn without a memory of those before.
+/// Blocks that are drawn independently of earlier ones.
 #[derive(Debug, Clone)]
 enum Draw {
     Even(Random),
@@ -40,7 +40,7 @@ enum Draw {
 }
 
 impl Draw {
-    /// Not inlined: the registers it needs would be saved for every I/O of any order.
+    /// Not inlined: else every I/O of any order would save the registers that it needs.
     #[inline(never)]
     fn next(&mut self, blocks: u64) -> u64 {
         match self {
@@ -51,15 +51,15 @@ impl Draw {
     }
 }
 
-/// The way through one place.
+/// The position in one place.
 #[derive(Debug, Clone)]
 struct Walk {
     order: Order,
-    /// Of the smallest size.
+    /// The number of blocks of the smallest size.
     blocks: u64,
     block_bytes: u64,
     base: u64,
-    /// What is left of one pass, in bytes.
+    /// The bytes left in a pass.
     left: u64,
 }
 
@@ -69,7 +69,7 @@ impl Walk {
         let drawn = |draw| Order::Drawn(Box::new(draw));
         let order = match &job.random_distribution {
             _ if !job.rw.is_random() => Order::Sequential([0; 2]),
-            // What is larger than the smallest block can't be kept from touching others twice.
+            // With blocks of several sizes, a random order can't touch each block only once.
             Distribution::Random if job.norandommap || job.sizes.vary() => drawn(Draw::Even(random)),
             Distribution::Random => Order::Permuted(Permutation::new(blocks, random)),
             Distribution::Zoned(zones) => drawn(Draw::Zoned(Zones::new(zones, blocks, block_bytes)?, random)),
@@ -79,7 +79,7 @@ impl Walk {
         Ok(Self { order, blocks, block_bytes, base: place.offset_bytes, left })
     }
 
-    /// Where the next I/O begins, from the begin of the place.
+    /// The offset of the next I/O from the beginning of the place.
     #[inline(always)]
     fn position(&mut self, kind: Kind) -> u64 {
         let block = match &mut self.order {
@@ -90,7 +90,7 @@ impl Walk {
         block * self.block_bytes
     }
 
-    /// A sequence goes on behind what was chosen, or starts over.
+    /// Continues a sequence after the chosen I/O, or starts it over.
     #[inline]
     fn advance(&mut self, kind: Kind, end: u64) {
         if let Order::Sequential(next) = &mut self.order {
@@ -100,26 +100,26 @@ impl Walk {
     }
 }
 
-/// Chooses a job's I/Os. Everything follows from the task's seed and the job's number.
+/// Chooses a job's I/Os. The task's seed and the job's number determine everything.
 #[derive(Debug, Clone)]
 pub(crate) struct Chooser {
-    /// All I/Os' kind, unless they are mixed.
+    /// The kind of all I/Os, unless they are mixed.
     only: Option<Kind>,
     rwmixread: u8,
     mix: Random,
     sizes: Sizes,
     drawn: Random,
     walks: Vec<Walk>,
-    /// The one whose turn it is.
+    /// The file whose turn it is.
     file: u32,
     once: bool,
 }
 
 impl Chooser {
-    /// Each place must hold at least one block.
+    /// Creates a chooser; each place must hold at least one block.
     ///
     /// # Errors
-    /// In words, when a place doesn't hold the zones of its accesses.
+    /// When a place doesn't hold the zones of its accesses; the error is the reason as text.
     pub(crate) fn new(seed: u64, number: u32, job: &JobTask) -> Result<Self, String> {
         let stream = u64::from(number) << 8;
         let walk = |(file, place): (u64, &Place)| {
@@ -137,8 +137,8 @@ impl Chooser {
         })
     }
 
-    /// The next I/O; `None` when all data was gone over and once is enough. Where blocks are trimmed and then written, only
-    /// the trims are chosen.
+    /// The next I/O; `None` when one pass is enough and all data are done. Where blocks are trimmed and then written, it chooses
+    /// only the trims.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Choice> {
         let kind = self.only.unwrap_or_else(|| self.mixed());
@@ -166,7 +166,7 @@ impl Chooser {
         if self.mix.percent(self.rwmixread) { Kind::Read } else { Kind::Write }
     }
 
-    /// The next file that wasn't gone over yet.
+    /// The next file with data left in its pass.
     #[inline(never)]
     fn unfinished(&self) -> Option<u32> {
         let files = u32::try_from(self.walks.len()).unwrap_or(u32::MAX);
@@ -175,7 +175,7 @@ impl Chooser {
     }
 }
 
-/// Where blocks are trimmed and then written, the writes follow from the trims.
+/// The kind of all I/Os, unless they are mixed. Where blocks are trimmed and then written, the writes follow from the trims.
 fn only(rw: Rw) -> Option<Kind> {
     match (rw.trims(), rw.reads(), rw.writes()) {
         (true, _, _) => Some(Kind::Trim),

@@ -1,25 +1,25 @@
-//! Time for latencies: the CPU's time-stamp counter where the kernel itself keeps time with it, else `clock_gettime`.
+//! The clock for latencies: the CPU's time-stamp counter where the kernel itself uses it, else `clock_gettime`.
 //!
-//! The counter is tied to `CLOCK_MONOTONIC` over a baseline that grows with the trial: a pair of readings is taken at the start and
-//! again every tenth of a second, so the error never exceeds what accrues in that tenth.
+//! The counter is calibrated against `CLOCK_MONOTONIC` over a baseline that grows with the trial: a pair of readings is taken at
+//! the start and then every tenth of a second, so the error never exceeds that of one tenth.
 
-/// Fraction bits of the number of nanoseconds per tick.
+/// The fraction bits of the number of nanoseconds per tick.
 const FRACTION: u32 = 32;
 
-/// Readings taken for one pair; the one that took the least time counts.
+/// The readings for one pair; the quickest one counts.
 const TRIES: usize = 5;
 
-/// What the kernel keeps time with.
+/// The file with the kernel's clock source.
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Both clocks at one moment.
+/// The readings of both clocks at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     ticks: u64,
     ns: u64,
 }
 
-/// Gives `CLOCK_MONOTONIC` in nanoseconds.
+/// A clock that returns `CLOCK_MONOTONIC` in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     counter: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// With the counter where the kernel trusts it. The rate is known only after [`Clock::adjust`].
+    /// Uses the counter where the kernel trusts it. The rate is known only after [`Clock::adjust`].
     pub(crate) fn new() -> Self {
         let trusted = std::fs::read_to_string(CLOCKSOURCE).is_ok_and(|source| source.trim() == "tsc");
         Self::with(cfg!(target_arch = "x86_64") && trusted)
@@ -45,12 +45,12 @@ impl Clock {
         if self.counter { "tsc" } else { "clock_gettime" }
     }
 
-    /// How long ago the baseline began, in ns.
+    /// The time since the baseline began, in ns.
     pub(crate) fn baseline_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.first.ns)
     }
 
-    /// Now.
+    /// The present time.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "nanoseconds since boot fit")]
     pub(crate) fn now_ns(&self) -> u64 {
@@ -61,7 +61,7 @@ impl Clock {
         self.last.ns + ((u128::from(ticks) * u128::from(self.ns_per_tick)) >> FRACTION) as u64
     }
 
-    /// Ties the counter to the clock again, over the whole baseline.
+    /// Calibrates the counter again, over the whole baseline.
     pub(crate) fn adjust(&mut self) {
         if self.counter {
             self.adjust_to(pair(true));
@@ -77,7 +77,7 @@ impl Clock {
     }
 }
 
-/// The readings that lie closest together.
+/// The pair of readings that are closest together.
 fn pair(with_counter: bool) -> Pair {
     if !with_counter {
         return Pair { ticks: 0, ns: monotonic_ns() };
@@ -103,12 +103,12 @@ fn pair(with_counter: bool) -> Pair {
 #[inline]
 #[expect(unsafe_code, reason = "the counter is read by an instruction")]
 fn counter() -> u64 {
-    // SAFETY: RDTSC exists on every x86-64 CPU, touches no memory, and user space may execute it: where the kernel forbade
-    // it, the counter wouldn't be its clock source for processes.
+    // SAFETY: RDTSC exists on every x86-64 CPU, accesses no memory, and user space may execute it: if the kernel forbade it, the
+    // counter wouldn't be its clock source for processes.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// There is none that could be relied on.
+/// No reliable counter on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 fn counter() -> u64 {
     0
@@ -121,7 +121,7 @@ fn counter() -> u64 {
 )]
 pub(crate) fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live struct of the type the call fills; this clock always exists.
+    // SAFETY: the pointer is to a live struct of the type that the call fills; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))

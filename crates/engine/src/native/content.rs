@@ -1,4 +1,4 @@
-//! What blocks hold: the one place where what is written is made, and where what was read is seen.
+//! The content of blocks: the only place that generates written data and examines read data.
 
 use super::buffer::Generator;
 use super::chooser::Choice;
@@ -6,16 +6,16 @@ use super::proof::{Faults, Lens, Stamper};
 use super::task::{JobTask, Task};
 use record::trial::FaultKind;
 
-/// A lane's own maker of content.
+/// A lane's own content.
 pub(crate) enum Content {
-    /// What is written only has its compressibility and its duplicates.
+    /// Written data have only their compressibility and duplicates.
     Plain(Option<Generator>),
-    /// What is written says what it is, and what is read is checked.
+    /// Written data identify themselves, and read data are checked.
     Verified(Lens),
 }
 
 impl Content {
-    /// `stream` sets lanes apart; `slots` is how many I/Os the lane has in flight.
+    /// Creates a lane's content. `stream` distinguishes lanes; `slots` is the number of I/Os that the lane has in flight.
     pub(crate) fn new(task: &Task, job: &JobTask, stream: u64, slots: usize) -> Self {
         let (compress, dedupe) = (job.buffer_compress_percentage, job.dedupe_percentage);
         if job.verify {
@@ -24,7 +24,7 @@ impl Content {
         Self::Plain(job.rw.writes().then(|| Generator::new(task.seed, stream, compress, dedupe)))
     }
 
-    /// Where the generations of an I/O's blocks are noted when it begins.
+    /// The place for the generations of an I/O's blocks when it begins.
     #[inline]
     pub(crate) fn noted(&mut self, slot: usize) -> &mut [u32] {
         match self {
@@ -33,7 +33,7 @@ impl Content {
         }
     }
 
-    /// Where those of a read are noted when it ends.
+    /// The place for the generations of a read when it ends.
     #[inline]
     pub(crate) fn newest(&mut self) -> &mut [u32] {
         match self {
@@ -42,7 +42,7 @@ impl Content {
         }
     }
 
-    /// Fills the buffer of a write that is about to be issued; the block is as long as the choice says.
+    /// Fills the buffer of a write that is about to be issued; the block has the length of the choice.
     #[inline]
     pub(crate) fn fill(&mut self, slot: usize, block: &mut [u8], choice: &Choice) {
         match self {
@@ -52,7 +52,7 @@ impl Content {
         }
     }
 
-    /// Looks at the buffer of a read that has ended well.
+    /// Examines the buffer of a successful read.
     #[inline]
     pub(crate) fn look(
         &mut self,
@@ -66,7 +66,7 @@ impl Content {
         }
     }
 
-    /// What was found, where anything was checked.
+    /// The faults, if anything was checked.
     pub(crate) fn into_faults(self) -> Option<Faults> {
         match self {
             Self::Plain(_) => None,

@@ -1,31 +1,31 @@
-//! Where random accesses go: fio's `random_distribution`.
+//! The distribution of random accesses: fio's `random_distribution`.
 
 use super::permutation::Scatter;
 use super::random::Random;
 use super::zones::{self, Zone};
 use serde::{Deserialize, Serialize};
 
-/// A distribution and its parameter, in fio's meaning.
+/// A distribution and its parameter, with fio's meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Distribution {
-    /// Every block alike.
+    /// Every block equally often.
     Random,
-    /// The r-th most used block has a share proportional to r^-theta.
+    /// The share of the r-th most used block is proportional to r^-theta.
     Zipf(f64),
-    /// Self-similar with parameter h: of all accesses, a share 1-h goes to a share h of the blocks, and so on within them.
+    /// Self-similar with parameter h: a share 1-h of all accesses goes to a share h of the blocks, and so on within these.
     Pareto(f64),
-    /// The sum of twelve even draws around the middle; the parameter is the standard deviation in percent of the region.
+    /// The sum of twelve uniform draws around the middle; the parameter is the standard deviation in percent of the region.
     Normal(f64),
-    /// By zones of the region, even inside each.
+    /// By zones of the region, uniform inside each.
     Zoned(Vec<Zone>),
 }
 
 impl Distribution {
-    /// Reads fio's notation.
+    /// Parses fio's notation.
     ///
     /// # Errors
-    /// In words, what native doesn't know.
+    /// The reason as text: what native doesn't support.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         let number = |default: f64| match rest {
@@ -73,10 +73,10 @@ enum Kind {
 }
 
 impl Ranks {
-    /// `blocks` must not be 0.
+    /// Creates the ranks; `blocks` must not be 0.
     pub(crate) fn new(distribution: &Distribution, blocks: u64) -> Self {
         let kind = match distribution {
-            // Zones aren't ranks: they lie in order.
+            // Zones aren't ranks: they have an order in the region.
             Distribution::Random | Distribution::Zoned(_) => Kind::Even,
             Distribution::Zipf(theta) => Kind::Zipf(Zipf::new(*theta, blocks)),
             Distribution::Pareto(h) => Kind::Pareto { power: h.ln() / (1.0 - h).ln() },
@@ -104,7 +104,7 @@ impl Ranks {
     }
 }
 
-/// Ranks by a distribution, each at a block of its own anywhere in the region, as fio scatters them.
+/// Ranks of a distribution, each at its own block anywhere in the region, scattered like fio's.
 #[derive(Debug, Clone)]
 pub(crate) struct Skewed {
     ranks: Ranks,
@@ -112,7 +112,7 @@ pub(crate) struct Skewed {
 }
 
 impl Skewed {
-    /// `blocks` must not be 0.
+    /// Creates the distribution; `blocks` must not be 0.
     pub(crate) fn new(distribution: &Distribution, blocks: u64, random: &mut Random) -> Self {
         Self { ranks: Ranks::new(distribution, blocks), scatter: Scatter::new(blocks, random) }
     }
@@ -123,7 +123,7 @@ impl Skewed {
     }
 }
 
-/// Zipf's law by rejection-inversion (Hoermann, Derflinger 1996): exact for any exponent, nothing to sum up beforehand.
+/// Zipf's law by rejection-inversion (Hoermann, Derflinger 1996): exact for any exponent, without sums computed beforehand.
 #[derive(Debug, Clone)]
 struct Zipf {
     theta: f64,

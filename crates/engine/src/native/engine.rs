@@ -1,4 +1,4 @@
-//! The native engine behind the engines' seam.
+//! The native engine.
 
 use super::jobs::{self, Member, files, members};
 use super::layout;
@@ -16,33 +16,33 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the task is written, in the scratch directory.
+/// The name of the task's file in the scratch directory.
 const TASK_FILE: &str = "native.json";
 
 /// The native engine: this program, started again as a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NativeEngine {
-    /// Program and arguments; the task's file is added.
+    /// The worker's program and arguments, without the task's file.
     worker: Vec<OsString>,
 }
 
 impl Default for NativeEngine {
-    /// This very program, even if its file was replaced meanwhile.
+    /// Uses this very program, even if its file was replaced meanwhile.
     fn default() -> Self {
         Self { worker: vec!["/proc/self/exe".into(), Self::VERB.into()] }
     }
 }
 
 impl NativeEngine {
-    /// The hidden verb that the program answers with [`super::serve`].
+    /// The hidden subcommand for the worker: it calls [`super::serve`].
     pub const VERB: &str = "engine-native";
 
-    /// Program and arguments.
+    /// The worker's program and arguments.
     pub(crate) fn worker(&self) -> &[OsString] {
         &self.worker
     }
 
-    /// With another program that calls [`super::serve`] with its last argument.
+    /// Uses another program as the worker, which calls [`super::serve`] with its last argument.
     #[must_use]
     pub fn with_worker(worker: Vec<OsString>) -> Self {
         Self { worker }
@@ -56,7 +56,7 @@ impl Engine for NativeEngine {
 
     fn prepare(&self, job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
         let members = members(job)?;
-        // What can't be run isn't laid out.
+        // A workload that can't run isn't laid out.
         let task = check(job, &members)?;
         trial::forget(job.scratch)?;
         let proof = task.verifies().then(|| trial::begin(job.scratch, job.seed)).transpose()?;
@@ -108,15 +108,15 @@ fn expected(task: &Task) -> Duration {
     Duration::from_nanos(task.ramp_ns.saturating_add(task.trial_ns))
 }
 
-/// As fio is given: draining deep queues of slow devices, and flushing the page cache at 1 MB/s at least.
+/// The additional time, as for fio: deep queues of slow devices, and a flush of the page cache at 1 MB/s or more.
 fn patience(task: &Task, regions: &[Region]) -> Duration {
     let bytes: u64 = regions.iter().map(|region| region.size_bytes).sum();
-    // What is verified is also read back.
+    // With `verify`, the data are also read back.
     let bytes = if task.verifies() { bytes.saturating_mul(2) } else { bytes };
     Duration::from_secs(60).saturating_add(expected(task)).saturating_add(Duration::from_micros(bytes))
 }
 
-/// What became of the worker.
+/// Turns the worker's end into a result.
 fn conclude(
     engine: String,
     task: &Task,
@@ -198,7 +198,7 @@ fn output(
     }
 }
 
-/// What the worker itself cost.
+/// The cost of the worker itself.
 fn generator(report: &Report) -> GeneratorCost {
     let cost = &report.cost;
     GeneratorCost {

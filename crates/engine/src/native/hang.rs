@@ -1,16 +1,16 @@
-//! What a thread waits for in the kernel: looked at by the worker, since the thread itself can't tell.
+//! The system calls in which threads wait: the worker watches them, since a waiting thread can't report itself.
 
 use super::lane::HUNG_NS;
 use super::tally::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One thread's system call; no more than two stores per I/O.
+/// One thread's system call; costs at most two stores per I/O.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    /// When it began; 0: there is none.
+    /// The time at which it began; 0: there is none.
     since_ns: AtomicU64,
-    /// Which kind in the upper two bits, and where; offsets are far below 2^62.
+    /// Its kind in the upper two bits, and its offset; offsets are far below 2^62.
     what: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ struct Watched {
 }
 
 impl Watch {
-    /// For a thread that begins.
+    /// The slot for a thread that begins.
     pub(crate) fn thread(&self, job: u32) -> Arc<Waiting> {
         let waiting = Arc::new(Waiting::default());
         let watched = Watched { job, waiting: Arc::clone(&waiting), told_ns: 0 };
@@ -49,7 +49,7 @@ impl Watch {
         waiting
     }
 
-    /// What has been waited for for too long, each said anew after twice that time.
+    /// Messages for the calls that wait too long; each is repeated after twice that time.
     pub(crate) fn hangs(&self, now_ns: u64) -> Vec<String> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter_mut().filter_map(|watched| watched.hang(now_ns)).collect()
@@ -76,7 +76,7 @@ impl Watched {
     }
 }
 
-/// What is said of an I/O that hangs.
+/// The message for an I/O that hangs.
 pub(crate) fn message(job: u32, kind: Kind, offset_bytes: u64, age_ns: u64) -> String {
     let seconds = age_ns / 1_000_000_000;
     format!("job{job}: a {kind:?} at offset {offset_bytes} has been in flight for {seconds} s")

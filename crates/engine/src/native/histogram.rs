@@ -1,20 +1,20 @@
-//! A log-linear histogram of latencies: 64 bins per octave, as fio's (stat.h), in a fixed array.
+//! A log-linear histogram of latencies: 64 bins per octave, like fio's (stat.h), in a fixed array.
 //!
-//! Below 128 ns every nanosecond has its own bin. Above, a bin is 2^-6 of its octave wide and stands for its middle, so a
-//! latency is off by at most 2^-7 = 0.78 %.
+//! Below 128 ns every nanosecond has its own bin. Above, a bin has a width of 2^-6 of its octave and stands for its middle, so a
+//! latency has an error of at most 2^-7 = 0.78 %.
 
 use record::latency::LatencyHistogram;
 
-/// Bits of a latency that choose the bin within its octave.
+/// The bits of a latency that select the bin within its octave.
 const BITS: u32 = 6;
 
-/// Octaves kept apart: up to 2^42 ns, 73 minutes.
+/// The octaves with bins of their own: up to 2^42 ns, 73 minutes.
 const TOP_BITS: u32 = 42;
 
 /// Number of bins.
 pub(crate) const BINS: usize = ((TOP_BITS - BITS + 1) as usize) << BITS;
 
-/// The longest latency that has a bin of its own; longer ones are counted with it.
+/// The longest latency with its own bin; longer ones are counted there too.
 const LONGEST_NS: u64 = (1 << TOP_BITS) - 1;
 
 /// The bin of a latency.
@@ -26,7 +26,7 @@ pub(crate) fn bin(latency_ns: u64) -> usize {
     ((u64::from(shift) << BITS) + (ns >> shift)) as usize
 }
 
-/// The latency a bin stands for, in ns: its middle.
+/// The latency for which a bin stands, in ns: its middle.
 pub(crate) fn representative_ns(bin: usize) -> u64 {
     let bin = bin as u64;
     let shift = (bin >> BITS).saturating_sub(1);
@@ -45,7 +45,7 @@ impl Histogram {
         Self { counts: Box::new([0; BINS]) }
     }
 
-    /// Counts one latency. No allocation, no branch but the cap.
+    /// Counts one latency, without an allocation and with a single branch for the limit.
     #[inline]
     pub(crate) fn add(&mut self, latency_ns: u64) {
         if let Some(count) = self.counts.get_mut(bin(latency_ns)) {
@@ -53,7 +53,7 @@ impl Histogram {
         }
     }
 
-    /// Gives every bin that isn't empty, and empties it.
+    /// Calls `each` for every non-empty bin, and empties it.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(u16, u32)) {
         for (index, count) in (0_u16..).zip(self.counts.iter_mut()) {
             if *count > 0 {

@@ -1,10 +1,10 @@
-//! Instructions that a thread performs in user mode, counted by the CPU where the kernel lets us ask.
+//! Instructions of a thread in user mode, counted by the CPU where the kernel allows it.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{FromRawFd as _, RawFd};
 
-/// perf_event_open(2), the first published layout (PERF_ATTR_SIZE_VER0): every kernel takes it.
+/// The first published layout of perf_event_open(2) (PERF_ATTR_SIZE_VER0), which every kernel accepts.
 #[repr(C)]
 #[derive(Debug, Default)]
 struct Attributes {
@@ -35,20 +35,20 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 #[derive(Debug)]
 pub(crate) struct Counter(File);
 
-/// What a counter said.
+/// The reading of a counter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     value: u64,
-    /// How long it was to count, and how long it did: the CPU's few counters may be shared with others.
+    /// The time for which it was enabled, and the time for which it ran: others may share the CPU's few counters.
     enabled_ns: u64,
     running_ns: u64,
 }
 
 impl Counter {
-    /// Counts this thread's instructions in user mode.
+    /// Opens a counter of this thread's instructions in user mode.
     ///
     /// # Errors
-    /// In words: there is no such counter, or it may not be used.
+    /// The reason as text: there is no such counter, or it may not be used.
     pub(crate) fn instructions() -> Result<Self, String> {
         Self::open(HARDWARE, HARDWARE_INSTRUCTIONS).map_err(|error| reason(&error))
     }
@@ -64,7 +64,7 @@ impl Counter {
             ..Attributes::default()
         };
         let (this_thread, any_cpu, no_group): (libc::pid_t, libc::c_int, libc::c_int) = (0, -1, -1);
-        // SAFETY: the structure has the size it tells and lives through the call, which only reads it.
+        // SAFETY: the structure has the size that it contains and lives through the call, which only reads it.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -76,11 +76,11 @@ impl Counter {
             )
         };
         let fd = RawFd::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-        // SAFETY: a descriptor that was just made and that nobody else owns.
+        // SAFETY: a new descriptor that nothing else owns.
         Ok(Self(unsafe { File::from_raw_fd(fd) }))
     }
 
-    /// Until now; `None` when the kernel doesn't say.
+    /// The count until now; `None` when the kernel doesn't return one.
     pub(crate) fn read(&self) -> Option<Count> {
         let mut bytes = [0; 24];
         let read = (&self.0).read(&mut bytes).ok()?;
@@ -91,7 +91,7 @@ impl Counter {
 }
 
 impl Count {
-    /// What was counted since `first`, scaled up when the counter ran only part of the time; `None` when it never ran.
+    /// The count since `first`, scaled up when the counter ran only part of the time; `None` when it never ran.
     #[expect(clippy::cast_precision_loss, reason = "an average; counts are far below 2^52")]
     pub(crate) fn since(self, first: Self) -> Option<f64> {
         let value = self.value.saturating_sub(first.value) as f64;
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// The kernel's own clock of a thread goes the same way through the call and can be had on any machine, unless forbidden.
+    /// The kernel's own clock of a thread uses the same calls and exists on any machine, unless forbidden.
     #[test]
     fn what_the_kernel_answers_is_understood() {
         let counter = match Counter::open(SOFTWARE, TASK_CLOCK) {

@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::regions::{Region, Spans, of_options};
 use record::workload::{Ask, NamedJob, Options};
 
-/// One job; clones of it (fio's `numjobs`) are jobs of their own.
+/// A job; clones of it (fio's `numjobs`) are separate jobs.
 pub(crate) struct Member<'a> {
     pub(crate) name: String,
     pub(crate) options: &'a Options,
@@ -15,7 +15,7 @@ pub(crate) struct Member<'a> {
 /// All jobs, in order.
 ///
 /// # Errors
-/// When there are none that native knows, or they don't fit the ground.
+/// When there are none that native supports, or they don't fit the device or file system under test.
 pub(crate) fn members<'a>(job: &Job<'a>) -> Result<Vec<Member<'a>>, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     match &job.workload.ask {
@@ -37,7 +37,7 @@ fn of_sections<'a>(job: &Job<'a>, sections: &'a [NamedJob]) -> Result<Vec<Member
     let mut members: Vec<Member<'a>> = Vec::new();
     for NamedJob { name, options } in sections {
         for clone in 0..options.numjobs.max(1) {
-            // The number first: no two can be alike, whatever the sections are called.
+            // The number comes first, so that no two names are equal, whatever the sections' names are.
             let file = format!("{}.{}", members.len(), plain(name));
             let regions = spans.job(&file, options).map_err(|why| format!("[{name}]: {why}"))?;
             let name = if options.numjobs > 1 { format!("{name}.{clone}") } else { name.clone() };
@@ -47,13 +47,13 @@ fn of_sections<'a>(job: &Job<'a>, sections: &'a [NamedJob]) -> Result<Vec<Member
     Ok(members)
 }
 
-/// A section's name as a part of a file's.
+/// A section's name as a part of a file name.
 fn plain(name: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
     name.chars().take(64).map(kept).collect()
 }
 
-/// Every file or span once, with the options of the first job that uses it. A file's place here is its number.
+/// Every file or span once, with the options of the first job that uses it. Its index here is its number.
 pub(crate) fn files<'a>(members: &[Member<'a>]) -> Vec<(Region, &'a Options)> {
     let mut all: Vec<(Region, &'a Options)> = Vec::new();
     for member in members {

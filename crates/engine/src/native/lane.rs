@@ -1,4 +1,4 @@
-//! What every lane of I/O has, however it issues.
+//! The common parts of all lanes. A lane is a ring or a thread that issues I/O.
 
 use super::clock::Clock;
 use super::hang::Watch;
@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// An I/O that takes longer is reported while it does.
+/// The time in nanoseconds after which a pending I/O is reported.
 pub(crate) const HUNG_NS: u64 = 5_000_000_000;
 
 /// What a lane shares with all others.
@@ -23,21 +23,21 @@ pub(crate) struct Shared<'a> {
     pub(crate) task: &'a Task,
     /// Ends the load of all lanes.
     pub(crate) stop: &'a AtomicBool,
-    /// Takes what is to be said while the load runs.
+    /// Receives messages while the load runs.
     pub(crate) say: Sender<String>,
-    /// Knows what threads wait for.
+    /// The system calls in which threads wait.
     pub(crate) watch: &'a Watch,
 }
 
 impl Shared<'_> {
-    /// An I/O of a job failed; that ends the load unless the job is to go on.
+    /// Records a failed I/O of a job; it ends the load unless the job tolerates it.
     pub(crate) fn fail(&self, job: &JobTask, kind: Kind) {
         if !job.continue_on_error.of(kind) {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    /// A job read wrong content; that ends the load likewise.
+    /// Records that a job read wrong content; it ends the load unless the job tolerates it.
     pub(crate) fn wrong(&self, job: &JobTask) {
         if !job.continue_on_error.verify {
             self.stop.store(true, Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Shared<'_> {
     }
 }
 
-/// Told to a lane when the load begins.
+/// The times that a lane gets when the load begins.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub(crate) begin_ns: u64,
@@ -57,23 +57,23 @@ pub(crate) struct Start {
     pub(crate) clock: Clock,
 }
 
-/// What a lane ends with.
+/// The result of a lane.
 pub(crate) struct Finished {
     pub(crate) tally: Tally,
-    /// What it cost.
+    /// Its cost.
     pub(crate) used: Used,
-    /// Whether it went over its data, and once was enough.
+    /// Whether it finished its single pass over the data.
     pub(crate) over: bool,
-    /// What `verify` found, and what is to be read back.
+    /// The findings of `verify`, and the data to read back.
     pub(crate) proof: Option<Proof>,
     /// CLOCK_MONOTONIC after its last I/O and final flush.
     pub(crate) end_ns: u64,
 }
 
-/// Opens a job's places for the load.
+/// Opens a job's files for the load.
 ///
 /// # Errors
-/// In words: one isn't there, or isn't what it should be.
+/// The reason as text: one doesn't exist, or isn't what it should be.
 pub(crate) fn open(task: &Task, job: &JobTask) -> Result<Vec<File>, String> {
     job.places.iter().map(|place| open_one(task, job, place)).collect()
 }
@@ -97,7 +97,7 @@ fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
             .custom_flags(flags)
             .open(&place.path)
     };
-    // Only a file's owner may leave its access time alone.
+    // Only a file's owner may leave its access time unchanged.
     let file = open(flags)
         .or_else(|error| match error.raw_os_error() {
             Some(libc::EPERM) => open(flags - OFlags::NOATIME),
@@ -154,7 +154,7 @@ mod tests {
                 assert_eq!(files.len(), 2);
                 for file in &files {
                     let flags = fcntl_getfl(file).unwrap();
-                    // O_SYNC holds O_DSYNC's bit, too.
+                    // O_SYNC contains O_DSYNC's bit, too.
                     assert_eq!(flags & OFlags::SYNC, wanted, "{sync:?}");
                     assert_eq!(flags & OFlags::RWMODE, access, "{rw:?}");
                 }

@@ -1,6 +1,6 @@
-//! Laying data out before a trial: written in order, at the declared compressibility, flushed.
+//! Lays data out before a trial: written in order, with the declared compressibility, and flushed.
 //!
-//! Files are written through the page cache, as programs write: direct writes would go around btrfs's compression. Block
+//! Files are written through the page cache, like those of most programs: direct writes would bypass btrfs's compression. Block
 //! devices are written directly.
 
 use super::buffer::Generator;
@@ -20,13 +20,13 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// Written at once.
+/// The bytes per write.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Keeps the layout's data different from what the trial itself writes.
+/// Makes the layout's data different from what the trial writes.
 const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 
-/// Lays the data out and gives the files, or the device. `proof` is the trial as blocks under `verify` tell it.
+/// Lays the data out and returns the files, or the device. `proof` is the trial's number in blocks under `verify`.
 pub(crate) fn prepare(
     job: &Job<'_>,
     members: &[Member<'_>],
@@ -42,7 +42,7 @@ pub(crate) fn prepare(
     if !block {
         create(&regions, job.workload.layout)?;
     }
-    // A block device has no holes to leave: what isn't written holds whatever was there before.
+    // A block device has no holes: blocks that aren't written keep their earlier content.
     if block || job.workload.layout == Layout::Written {
         let total = regions.iter().map(|r| whole_blocks(r.laid_out_bytes(), UNIT_BYTES)).sum();
         let mut progress = Progress { job, done: 0, total };
@@ -63,7 +63,7 @@ pub(crate) fn prepare(
     Ok(paths)
 }
 
-/// What `verify` counts in.
+/// The unit of `verify` in bytes.
 fn unit_bytes(options: &Options) -> u64 {
     Sizes::new(options).map_or(options.bs_bytes, |sizes| sizes.smallest())
 }

@@ -1,4 +1,4 @@
-//! How fast content is made and checked on one core; for `examples/generator_bench.rs`.
+//! The speed of generating and checking content on one core; for `examples/generator_bench.rs`.
 
 use super::buffer::Generator;
 use super::buffers::Buffers;
@@ -6,24 +6,24 @@ use super::proof::{Expected, Spot, Stamper, check};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 
-/// As many buffers as 4k reads at depth 128 have.
+/// The size of all buffers of 4k reads at depth 128.
 const MEMORY_BYTES: u32 = 512 << 10;
 
 /// Bytes per second of this thread's CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Making {
-    /// What is written without `verify`.
+    /// Of data written without `verify`.
     pub generated: f64,
-    /// What is written with it.
+    /// Of data written with `verify`.
     pub stamped: f64,
-    /// What is read with it.
+    /// Of data read with `verify`.
     pub checked: f64,
 }
 
-/// Measures each for about `seconds` of CPU time, in blocks of a size.
+/// Measures each for about `seconds` of CPU time, in blocks of `block_bytes`.
 ///
 /// # Errors
-/// In words, when there is no memory for it.
+/// When there isn't enough memory; the error is the reason as text.
 pub fn making(compress_percentage: u8, block_bytes: u32, seconds: f64) -> Result<Making, String> {
     let slots = (MEMORY_BYTES / block_bytes.max(1)).max(1);
     let mut memory =
@@ -43,7 +43,7 @@ pub fn making(compress_percentage: u8, block_bytes: u32, seconds: f64) -> Result
     Ok(Making { generated, stamped, checked })
 }
 
-/// Blocks that are used in turn, as a lane's are.
+/// Blocks that are used in turn, like a lane's.
 struct Memory {
     buffers: Buffers,
     slots: u32,

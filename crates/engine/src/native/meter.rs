@@ -1,22 +1,22 @@
-//! What a lane of I/O costs within the measured time.
+//! The cost of a lane within the measured time.
 
 use super::instructions::{Count, Counter};
 use super::tally::Span;
 use super::usage::Usage;
 
-/// Whose CPU time a lane looks at, beside its own thread's.
+/// The CPU time that a lane reads besides its own thread's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helpers {
-    /// The whole process's: the kernel's helpers of a ring belong to it.
+    /// That of the whole process, which includes the kernel's helper threads of a ring.
     OfTheProcess,
-    /// Nobody's.
+    /// None.
     None,
 }
 
-/// Looks at the ends of the measured time, on the lane's own thread; in between it costs nothing.
+/// Reads the usage at both ends of the measured time, on the lane's own thread; in between it costs nothing.
 pub(crate) struct Meter {
     start_ns: u64,
-    /// `u64::MAX` when what follows the end belongs to the measured time.
+    /// The end of the measured time; `u64::MAX` when the time after the load belongs to it too.
     end_ns: u64,
     helpers: Helpers,
     counter: Result<Counter, String>,
@@ -31,32 +31,32 @@ struct Look {
     instructions: Option<Count>,
 }
 
-/// What a lane used in the measured time.
+/// The usage of a lane in the measured time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Used {
     pub(crate) thread: Usage,
-    /// The process at the lane's first and last look.
+    /// The usage of the process at the lane's first and last reading.
     pub(crate) process: Option<(Usage, Usage)>,
     /// In user mode; or why they weren't counted.
     pub(crate) instructions: Option<Result<f64, String>>,
 }
 
 impl Meter {
-    /// For the calling thread, before its load.
+    /// Creates a meter for the calling thread, before its load.
     pub(crate) fn new(span: Span, helpers: Helpers) -> Self {
         let end_ns = if span.open_end { u64::MAX } else { span.end_ns };
         let counter = Counter::instructions();
         Self { start_ns: span.start_ns, end_ns, helpers, counter, first: None, last: None }
     }
 
-    /// From now on, for something that belongs to the measured time as a whole.
+    /// Starts now, for work that belongs to the measured time as a whole.
     pub(crate) fn at_once(helpers: Helpers) -> Self {
         let mut meter = Self::new(Span { start_ns: 0, end_ns: 0, interval_ns: 0, open_end: true }, helpers);
         meter.look(0);
         meter
     }
 
-    /// Is told the time now and then, at least once after each end of the measured time.
+    /// Receives the present time, at least once after each end of the measured time.
     pub(crate) fn look(&mut self, now_ns: u64) {
         if self.first.is_none() && now_ns >= self.start_ns {
             self.first = Some(self.now());
@@ -66,7 +66,7 @@ impl Meter {
         }
     }
 
-    /// The load is over, maybe before its time.
+    /// Ends the metering; the load may have ended early.
     pub(crate) fn close(mut self, now_ns: u64) -> Used {
         self.look(now_ns);
         let Some(first) = self.first else { return Used::default() };
@@ -95,7 +95,7 @@ impl Meter {
 }
 
 impl Used {
-    /// What one thread used by doing one thing after the other.
+    /// The usage of a thread that did two things in sequence.
     pub(crate) fn and_then(self, later: Self) -> Self {
         let (a, b) = (self.instructions, later.instructions);
         Self {
@@ -113,18 +113,18 @@ impl Used {
     }
 }
 
-/// All lanes together.
+/// The usage of all lanes together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
-    /// `None` when no lane came as far as the measured time.
+    /// `None` when no lane reached the measured time.
     pub(crate) busiest_thread_seconds: Option<f64>,
     /// In user mode; or why they weren't counted, if any lane's weren't.
     pub(crate) instructions: Option<Result<f64, String>>,
 }
 
-/// Adds lanes up. Where they looked at the process, it is what that used from the first look to the last.
+/// Adds up the usage of lanes. Where they read that of the process, it is the difference between the first and the last reading.
 pub(crate) fn sum(lanes: &[Used]) -> Sum {
     let threads = lanes.iter().map(|lane| lane.thread).fold(Usage::default(), Usage::and);
     let earlier = |a: Usage, b: Usage| if a.cpu_seconds() <= b.cpu_seconds() { a } else { b };
@@ -132,7 +132,7 @@ pub(crate) fn sum(lanes: &[Used]) -> Sum {
     let first = lanes.iter().filter_map(|lane| Some(lane.process?.0)).reduce(earlier);
     let last = lanes.iter().filter_map(|lane| Some(lane.process?.1)).reduce(later);
     let process = first.zip(last).map(|(first, last)| last - first);
-    // Never less than the lanes themselves: their looks are not at the same instant as the process's.
+    // Never less than the lanes' own: they are read at other instants than the process.
     let all = process.filter(|p| p.cpu_seconds() >= threads.cpu_seconds()).unwrap_or(threads);
     let measured = lanes.iter().filter(|lane| lane.instructions.is_some());
     let instructions = measured.clone().filter_map(|lane| lane.instructions.clone());

@@ -1,8 +1,7 @@
-//! Random orders that touch every block exactly once, without a map of what was touched.
+//! Random orders that touch every block exactly once, without a map of touched blocks.
 //!
-//! A counter runs through 0..2^bits and is mixed by a bijection on that many bits: multiplications with odd numbers,
-//! additions and right xor-shifts, each of which can be undone. Results beyond the last block are skipped, on average less than
-//! one per block.
+//! A counter runs through 0..2^bits and is mixed by a bijection on that many bits: multiplications by odd numbers, additions and
+//! right xor-shifts, which are all invertible. Results beyond the last block are skipped, on average less than one per block.
 
 use super::random::Random;
 
@@ -15,7 +14,7 @@ struct Mixer {
     add: [u64; ROUNDS],
 }
 
-/// Two rounds already look random in the tests below; this is one more.
+/// The rounds of mixing. Two already look random in the tests below; this is one more.
 const ROUNDS: usize = 3;
 
 impl Mixer {
@@ -40,7 +39,7 @@ impl Mixer {
     }
 }
 
-/// All of 0..blocks in a random order, then again in another, and so on.
+/// All of 0..blocks in a random order, then in another, and so on.
 #[derive(Debug, Clone)]
 pub(crate) struct Permutation {
     blocks: u64,
@@ -50,7 +49,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// `blocks` must not be 0.
+    /// Creates a permutation; `blocks` must not be 0.
     pub(crate) fn new(blocks: u64, mut random: Random) -> Self {
         let mixer = Mixer::new(blocks, &mut random);
         Self { blocks, mixer, next: Some(0), random }
@@ -79,7 +78,7 @@ impl Permutation {
     }
 }
 
-/// A fixed bijection on 0..blocks: scatters the hot blocks of a skewed distribution.
+/// A fixed bijection on 0..blocks: it scatters the most used blocks of a skewed distribution.
 #[derive(Debug, Clone)]
 pub(crate) struct Scatter {
     blocks: u64,
@@ -87,13 +86,13 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// `blocks` must not be 0.
+    /// Creates the bijection; `blocks` must not be 0.
     pub(crate) fn new(blocks: u64, random: &mut Random) -> Self {
         Self { blocks, mixer: Mixer::new(blocks, random) }
     }
 
-    /// The block of a rank below `blocks`: mixed again until it is one, which walks along a cycle of the bijection and so is
-    /// a bijection itself.
+    /// The block of a rank below `blocks`. It mixes again until the result is below `blocks`, which follows a cycle of the
+    /// bijection and so is a bijection too.
     #[inline]
     pub(crate) fn block(&self, rank: u64) -> u64 {
         let mut x = self.mixer.mix(rank);
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(first, pass(&mut Permutation::new(1000, Random::new(1, 0))));
     }
 
-    /// What a drive sees: where in the region, how far from the last one, and whether even or odd, look random.
+    /// What a drive sees looks random: the place in the region, the distance from the last one, and whether it is even or odd.
     #[test]
     fn positions_steps_and_parities_look_random() {
         let mut failed = 0;
@@ -178,7 +177,7 @@ mod tests {
                 failed += u32::from(chi_square(counts, &even) > chi_square_limit(counts.len() - 1));
             }
         }
-        // Each fails in one of 1000 cases by chance.
+        // Each one fails in one of 1000 cases by chance.
         assert!(failed <= 2, "{failed} of {checks} failed");
     }
 }

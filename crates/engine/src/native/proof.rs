@@ -1,4 +1,4 @@
-//! `verify`: every block says what it is, every write is remembered, every read is held against what was written.
+//! `verify`: every block identifies itself, every write is recorded, every read is compared with what was written.
 
 pub(crate) mod asked;
 mod books;

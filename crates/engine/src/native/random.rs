@@ -1,8 +1,8 @@
-//! Random numbers: small, fast, seeded, and the same on every machine for ever.
+//! Random numbers: small, fast, seeded, and the same on every machine, always.
 //!
 //! xoshiro256++ (Blackman, Vigna 2019), seeded by splitmix64 as its authors advise.
 
-/// What splitmix64 counts by.
+/// The increment of splitmix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// splitmix64: turns any seed into well mixed words.
@@ -14,7 +14,7 @@ impl SplitMix {
         Self(seed)
     }
 
-    /// Goes on by `count` words at once.
+    /// Skips `count` words at once.
     #[inline]
     pub(crate) fn skip(&mut self, count: u64) {
         self.0 = self.0.wrapping_add(STEP.wrapping_mul(count));
@@ -35,7 +35,7 @@ impl SplitMix {
 pub(crate) struct Random([u64; 4]);
 
 impl Random {
-    /// Streams of different seeds, or of different `stream`s of one seed, have nothing to do with each other.
+    /// Creates a stream; streams of different seeds, or of different `stream`s of one seed, are independent.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut mix = SplitMix::new(seed ^ SplitMix::new(stream).next());
         Self([mix.next(), mix.next(), mix.next(), mix.next()])
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn splitmix_gives_its_authors_numbers() {
-        // The reference of Steele, Lea and Flood for seed 1234567.
+        // The reference values of Steele, Lea and Flood for seed 1234567.
         let mut mix = SplitMix::new(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| mix.next()).collect();
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn xoshiro_gives_its_authors_numbers() {
-        // State 1, 2, 3, 4: the reference implementation's first words.
+        // The reference implementation's first words with state 1, 2, 3, 4.
         let mut random = Random([1, 2, 3, 4]);
         let first: Vec<u64> = (0..4).map(|_| random.next()).collect();
         assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);

@@ -19,10 +19,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-/// How often a waiting lane looks whether something hangs.
+/// How often a waiting lane checks whether an I/O hangs, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// A due time this near is waited for without sleeping: waking up would take longer.
+/// A due time closer than this is awaited without sleep, because waking up would take longer.
 const SPIN_NS: u64 = 60_000;
 
 /// How long the kernel's submitting thread spins before it sleeps, in ms.
@@ -30,22 +30,22 @@ const SQPOLL_IDLE_MS: u32 = 1000;
 
 /// Why there is no ring.
 pub(crate) enum NoRing {
-    /// This kernel, or its policy, has none.
+    /// This kernel or its policy offers none.
     Refused(String),
-    /// Something else; the trial fails.
+    /// Another error; the trial fails.
     Failed(String),
 }
 
-/// A ring and what is registered with it.
+/// A ring and its registered buffers.
 pub(crate) struct Ring {
     ring: IoUring,
     buffers: Buffers,
     slots_per_piece: Option<usize>,
-    /// How it is set up, for the record.
+    /// Its setup, for the record.
     pub(crate) description: String,
 }
 
-/// Makes a ring with the most that this kernel offers.
+/// Creates a ring with the best features of this kernel.
 fn build(job: &JobTask, entries: u32) -> Result<(IoUring, &'static str), io::Error> {
     let base = || {
         let mut builder = IoUring::builder();
@@ -68,7 +68,7 @@ fn build(job: &JobTask, entries: u32) -> Result<(IoUring, &'static str), io::Err
     }
 }
 
-/// Whether a job's ring can be had at all; asked before the jobs begin.
+/// Whether a job's ring can be created; checked before the jobs begin.
 pub(crate) fn probe(job: &JobTask) -> Result<(), NoRing> {
     let (ring, _) = build(job, 8).map_err(|error| refused(job, &error))?;
     if ring.params().is_feature_ext_arg() {
@@ -91,10 +91,10 @@ fn refused(job: &JobTask, error: &io::Error) -> NoRing {
 
 impl Ring {
     /// # Errors
-    /// In words.
+    /// When the ring can't be created; the error is the reason as text.
     pub(crate) fn new(job: &JobTask, files: &[File]) -> Result<Self, String> {
         let depth = usize::try_from(job.iodepth).unwrap_or(usize::MAX).max(1);
-        // A submitting thread says what it took only after a whole batch, when some of it may be done and issued again.
+        // A submitting thread frees entries only after a whole batch, when some of it may be done and issued again.
         let queued = if job.sqthread_poll { job.iodepth.saturating_mul(2) } else { job.iodepth };
         let entries = queued.clamp(1, 32_768).next_power_of_two();
         let (ring, how) = build(job, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
@@ -129,7 +129,7 @@ impl Ring {
     /// Runs the job's load to its end.
     ///
     /// # Errors
-    /// In words, when the kernel refuses the ring itself; failures of I/Os are counted, not errors.
+    /// When the kernel refuses the ring itself; the error is the reason as text. Failed I/Os are counted, and aren't errors here.
     pub(crate) fn run(
         &mut self,
         shared: &Shared<'_>,
@@ -143,7 +143,7 @@ impl Ring {
         let meter = Meter::new(start.span, Helpers::OfTheProcess);
         self.buffers.lend();
         let (mut submitter, sq, cq) = self.ring.split();
-        // Only saves the kernel a look-up per call.
+        // It only saves the kernel a lookup per call.
         let _ = submitter.register_ring_fd();
         let mut flight = Flight {
             shared,
@@ -169,14 +169,14 @@ impl Ring {
             hang_told_ns: 0,
         };
         let ended = flight.run(&submitter, sources);
-        // A load that ended well has nothing in flight.
+        // A load that ended without an error has nothing in flight.
         if ended.is_ok() {
             flight.maker.buffers.taken_back();
         }
         let Flight { tally, meter, clock, over, cannot_trim, content, .. } = flight;
         let end_ns = clock.now_ns();
         let used = meter.close(end_ns);
-        // The file is let go now: what a dying ring holds keeps a file system busy for a while.
+        // The files are released now: a ring that is being destroyed keeps a file system busy for a while.
         let _ = submitter.unregister_files();
         ended?;
         if let Some((errno, file)) = cannot_trim
@@ -193,16 +193,16 @@ impl Ring {
 #[expect(unsafe_code, reason = "the kernel keeps the buffers' addresses")]
 fn register(ring: &IoUring, buffers: &Buffers) -> io::Result<usize> {
     let (pieces, per_piece) = buffers.pieces();
-    // SAFETY: the buffers live as long as the ring: both are fields of `Ring`, and the ring, declared first, is dropped first. They
-    // are freed only when no I/O is in flight (`Buffers::lend`).
+    // SAFETY: the buffers live as long as the ring: both are fields of `Ring`, and the ring, declared first, is dropped first.
+    // They are freed only when no I/O is in flight (`Buffers::lend`).
     unsafe { ring.submitter().register_buffers(&pieces)? };
     Ok(per_piece)
 }
 
-/// What is known of an I/O in flight.
+/// An I/O in flight.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// 0: none is in flight.
+    /// The time of its issue, or its due time; 0: none is in flight.
     since_ns: u64,
     choice: Choice,
 }
@@ -214,7 +214,7 @@ impl Slot {
     };
 }
 
-/// Makes entries of the submission queue.
+/// Creates entries of the submission queue.
 struct Maker<'a> {
     buffers: &'a mut Buffers,
     slots_per_piece: Option<usize>,
@@ -225,7 +225,7 @@ impl Maker<'_> {
     fn entry(&self, slot: usize, choice: &Choice) -> squeue::Entry {
         let (file, length, offset) = (Fixed(choice.file), choice.length_bytes, choice.offset_bytes);
         let pointer = self.buffers.pointer(slot);
-        // Hardly ever is there more than one; a division takes longer than all else here.
+        // There is hardly ever more than one piece, and a division would take longer than all the rest here.
         let number = |per| if slot < per { 0 } else { u16::try_from(slot / per).unwrap_or(u16::MAX) };
         let piece = self.slots_per_piece.map(number);
         match (choice.kind, piece) {
@@ -248,7 +248,7 @@ impl Maker<'_> {
     }
 }
 
-/// Slots that are free, the one used last on top: its buffer is still in the CPU's caches.
+/// The free slots, with the last used one on top: its buffer is still in the CPU's caches.
 struct Free {
     slots: Vec<u32>,
     count: usize,
@@ -283,13 +283,13 @@ impl Free {
     }
 }
 
-/// A load under way.
+/// A running load.
 struct Flight<'r, 's> {
     shared: &'s Shared<'s>,
     job: &'s JobTask,
     number: u32,
     end_ns: u64,
-    /// When it was last looked; stands for the time of everything seen or issued in that look.
+    /// The time of the last check, which counts for everything seen or issued in that check.
     now_ns: u64,
     clock: Clock,
     tally: Tally,
@@ -301,13 +301,13 @@ struct Flight<'r, 's> {
     slots: Vec<Slot>,
     free: Free,
     batching: Batching,
-    /// When something can be issued again; 0: at once, `u64::MAX`: when something completes.
+    /// The time at which something can be issued again; 0: at once, `u64::MAX`: when an I/O completes.
     wake_ns: u64,
     /// Whether there is nothing more to issue.
     over: bool,
-    /// Whether the sources are to know of completions.
+    /// Whether the sources need to know of completions.
     watches: bool,
-    /// A trim that the place can't do at all, and its file.
+    /// The error number and the file of a trim that the place doesn't support at all.
     cannot_trim: Option<(i32, u32)>,
     looked_ns: u64,
     hang_told_ns: u64,
@@ -334,26 +334,26 @@ impl Flight<'_, '_> {
         }
     }
 
-    /// In batches: gives the batch, and waits only if nothing is done.
+    /// In batches: submits the batch, and waits only if nothing has completed.
     fn look_then_wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
         retry(submitter.submit())?;
         self.cq.sync();
         if !self.cq.is_empty() {
             return Ok(());
         }
-        // What is done may be waiting for our call to take it.
+        // A completion may be waiting for our call to fetch it.
         if !self.sq.taskrun() {
             self.batching.waits();
         }
         self.wait(submitter, patience_ns)
     }
 
-    /// Fills free slots and the submission queue, as many as are to be given at once.
+    /// Fills free slots and the submission queue, up to one batch.
     #[inline]
     fn issue(&mut self, sources: &mut Sources) -> Result<(), String> {
         let before = self.free.count;
         self.wake_ns = 0;
-        // Learn what the kernel has taken meanwhile.
+        // Reads which entries the kernel has taken meanwhile.
         self.sq.sync();
         let lot = self.batching.lot();
         while before - self.free.count < lot && self.free.count > 0 {
@@ -396,13 +396,13 @@ impl Flight<'_, '_> {
         Ok(())
     }
 
-    /// Publishes what was just queued and gives it its time of issue, taken after its data was made. With a rate, its time
-    /// is when it was due.
+    /// Publishes the queued entries and sets their time of issue, after their data were generated. With a rate, it is the due
+    /// time.
     #[inline]
     fn stamp(&mut self, free_before: usize) {
         self.sq.sync();
         self.now_ns = self.clock.now_ns();
-        // What was popped is still there, just above the top.
+        // The popped slots are still there, just above the top.
         for slot in self.free.slots.get(self.free.count..free_before).unwrap_or_default() {
             if let Some(known) = self.slots.get_mut(*slot as usize)
                 && known.since_ns == 0
@@ -412,7 +412,7 @@ impl Flight<'_, '_> {
         }
     }
 
-    /// How long there is nothing to do but to wait for a completion; `None`: there is more to issue at once.
+    /// How long to wait for a completion, in nanoseconds; `None` when there is more to issue at once.
     #[inline]
     fn patience_ns(&self, issuing: bool) -> Option<u64> {
         if !issuing {
@@ -429,7 +429,7 @@ impl Flight<'_, '_> {
     }
 
     fn wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
-        // Of one I/O at a time, the call that gives the last one waits, too.
+        // One by one, the call that submits the last I/O waits too.
         if !self.batching.looks_first() {
             self.batching.waits();
         }
@@ -445,7 +445,7 @@ impl Flight<'_, '_> {
         retry(waited)
     }
 
-    /// Takes the completions there are, up to `most`.
+    /// Takes the available completions, up to `most`.
     #[inline]
     fn reap(&mut self, sources: &mut Sources, most: usize) {
         self.cq.sync();
@@ -459,13 +459,13 @@ impl Flight<'_, '_> {
             }
         }
         for entry in (&mut self.cq).take(most) {
-            // What was queued came from `issue`: a slot's number.
+            // The queued value came from `issue`: a slot's number.
             let slot = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
             let Some(known) = self.slots.get_mut(slot as usize) else { continue };
             let Slot { since_ns, choice } = *known;
             known.since_ns = 0;
             self.free.push(slot);
-            // A flush and a trim answer 0.
+            // A flush and a trim return 0.
             let moves = matches!(choice.kind, Kind::Read | Kind::Write);
             let result = entry.result();
             let wanted = if moves { i64::from(choice.length_bytes) } else { 0 };
@@ -497,7 +497,7 @@ impl Flight<'_, '_> {
         self.batching.took(self.free.in_flight());
     }
 
-    /// Says which I/O has been in flight for too long, while it is.
+    /// Reports I/Os that have been in flight for too long.
     #[cold]
     fn look_for_hangs(&mut self) {
         self.now_ns = self.clock.now_ns();
@@ -517,12 +517,12 @@ impl Flight<'_, '_> {
 #[inline]
 #[expect(unsafe_code, reason = "the kernel gets the address of a buffer")]
 fn push(sq: &mut SubmissionQueue<'_>, entry: &squeue::Entry) -> Result<(), String> {
-    // SAFETY: the entry's buffer is a slot of `Buffers`, which is freed only when nothing is in flight, and isn't touched until
-    // its completion was reaped; its file is registered with the ring.
+    // SAFETY: the entry's buffer is a slot of `Buffers`, which is freed only when nothing is in flight, and isn't accessed until
+    // its completion is reaped; its file is registered with the ring.
     unsafe { sq.push(entry) }.map_err(|_| "io_uring's submission queue is full".to_owned())
 }
 
-/// Interruptions and a momentary lack of kernel memory are no failures: what wasn't taken is still queued.
+/// Interruptions and a momentary lack of kernel memory are no failures: entries that weren't taken are still queued.
 fn retry(submitted: io::Result<usize>) -> Result<(), String> {
     match submitted {
         Ok(_) => Ok(()),

@@ -1,10 +1,10 @@
-//! The course of a trial as the record has it: equal steps, all jobs together, from the worker's intervals.
+//! The time series of a trial in the record's form: equal steps over all jobs, from the worker's intervals.
 
 use super::task::{Point, Report, Task};
 use record::trial::{Series, Window};
 
-/// The steps that lie whole in the measured time. A flush at the end belongs to the measured time but not to the course: nothing completes
-/// in it, and what still did after the load's own end has no interval. `None` when not even one step fits.
+/// The steps that lie completely in the measured time. A flush at the end belongs to the measured time but not to the series:
+/// nothing completes in it, and I/Os that complete after the load's own end have no interval. `None` when not even one step fits.
 pub(crate) fn series(report: &Report, task: &Task) -> Option<Series> {
     let load_ends_ns = report.start_ns.saturating_add(task.trial_ns);
     let load = Window { start_ns: report.start_ns, end_ns: report.end_ns.min(load_ends_ns) };
@@ -34,7 +34,7 @@ fn steps(load: Window, step_ns: u64, [reads, writes, trims]: [&[Point]; 3]) -> O
     })
 }
 
-/// A point's step. Its begin was cut to whole milliseconds, so it is rounded up again.
+/// The step of a point. Its begin was cut to whole milliseconds, so it is rounded up again.
 fn place(point: &Point, step_ns: u64) -> Option<usize> {
     usize::try_from(point.start_ms.saturating_mul(1_000_000).div_ceil(step_ns)).ok()
 }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_step_is_found_again_from_whole_milliseconds() {
-        // Ten minutes: steps of 200 ms and some, which begin between milliseconds.
+        // Ten minutes: steps of a little over 200 ms, which begin between milliseconds.
         for step_ns in [100 * MS, 200_000_001, 100_333_334] {
             for number in 0..3000_usize {
                 let start_ms = number as u64 * step_ns / MS;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     proptest! {
-        /// What completed in the whole steps is in them, of any number of jobs; only the rest of the last step is left out.
+        /// The steps contain what completed in them, for any number of jobs; only the rest of the last step is left out.
         #[test]
         fn the_steps_add_up_to_the_totals(
             completions in prop::collection::vec((900_u64..2500, 0_usize..3), 0..300), lanes in 1_usize..4, length_ms in 100_u64..1300,

@@ -1,32 +1,32 @@
-//! How large I/Os are: fio's `bs`, `bsrange` and `bssplit`.
+//! The sizes of I/Os: fio's `bs`, `bsrange` and `bssplit`.
 
 use super::random::Random;
 use record::workload::{Options, SizeRange, SizeShare};
 use serde::{Deserialize, Serialize};
 
-/// Draws that don't fit before the smallest size is taken.
+/// The draws that don't fit before the smallest size is used.
 const TRIES: usize = 64;
 
 /// The sizes of a job's I/Os, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Sizes {
-    /// All alike.
+    /// One size for all.
     One(u32),
-    /// Multiples of the low end up to the high one, each as often as the others.
+    /// Multiples of the low end up to the high end, each equally often.
     Range {
-        /// The smallest, and the distance of all.
+        /// The smallest size, and the distance between sizes.
         low: u32,
-        /// The largest.
+        /// The largest size.
         high: u32,
     },
-    /// Sizes and their percentages of the I/Os.
+    /// Sizes, each with its percentage of the I/Os.
     Split(Vec<(u32, u8)>),
 }
 
 impl Sizes {
     /// # Errors
-    /// In words: sizes that can't be.
+    /// The reason as text: invalid sizes.
     pub(crate) fn new(options: &Options) -> Result<Self, String> {
         let bytes = |n: u64| {
             u32::try_from(n)
@@ -55,7 +55,7 @@ impl Sizes {
         }
     }
 
-    /// Blocks are counted in this size, and random offsets are multiples of it.
+    /// The smallest size in bytes: places are counted in it, and random offsets are its multiples.
     pub(crate) fn smallest(&self) -> u64 {
         match self {
             Self::One(bytes) | Self::Range { low: bytes, .. } => (*bytes).into(),
@@ -63,7 +63,7 @@ impl Sizes {
         }
     }
 
-    /// What a buffer must hold.
+    /// The largest size in bytes, for which a buffer needs space.
     pub(crate) fn largest(&self) -> u64 {
         match self {
             Self::One(bytes) | Self::Range { high: bytes, .. } => (*bytes).into(),
@@ -71,12 +71,12 @@ impl Sizes {
         }
     }
 
-    /// Whether there is more than one.
+    /// Whether there are several sizes.
     pub(crate) fn vary(&self) -> bool {
         !matches!(self, Self::One(_))
     }
 
-    /// A size of at most `room` bytes, which must hold the smallest: one that doesn't fit is drawn again, as fio does.
+    /// Draws a size of at most `room` bytes, where `room` must hold the smallest: one that doesn't fit is drawn again, as in fio.
     #[inline(never)]
     pub(crate) fn draw(&self, random: &mut Random, room: u64) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! What a job does next, and when: the choice of its I/Os with their due times, pauses, flushes, and writes after trims.
+//! A job's next action: its I/Os with their due times, pauses, flushes, and writes after trims.
 
 use super::arrival::Arrivals;
 use super::chooser::{Choice, Chooser};
@@ -10,37 +10,37 @@ use super::task::{JobTask, Task};
 use super::think::Think;
 use std::collections::VecDeque;
 
-/// What is to be done now.
+/// The next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// An I/O, and when it was due; 0: at once.
+    /// An I/O with its due time; 0: at once.
     Io(Choice, u64),
-    /// Nothing before this time; `u64::MAX`: before something completes.
+    /// Nothing before this time; `u64::MAX`: before an I/O completes.
     Later(u64),
-    /// The data was gone over, and once is enough.
+    /// One pass is enough, and all data are done.
     Over,
 }
 
-/// A job's own sources of I/Os and due times. Every I/O that is taken is given back by [`Sources::completed`].
+/// A job's own I/Os and due times. [`Sources::completed`] must follow for every I/O that is taken.
 pub(crate) struct Sources {
     chooser: Chooser,
-    /// Whether I/Os follow each other with nothing between them.
+    /// Whether I/Os follow each other with nothing in between.
     plain: bool,
     arrivals: Option<Arrivals>,
     think: Option<Think>,
     syncs: Syncs,
     trims_first: bool,
-    /// Trims under way whose blocks are to be written.
+    /// The number of pending trims whose blocks are to be written.
     trims: u32,
-    /// Writes of blocks that were trimmed.
+    /// Writes of trimmed blocks.
     writes: VecDeque<Choice>,
-    /// Under `verify`, what was written, and which writes wait.
+    /// Under `verify`, the record of writes, and the waiting writes.
     guard: Option<Guard>,
 }
 
 impl Sources {
     /// # Errors
-    /// In words, when a place doesn't hold what is asked of it.
+    /// When a place doesn't hold what the job requests; the error is the reason as text.
     pub(crate) fn new(task: &Task, number: u32, job: &JobTask, begin_ns: u64) -> Result<Self, String> {
         let stream = u64::from(number) << 8;
         let random = Random::new(task.seed, stream | 3);
@@ -59,7 +59,7 @@ impl Sources {
         })
     }
 
-    /// The next I/O that is due by `horizon_ns`.
+    /// The next I/O with a due time up to `horizon_ns`.
     #[inline]
     pub(crate) fn next(&mut self, now_ns: u64, horizon_ns: u64) -> Next {
         if self.plain {
@@ -102,7 +102,7 @@ impl Sources {
         }
     }
 
-    /// An I/O that was taken begins; under `verify` its generations are noted.
+    /// Begins an I/O that was taken; under `verify` it notes its generations.
     #[inline]
     pub(crate) fn begin(&mut self, choice: &Choice, noted: &mut [u32]) {
         if let Some(guard) = &mut self.guard {
@@ -110,7 +110,7 @@ impl Sources {
         }
     }
 
-    /// An I/O that has begun has ended, well or not; under `verify` the newest generations that it may have read are noted.
+    /// Ends an I/O that has begun, successful or not; under `verify` it notes the newest generations that it may have read.
     #[inline]
     pub(crate) fn end(&mut self, choice: &Choice, good: bool, newest: &mut [u32]) {
         if let Some(guard) = &mut self.guard {
@@ -118,7 +118,7 @@ impl Sources {
         }
     }
 
-    /// What should be where, one for each of the job's files.
+    /// The ledgers, one for each of the job's files.
     pub(crate) fn into_books(self) -> Vec<Book> {
         self.guard.map_or_else(Vec::new, Guard::into_books)
     }
@@ -143,7 +143,7 @@ impl Sources {
         self.think.is_some() || self.trims_first || self.guard.is_some()
     }
 
-    /// An I/O has ended, in whatever way.
+    /// Records that an I/O has ended, successful or not.
     #[inline]
     pub(crate) fn completed(&mut self, choice: &Choice, now_ns: u64) {
         if let Some(think) = &mut self.think {

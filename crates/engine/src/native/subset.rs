@@ -1,4 +1,4 @@
-//! Which of fio's options native performs. What it doesn't is refused by name, never ignored.
+//! The fio options that native supports. It refuses others by name and never ignores them.
 
 use super::arrival::Rate;
 use super::batching::Batches;
@@ -15,17 +15,17 @@ use record::workload::{CacheStart, Layout, Options, RateProcess};
 use spec::{BATCHES, native_lacks};
 use std::time::Duration;
 
-/// Most kinds of I/O in one go are refused by the kernel beyond this.
+/// The largest queue depth: beyond this the kernel refuses most kinds of I/O.
 const MOST_DEPTH: u32 = 32_768;
 
 /// The task that performs a workload.
 ///
 /// # Errors
-/// In words: an option or a value that native doesn't know.
+/// The reason as text: an option or a value that native doesn't support.
 pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String> {
     let first = members.first().ok_or("there is no job")?.options;
     for member in members {
-        // The plan was made with the same question.
+        // The plan was made with the same check.
         if let Some(lack) = native_lacks(member.options, job.workload.layout).into_iter().next() {
             return Err(lack.to_string());
         }
@@ -56,7 +56,7 @@ pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String
     })
 }
 
-/// Each job's.
+/// The places of each job.
 fn places(members: &[Member<'_>]) -> Vec<Vec<Place>> {
     let files = files(members);
     let place = |region| Place {
@@ -184,7 +184,7 @@ struct Other {
     sqthread_poll: bool,
 }
 
-/// Options beside a workload's own.
+/// Parses options besides a workload's own fields.
 fn other(options: &Options) -> Result<Other, String> {
     let mut found = Other::default();
     for (name, value) in &options.other {
@@ -210,7 +210,7 @@ fn other(options: &Options) -> Result<Other, String> {
                     _ => batches.low = count,
                 }
             }
-            // Native always does so.
+            // Native always does this.
             ("fixedbufs" | "registerfiles", "1" | "") => {}
             _ => return Err(unknown()),
         }

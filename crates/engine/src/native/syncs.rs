@@ -1,4 +1,4 @@
-//! When a job's writes are followed by a flush: fio's `fsync` and `fdatasync`.
+//! Flushes after a job's writes: fio's `fsync` and `fdatasync`.
 
 use super::chooser::Choice;
 use super::tally::Kind;
@@ -10,7 +10,7 @@ pub(crate) struct Syncs {
     fsync: u64,
     fdatasync: u64,
     written: u64,
-    /// The file of a write that no flush was looked for yet.
+    /// The file of a write after which no flush was considered yet.
     last: Option<u32>,
 }
 
@@ -19,7 +19,7 @@ impl Syncs {
         Self { fsync: job.fsync.into(), fdatasync: job.fdatasync.into(), written: 0, last: None }
     }
 
-    /// A write was issued.
+    /// Records an issued write.
     #[inline]
     pub(crate) fn wrote(&mut self, file: u32) {
         self.written += 1;

@@ -1,4 +1,4 @@
-//! What one lane of I/O counts: completions inside the measured time exactly, by interval, with their latencies.
+//! The counts of one lane: completions inside the measured time exactly, by interval, with their latencies.
 
 use super::histogram::{Histogram, fold};
 use super::task::{ErrorSeen, Point, Side, Task};
@@ -8,7 +8,7 @@ use record::trial::FaultKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Kinds of I/O.
+/// The kinds of I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -20,17 +20,17 @@ pub(crate) enum Kind {
 
 pub(crate) const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync];
 
-/// When is what counted; CLOCK_MONOTONIC.
+/// The measured time; CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) interval_ns: u64,
-    /// Whether what completes after the end counts too, since a final flush is part of the work.
+    /// Whether completions after the end count too, because a final flush is part of the work.
     pub(crate) open_end: bool,
 }
 
-/// One interval's counts of one kind.
+/// The counts of one kind in one interval.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     interval: u64,
@@ -49,10 +49,10 @@ struct Current {
     max_ns: u64,
 }
 
-/// Offsets kept per kind of error.
+/// The most offsets that are kept per kind of error.
 const OFFSETS_KEPT: usize = 16;
 
-/// Space for bins is reserved beforehand; it is touched only as it is used.
+/// The space for bins that is reserved beforehand; its memory is used only as needed.
 const BINS_RESERVED: usize = 1 << 16;
 
 /// The counts of one lane.
@@ -74,13 +74,13 @@ impl Tally {
         Self { span, current, next_ns: span.start_ns, interval: None, marks, bins, errors: Vec::new() }
     }
 
-    /// Whether an interval ended; then [`Tally::roll`] is to be called before anything is added.
+    /// Whether an interval ended; then the caller must call [`Tally::roll`] before it adds anything.
     #[inline]
     pub(crate) fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns
     }
 
-    /// Counts a completion seen at the time last checked with [`Tally::is_over`].
+    /// Counts a completion, seen at the time of the last [`Tally::is_over`].
     #[inline]
     pub(crate) fn add(&mut self, kind: Kind, latency_ns: u64, bytes: u64) {
         let current = &mut self.current[kind as usize];
@@ -90,7 +90,7 @@ impl Tally {
         current.max_ns = current.max_ns.max(latency_ns);
     }
 
-    /// Closes the interval; what came before the measured time is dropped.
+    /// Closes the interval; drops those before the measured time.
     pub(crate) fn roll(&mut self, now_ns: u64) {
         self.close();
         let Span { start_ns, end_ns, interval_ns, .. } = self.span;
@@ -129,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// Counts an error. Errors of any time count, also in the ramp and after the end.
+    /// Counts an error. Errors at any time count, including the ramp and after the end.
     #[cold]
     pub(crate) fn error(&mut self, job: u32, kind: Kind, error: Failure, offset_bytes: u64) {
         let errno = error.name(kind);
@@ -156,20 +156,20 @@ impl Tally {
 }
 
 impl Tally {
-    /// Whether an I/O failed that ends the load; wrong content is no such failure.
+    /// Whether a failed I/O ended the load; wrong content is no such failure.
     pub(crate) fn ended_by_io(&self, task: &Task) -> bool {
         self.errors.iter().any(|error| !error.content && !task.tolerates(error))
     }
 }
 
-/// How an I/O failed.
+/// The failure of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// By an error number.
+    /// An error number.
     Errno(i32),
-    /// It moved fewer bytes than asked.
+    /// It moved too few bytes.
     Short,
-    /// It read what should not be there.
+    /// It read wrong content.
     Content(FaultKind),
 }
 
@@ -189,7 +189,7 @@ impl Failure {
     }
 }
 
-/// All lanes together.
+/// The counts of all lanes together.
 #[derive(Default)]
 pub(crate) struct Sum {
     pub(crate) sides: [Side; 4],
@@ -197,7 +197,7 @@ pub(crate) struct Sum {
     pub(crate) errors: Vec<ErrorSeen>,
 }
 
-/// Adds lanes up, exactly: percentiles are of the merged histograms.
+/// Adds lanes up, exactly: percentiles come from the merged histograms.
 pub(crate) fn sum(tallies: Vec<Tally>) -> Sum {
     let mut sum = Sum::default();
     let mut intervals: BTreeMap<(Kind, u64), Side> = BTreeMap::new();
@@ -223,7 +223,7 @@ pub(crate) fn sum(tallies: Vec<Tally>) -> Sum {
     sum
 }
 
-/// Lanes of one job see the same errors.
+/// Merges errors: lanes of one job may see the same ones.
 fn merge_errors(into: &mut Vec<ErrorSeen>, more: Vec<ErrorSeen>) {
     for error in more {
         match into.iter_mut().find(|e| (e.job, e.kind) == (error.job, error.kind) && e.errno == error.errno) {

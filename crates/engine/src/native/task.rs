@@ -1,4 +1,4 @@
-//! What the node asks of the worker process, and what it answers: JSON, kept in the record as the engine's input and output.
+//! The input and output of the worker process: JSON, stored in the record as the engine's input and output.
 
 use super::arrival::Rate;
 use super::batching::Batches;
@@ -16,16 +16,16 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Issue {
-    /// io_uring; pread and pwrite in threads where it is refused, which is then said.
+    /// io_uring; pread and pwrite in threads where it is refused, which is then reported.
     IoUring,
     /// pread and pwrite, one thread per I/O in flight.
     Threads,
 }
 
-/// One job's place.
+/// The place of a job's I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
-    /// Its file's number among those of all jobs; jobs that share a file have the same.
+    /// Its file's number among the files of all jobs; jobs that share a file have the same.
     pub(crate) number: u32,
     pub(crate) path: PathBuf,
     pub(crate) offset_bytes: u64,
@@ -33,10 +33,10 @@ pub(crate) struct Place {
     pub(crate) block_device: bool,
 }
 
-/// What one job does. Names are fio's.
+/// The work of one job. Names are fio's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JobTask {
-    /// For people.
+    /// Its name, for messages.
     pub(crate) name: String,
     /// Its files, or spans of the block device.
     pub(crate) places: Vec<Place>,
@@ -44,7 +44,7 @@ pub(crate) struct JobTask {
     pub(crate) rwmixread: u8,
     pub(crate) sizes: Sizes,
     pub(crate) iodepth: u32,
-    /// How many I/Os are given and taken at once, where that is asked.
+    /// The sizes of batches, if they are set.
     #[serde(default)]
     pub(crate) batches: Option<Batches>,
     pub(crate) direct: bool,
@@ -53,7 +53,7 @@ pub(crate) struct JobTask {
     pub(crate) end_fsync: bool,
     pub(crate) sync: SyncMode,
     pub(crate) pause: Option<Pause>,
-    /// Whether it ends when it went over its data once.
+    /// Whether it ends after one pass over its data.
     pub(crate) once: bool,
     pub(crate) buffer_compress_percentage: u8,
     pub(crate) dedupe_percentage: u8,
@@ -72,7 +72,7 @@ pub(crate) struct JobTask {
 }
 
 impl JobTask {
-    /// How its I/O is issued where io_uring can be had: on most kernels a ring can't discard.
+    /// How its I/O is issued where io_uring is available: on most kernels a ring can't discard.
     pub(crate) fn issued_by(&self) -> Issue {
         if self.discards() { Issue::Threads } else { self.issue }
     }
@@ -87,35 +87,35 @@ impl JobTask {
         matches!(self.rw, Rw::Trimwrite | Rw::Randtrimwrite)
     }
 
-    /// Whether blocks may be hit again before all have been, since sizes differ.
+    /// Whether blocks may be accessed again before all have been, because sizes differ.
     pub(crate) fn repeats(&self) -> bool {
         let random = self.rw.is_random() && self.random_distribution == Distribution::Random;
         random && self.sizes.vary() && !self.norandommap
     }
 
-    /// Blocks in a place, of the smallest size.
+    /// The number of blocks of the smallest size in a place.
     pub(crate) fn blocks(&self, place: &Place) -> u64 {
         place.size_bytes / self.sizes.smallest().max(1)
     }
 
-    /// What a buffer must hold.
+    /// The size of a buffer.
     pub(crate) fn buffer_bytes(&self) -> usize {
         usize::try_from(self.sizes.largest()).unwrap_or(usize::MAX)
     }
 }
 
-/// Which failures don't end the trial: fio's `continue_on_error`.
+/// Failures that don't end the trial: fio's `continue_on_error`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tolerance {
     pub(crate) read: bool,
-    /// And trims and flushes, as fio has it.
+    /// Writes, and as in fio also trims and flushes.
     pub(crate) write: bool,
     /// Wrong content.
     pub(crate) verify: bool,
 }
 
 impl Tolerance {
-    /// Reads fio's values.
+    /// Parses fio's values.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let of = |read, write, verify| Some(Self { read, write, verify });
         match text {
@@ -129,7 +129,7 @@ impl Tolerance {
         }
     }
 
-    /// Whether the load goes on after such an I/O failed.
+    /// Whether the load continues after such an I/O failed.
     pub(crate) fn of(self, kind: Kind) -> bool {
         match kind {
             Kind::Read => self.read,
@@ -138,20 +138,20 @@ impl Tolerance {
     }
 }
 
-/// A trial's work.
+/// The work of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
-    /// Each on a lane of its own.
+    /// The jobs, each on its own lane.
     pub(crate) jobs: Vec<JobTask>,
     /// Drop the data's pages from the page cache first.
     pub(crate) invalidate: bool,
     pub(crate) seed: u64,
-    /// The trial as blocks under `verify` tell it; 0 where no job verifies.
+    /// The trial's number in blocks under `verify`; 0 where no job verifies.
     #[serde(default)]
     pub(crate) proof: u64,
     pub(crate) ramp_ns: u64,
     pub(crate) trial_ns: u64,
-    /// CLOCK_MONOTONIC when the node started the worker.
+    /// CLOCK_MONOTONIC when the agent process started the worker.
     pub(crate) asked_ns: u64,
 }
 
@@ -161,7 +161,7 @@ impl Task {
         self.jobs.iter().any(|job| job.verify)
     }
 
-    /// Whether the load goes on, and is a good one, despite an error.
+    /// Whether the load continues and counts despite an error.
     pub(crate) fn tolerates(&self, error: &ErrorSeen) -> bool {
         let tolerance = self.jobs.get(error.job as usize).map(|job| job.continue_on_error);
         tolerance.is_some_and(|t| if error.content { t.verify } else { t.of(error.kind) })
@@ -187,7 +187,7 @@ impl Task {
         self.jobs.iter().any(|job| job.end_fsync && job.rw.writes())
     }
 
-    /// Length of an interval of the series: 100 ms, more in trials of over five minutes.
+    /// The length of an interval of the series: 100 ms, more in trials of over five minutes.
     pub(crate) fn interval_ns(&self) -> u64 {
         const SHORTEST_NS: u64 = 100_000_000;
         const MOST: u64 = 3000;
@@ -208,7 +208,7 @@ pub(crate) struct Side {
 /// One kind of I/O over all jobs in one interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Point {
-    /// From the begin of the measured time.
+    /// The begin, from the beginning of the measured time.
     pub(crate) start_ms: u64,
     pub(crate) ios: u64,
     pub(crate) bytes: u64,
@@ -218,13 +218,13 @@ pub(crate) struct Point {
     pub(crate) max_ns: u64,
 }
 
-/// A kind of error and where it was seen.
+/// A kind of error and its places.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ErrorSeen {
-    /// Errno's name, `short read`, `short write`, or what is wrong with the content.
+    /// The error's name, `short read`, `short write`, or the fault of the content.
     pub(crate) errno: String,
     pub(crate) kind: Kind,
-    /// Whether the I/O itself went well, and what it read is wrong.
+    /// Whether the I/O itself succeeded, but read wrong content.
     #[serde(default)]
     pub(crate) content: bool,
     pub(crate) job: u32,
@@ -234,7 +234,7 @@ pub(crate) struct ErrorSeen {
 }
 
 impl ErrorSeen {
-    /// As records have it.
+    /// The error in the record's form.
     pub(crate) fn count(&self) -> ErrorCount {
         let offsets: Vec<String> = self.offsets_bytes.iter().map(u64::to_string).collect();
         let more = if self.count > self.offsets_bytes.len() as u64 { ", ..." } else { "" };
@@ -244,36 +244,36 @@ impl ErrorSeen {
     }
 }
 
-/// What the generator itself cost in the measured time.
+/// The cost of the generator itself in the measured time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cost {
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
-    /// Of these, the busiest lane's own thread.
+    /// Of these, those of the busiest lane's own thread.
     #[serde(default)]
     pub(crate) busiest_thread_seconds: Option<f64>,
-    /// In user mode, by completed I/O.
+    /// Instructions in user mode per completed I/O.
     #[serde(default)]
     pub(crate) user_instructions_per_io: Option<f64>,
-    /// CPU time of the whole worker, system included, by completed I/O.
+    /// CPU time of the whole worker per completed I/O, including system time.
     pub(crate) cpu_ns_per_io: Option<f64>,
-    /// Resident memory at its highest, I/O buffers included.
+    /// The peak resident memory, including I/O buffers.
     pub(crate) peak_memory_bytes: u64,
     pub(crate) buffer_bytes: u64,
 }
 
-/// What the worker answers.
+/// The output of the worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// How I/O was really issued.
+    /// How I/O was actually issued.
     pub(crate) issued_by: String,
-    /// What latencies were measured with.
+    /// The clock of the latencies.
     pub(crate) clock: String,
     /// CLOCK_MONOTONIC when the load began.
     pub(crate) begin_ns: u64,
-    /// From being asked to the begin of the load.
+    /// The time from the request to the beginning of the load.
     pub(crate) startup_ns: u64,
-    /// The measured time, CLOCK_MONOTONIC.
+    /// The begin of the measured time, CLOCK_MONOTONIC.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) read: Side,
@@ -289,7 +289,7 @@ pub(crate) struct Report {
     pub(crate) write_series: Vec<Point>,
     pub(crate) trim_series: Vec<Point>,
     pub(crate) messages: Vec<String>,
-    /// What was done otherwise than it was asked; each is among the messages, too.
+    /// The differences from the request; each is also among the messages.
     #[serde(default)]
     pub(crate) departures: Vec<Departure>,
 }

@@ -1,4 +1,4 @@
-//! Statistics for the tests of what should be random, and a task.
+//! Statistics for tests of random numbers, and a task.
 
 use super::distribution::Distribution;
 use super::sizes::Sizes;
@@ -19,15 +19,15 @@ pub(crate) fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
         .sum()
 }
 
-/// What the statistic exceeds in one of 1000 cases (Wilson and Hilferty's approximation).
+/// The value that the statistic exceeds in one of 1000 cases (Wilson and Hilferty's approximation).
 pub(crate) fn chi_square_limit(freedom: usize) -> f64 {
     let k = f64::from(u32::try_from(freedom).unwrap());
     let z = 3.0902;
     k * (1.0 - 2.0 / (9.0 * k) + z * (2.0 / (9.0 * k)).sqrt()).powi(3)
 }
 
-/// The largest distance between the samples' distribution and `cumulative`, times the root of their number
-/// (Kolmogorov and Smirnov); above 1.95 in one of 1000 cases.
+/// The largest distance between the samples' distribution and `cumulative`, times the square root of their number (Kolmogorov and
+/// Smirnov); above 1.95 in one of 1000 cases.
 pub(crate) fn kolmogorov(samples: &mut [f64], cumulative: impl Fn(f64) -> f64) -> f64 {
     samples.sort_by(f64::total_cmp);
     let n = f64::from(u32::try_from(samples.len()).unwrap());
@@ -68,7 +68,7 @@ pub(crate) fn job(rw: Rw) -> JobTask {
     }
 }
 
-/// A task of one such job.
+/// A task with one such job.
 pub(crate) fn task(rw: Rw) -> Task {
     Task {
         jobs: vec![job(rw)],

@@ -1,10 +1,10 @@
 //! Pauses of a job: fio's `thinktime` and `thinktime_blocks`.
 //!
-//! As with fio, the pause begins when so many I/Os were completed and all that were issued meanwhile are, too.
+//! As in fio, the pause begins when that many I/Os are completed and all that were issued meanwhile are completed too.
 
 use serde::{Deserialize, Serialize};
 
-/// Pauses as asked for.
+/// The pauses of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pause {
     pub(crate) pause_ns: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Pause {
     pub(crate) blocks: u32,
 }
 
-/// Where a job is between two pauses.
+/// The state of a job between two pauses.
 #[derive(Debug, Clone)]
 pub(crate) struct Think {
     pause: Pause,
@@ -26,7 +26,7 @@ impl Think {
         Self { pause: Pause { blocks: pause.blocks.max(1), ..pause }, done: 0, in_flight: 0, until_ns: 0 }
     }
 
-    /// Until when nothing may be issued; `u64::MAX`: until what is in flight completes.
+    /// The time until which nothing may be issued; `u64::MAX`: until the I/Os in flight complete.
     pub(crate) fn pauses(&self, now_ns: u64) -> Option<u64> {
         if self.done >= self.pause.blocks {
             return Some(u64::MAX);
@@ -38,7 +38,7 @@ impl Think {
         self.in_flight += 1;
     }
 
-    /// An I/O has ended, in whatever way.
+    /// Records that an I/O has ended, successful or not.
     pub(crate) fn completed(&mut self, now_ns: u64) {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.done += 1;

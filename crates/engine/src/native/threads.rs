@@ -1,4 +1,4 @@
-//! A job on pread and pwrite: one thread for every I/O in flight, for where io_uring is refused or not wanted.
+//! A job with pread and pwrite: one thread for every I/O in flight, where io_uring is refused or not wanted.
 
 use super::buffers::Buffers;
 use super::chooser::Choice;
@@ -17,10 +17,10 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A sleep is cut into pieces no longer than this, so that the end of the load is noticed.
+/// The longest part of a sleep, so that the end of the load is noticed.
 const LOOK_NS: u64 = 100_000_000;
 
-/// How often it is looked whether others have completed what is waited for.
+/// How often a thread checks whether others have completed what it waits for, in nanoseconds.
 const OTHERS_NS: u64 = 100_000;
 
 /// One thread of a job.
@@ -29,7 +29,7 @@ pub(crate) struct Thread<'a> {
     pub(crate) number: u32,
     pub(crate) job: &'a JobTask,
     pub(crate) files: &'a [File],
-    /// The job's own, taken in turn by its threads.
+    /// The job's sources, which its threads share.
     pub(crate) sources: &'a Mutex<Sources>,
     /// This thread's data.
     pub(crate) content: Content,
@@ -40,7 +40,7 @@ impl Thread<'_> {
     /// Runs until the load ends.
     ///
     /// # Errors
-    /// In words, when what is asked can't be done at all.
+    /// When the request can't be performed at all; the error is the reason as text.
     pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, String> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);
@@ -51,7 +51,7 @@ impl Thread<'_> {
         let mut now_ns = clock.now_ns();
         let mut over = false;
         while now_ns < end_ns && !self.shared.stopped() {
-            // An I/O is taken before it is due, and waited for.
+            // An I/O is taken before it is due; the thread waits until then.
             let (choice, due_ns) = match self.next(now_ns) {
                 Next::Io(choice, due_ns) => (choice, due_ns),
                 Next::Later(wake_ns) => {
@@ -107,7 +107,7 @@ impl Thread<'_> {
         next
     }
 
-    /// Gives an I/O back, and looks at what it read.
+    /// Returns an I/O to the sources, and checks what it read.
     fn ended(&mut self, choice: &Choice, good: bool, now_ns: u64, tally: &mut Tally) {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.completed(choice, now_ns);
@@ -126,7 +126,7 @@ impl Thread<'_> {
         act(&mut self.sources.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A place that can't trim at all isn't an I/O error.
+    /// A place that doesn't support trims isn't an I/O error.
     fn cannot_trim(&self, choice: Choice, failure: Failure) -> Result<(), String> {
         match (choice.kind, failure, self.job.places.get(choice.file as usize)) {
             (Kind::Trim, Failure::Errno(errno), Some(place)) => {
@@ -136,7 +136,7 @@ impl Thread<'_> {
         }
     }
 
-    /// False when the load ended meanwhile.
+    /// Sleeps until `due_ns`; false when the load ended meanwhile.
     fn sleep_until(&self, due_ns: u64, end_ns: u64, clock: &Clock) -> bool {
         loop {
             let now_ns = clock.now_ns();
@@ -150,7 +150,7 @@ impl Thread<'_> {
         }
     }
 
-    /// The bytes moved.
+    /// Performs an I/O; returns the bytes moved.
     fn perform(&mut self, choice: Choice) -> Result<u64, Failure> {
         let Some(file) = self.files.get(choice.file as usize) else {
             return Err(Failure::Errno(libc::EBADF));
@@ -174,7 +174,7 @@ impl Thread<'_> {
     }
 }
 
-/// Rust's own errors without a number come only from its wrappers; they count as EIO.
+/// The failure of an I/O. Rust's own errors without a number come only from its wrappers; they count as EIO.
 pub(crate) fn failure(error: &io::Error) -> Failure {
     Failure::Errno(error.raw_os_error().unwrap_or(libc::EIO))
 }

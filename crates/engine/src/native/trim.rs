@@ -1,4 +1,4 @@
-//! Giving blocks back: holes punched into files, discards of block devices.
+//! Frees blocks: punches holes into files, discards on block devices.
 
 use record::printable::Shown as _;
 use std::fs::File;
@@ -9,13 +9,13 @@ use std::path::Path;
 /// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
-/// What fallocate is told to do.
+/// The mode of fallocate.
 pub(crate) const HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
 /// Trims a range.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub(crate) fn trim(file: &File, block_device: bool, offset: u64, length: u64) -> io::Result<()> {
     if block_device { discard(file, offset, length) } else { punch(file, offset, length) }
 }
@@ -36,7 +36,7 @@ fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
     }
 }
 
-/// What to say when a place can't trim at all; `None` for any other failure.
+/// The message when a place doesn't support trims at all; `None` for any other failure.
 pub(crate) fn cannot(errno: i32, path: &Path, block_device: bool) -> Option<String> {
     if !matches!(errno, libc::EOPNOTSUPP | libc::ENOTTY) {
         return None;

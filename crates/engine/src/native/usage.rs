@@ -1,4 +1,4 @@
-//! What this process, or one of its threads, has used.
+//! The resource usage of this process, or of one of its threads.
 
 use std::ops::Sub;
 
@@ -7,47 +7,47 @@ use std::ops::Sub;
 pub(crate) struct Usage {
     pub(crate) user_seconds: f64,
     pub(crate) system_seconds: f64,
-    /// Of the whole process.
+    /// The peak of the whole process.
     pub(crate) peak_memory_bytes: u64,
 }
 
 impl Usage {
-    /// All threads until now, ended ones too, and the kernel's helpers: io_uring's workers and its submitting thread are
+    /// All threads until now, including ended ones and the kernel's helpers: io_uring's workers and its submitting thread are
     /// threads of the process (Linux 5.12 and newer).
     pub(crate) fn of_process() -> Self {
         Self::of(libc::RUSAGE_SELF)
     }
 
-    /// Children that have ended and were waited for.
+    /// Children that have ended and were reaped.
     pub(crate) fn of_children() -> Self {
         Self::of(libc::RUSAGE_CHILDREN)
     }
 
-    /// The calling thread alone, until now.
+    /// Only the calling thread, until now.
     pub(crate) fn of_thread() -> Self {
         Self::of(libc::RUSAGE_THREAD)
     }
 
     #[expect(unsafe_code, reason = "getrusage isn't to be had otherwise")]
     fn of(whom: libc::c_int) -> Self {
-        // SAFETY: a struct of integers, for which all zeros are a value.
+        // SAFETY: a struct of integers, for which all zeros are a valid value.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the pointer is to a live struct of the type the call fills.
+        // SAFETY: the pointer is to a live struct of the type that the call fills.
         unsafe { libc::getrusage(whom, &raw mut usage) };
         Self {
             user_seconds: seconds(usage.ru_utime),
             system_seconds: seconds(usage.ru_stime),
-            // In KiB on Linux.
+            // It is in KiB on Linux.
             peak_memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
         }
     }
 
-    /// User and system.
+    /// User and system time.
     pub(crate) fn cpu_seconds(self) -> f64 {
         self.user_seconds + self.system_seconds
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             user_seconds: self.user_seconds + other.user_seconds,
@@ -60,8 +60,8 @@ impl Usage {
 impl Sub for Usage {
     type Output = Self;
 
-    /// What was used since an earlier look. The kernel splits time into user and system anew at each look, so that one of them
-    /// may seem to have gone back a little.
+    /// The usage since an earlier reading. The kernel splits time into user and system anew at each reading, so one of them may
+    /// seem to decrease a little.
     fn sub(self, first: Self) -> Self {
         Self {
             user_seconds: (self.user_seconds - first.user_seconds).max(0.0),
@@ -102,7 +102,7 @@ mod tests {
         });
         let before = Usage::of_thread();
         alone.join().unwrap();
-        // This one only waited.
+        // This thread only waited.
         assert!((Usage::of_thread() - before).cpu_seconds() < 0.02);
         assert!(Usage::of_process().cpu_seconds() >= 0.02);
     }

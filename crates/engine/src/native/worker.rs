@@ -1,4 +1,4 @@
-//! The worker process: performs one task and tells what it counted.
+//! The worker process: performs one task and reports the counts.
 
 use super::buffers::Buffers;
 use super::clock::{Clock, monotonic_ns};
@@ -26,46 +26,46 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A lane needs little.
+/// The stack size of a lane, which needs little.
 const STACK_BYTES: usize = 256 << 10;
 
-/// A clock is tied to the kernel's over at least this long.
+/// The least baseline for the calibration of the clock.
 const BASELINE: Duration = Duration::from_millis(4);
 
-/// How often it is looked whether a thread hangs.
+/// How often it checks whether a thread hangs, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// More threads than this would measure the scheduler.
+/// The most threads: more would measure the scheduler.
 const MOST_THREADS: u64 = 4096;
 
-/// The worker could not do its task.
+/// Why the worker could not do its task.
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// The task can't be read.
     #[error("cannot read the task {}", .path.shown())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The task isn't one.
+    /// The task can't be parsed.
     #[error("{} is no task for this version of the native engine", .path.shown())]
     NoTask {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// The load could not be set up or kept up.
+    /// The load could not be set up, or broke off.
     #[error("{0}")]
     Load(String),
-    /// The answer can't be given.
+    /// The report can't be written.
     #[error("cannot write the report")]
     Answer(#[source] std::io::Error),
 }
 
-/// Performs the task in a file. The report goes to `out`, what is to be said meanwhile to `err`, a line each.
+/// Performs the task in a file. Writes the report to `out`, and messages meanwhile to `err`, one per line.
 ///
 /// # Errors
 /// When the load could not be set up. I/Os that fail are in the report.
@@ -80,10 +80,10 @@ pub fn serve(task: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
     out.write_all(&answer).and_then(|()| out.flush()).map_err(WorkerError::Answer)
 }
 
-/// What a lane says before it starts: how it issues and what its buffers take.
+/// A lane's message before the start: how it issues, and the size of its buffers.
 type Readiness = Result<(String, u64), String>;
 
-/// A lane's two ends of talk with the worker.
+/// A lane's two channels to the worker.
 struct Gate {
     ready: Sender<Readiness>,
     start: Receiver<Start>,
@@ -145,7 +145,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
     })
 }
 
-/// What the report holds beside the counts.
+/// The parts of the report besides the counts.
 struct Made {
     issued_by: String,
     messages: Vec<String>,
@@ -154,7 +154,7 @@ struct Made {
     verified: Option<Verified>,
 }
 
-/// What is done otherwise than it was asked. `refusal`: why there is no io_uring.
+/// The differences from the request. `refusal`: why there is no io_uring.
 fn departures(task: &Task, refusal: Option<&str>) -> Vec<Departure> {
     let mut all = Vec::new();
     let mut say = |text: String, matters| all.push(Departure { text, matters });
@@ -173,7 +173,7 @@ fn departures(task: &Task, refusal: Option<&str>) -> Vec<Departure> {
     all
 }
 
-/// Why there is no io_uring here; `None`: all rings that are asked for can be had.
+/// Why there is no io_uring here; `None` when all requested rings can be created.
 fn probe_all(task: &Task) -> Result<Option<String>, String> {
     for job in task.jobs.iter().filter(|job| job.issued_by() == Issue::IoUring) {
         match probe(job) {
@@ -222,7 +222,7 @@ fn check_job(job: &JobTask) -> Result<(), String> {
     Ok(())
 }
 
-/// A job and its number among all.
+/// A job and its number.
 type Numbered<'a> = (u32, &'a JobTask);
 
 fn spawn<'scope, 'env: 'scope>(
@@ -318,7 +318,7 @@ fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<
     Ok(finished)
 }
 
-/// What is to be read back goes along with one of the job's lanes.
+/// Gives the ledgers and files for reading back to one of the job's lanes.
 fn with_books(mut finished: Finished, sources: Sources, files: Vec<File>) -> Finished {
     if let Some(proof) = &mut finished.proof {
         proof.books = sources.into_books().into_iter().zip(files).collect();
@@ -326,7 +326,7 @@ fn with_books(mut finished: Finished, sources: Sources, files: Vec<File>) -> Fin
     finished
 }
 
-/// The flush at the end belongs to the measured time.
+/// Flushes at the end, inside the measured time.
 fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: Finished) -> Finished {
     let (number, asked) = job;
     if asked.end_fsync && asked.rw.writes() && !shared.stopped() {
@@ -348,7 +348,7 @@ fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: F
     finished
 }
 
-/// How the jobs issue, and what their buffers take together.
+/// How the jobs issue, and the size of all their buffers together.
 fn all_ready(readiness: &Receiver<Readiness>, jobs: usize) -> Readiness {
     let mut how = Vec::new();
     let mut bytes = 0;
@@ -378,9 +378,9 @@ fn begin(task: &Task, mut clock: Clock) -> Start {
     Start { begin_ns, span, clock }
 }
 
-/// Passes on what the lanes say, and what hangs, until all have ended.
+/// Passes on messages of the lanes and of hanging I/Os, until all have ended.
 fn watch((said, hung): (&Receiver<String>, &Watch), messages: &mut Vec<String>, err: &mut dyn Write) {
-    // The node reads this if it has to give up on us; losing it loses nothing else.
+    // The agent process reads this if it has to give up on us; losing it loses nothing else.
     let mut tell = |message: String| {
         let _ = writeln!(err, "{message}");
         messages.push(message);
@@ -403,7 +403,7 @@ fn join(handles: Vec<Lane<'_>>) -> Result<Vec<Finished>, String> {
     Ok(finished)
 }
 
-/// What the lanes used, by I/O; why something wasn't counted goes to `messages`.
+/// The usage of the lanes, per I/O; reasons why something wasn't counted go to `messages`.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 fn cost(used: &meter::Sum, ios: u64, buffer_bytes: u64, messages: &mut Vec<String>) -> Cost {
     let per_io = |value: f64| (ios > 0).then(|| value / ios as f64);
@@ -428,7 +428,7 @@ fn cost(used: &meter::Sum, ios: u64, buffer_bytes: u64, messages: &mut Vec<Strin
 
 fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, made: Made) -> Report {
     let last_ns = finished.iter().map(|f| f.end_ns).max().unwrap_or(start.begin_ns);
-    // A load that an error or the end of its data ended was measured only until then.
+    // If an error or the end of the data ended the load, it was measured only until then.
     let over = finished.iter().all(|f| f.over);
     let end_ns = if start.span.open_end {
         last_ns

@@ -1,29 +1,29 @@
-//! Accesses by zones: fio's `random_distribution=zoned` and `zoned_abs`.
+//! Zones of accesses: fio's `random_distribution=zoned` and `zoned_abs`.
 //!
-//! A zone has a share of the accesses and a part of the region, in order; inside a zone all blocks are alike.
+//! A zone has a share of the accesses and a part of the region, in order; inside a zone all blocks are equally likely.
 
 use super::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// What a zone takes of the region.
+/// The part of the region that a zone covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extent {
-    /// Percent of it.
+    /// In percent of the region.
     Percent(u8),
-    /// So many bytes of it.
+    /// In bytes.
     Bytes(u64),
 }
 
-/// A zone as asked for.
+/// A zone as requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Zone {
-    /// Percent of the accesses.
+    /// Its percentage of the accesses.
     pub(crate) accesses: u8,
     pub(crate) extent: Extent,
 }
 
-/// Reads fio's notation, without the kind: `60/10:30/20:10/70` (or `60/1g:40/2g`).
+/// Parses fio's notation, without the kind: `60/10:30/20:10/70` (or `60/1g:40/2g`).
 pub(crate) fn parse(text: &str, absolute: bool) -> Option<Vec<Zone>> {
     let zone = |part: &str| {
         let (accesses, extent) = part.split_once('/')?;
@@ -43,7 +43,7 @@ pub(crate) fn parse(text: &str, absolute: bool) -> Option<Vec<Zone>> {
     (accesses == 100 && whole).then_some(zones)
 }
 
-/// A number with fio's suffix of a power of 1024.
+/// A number with fio's suffix, a power of 1024.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let power = match text.get(digits.len()..)?.to_ascii_lowercase().as_str() {
@@ -60,13 +60,13 @@ fn bytes(text: &str) -> Option<u64> {
 /// Zones of a region, in blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Zones {
-    /// Percent of the accesses up to the zone's end, its first block, and how many it has.
+    /// Of each zone: the percentage of the accesses up to its end, its first block, and its number of blocks.
     zones: Vec<(u64, u64, u64)>,
 }
 
 impl Zones {
     /// # Errors
-    /// In words, when the region doesn't hold a zone.
+    /// When the region doesn't hold a zone; the error is the reason as text.
     pub(crate) fn new(asked: &[Zone], blocks: u64, block_bytes: u64) -> Result<Self, String> {
         let (mut accesses, mut percent, mut bytes, mut first) = (0, 0, 0_u64, 0);
         let mut zones = Vec::with_capacity(asked.len());
@@ -113,7 +113,7 @@ mod tests {
     use crate::native::random::Random;
     use crate::native::testing::{chi_square, chi_square_limit};
 
-    /// How many of ten seeds exceed what one of 1000 exceeds by chance.
+    /// How many of ten seeds exceed the value that one of 1000 exceeds by chance.
     fn misfits(zones: &Zones, shares: &[f64]) -> usize {
         let exceeds = |seed: &u64| {
             let mut random = Random::new(*seed, 0);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Runs a shell in fio's place.
+/// Runs a shell instead of fio.
 fn shell(
     scratch: &Path,
     script: &str,
@@ -19,7 +19,7 @@ fn shell(
         cancel,
         expected,
         patience: Duration::from_millis(100),
-        // a shell that is asked to end may wait long for a processor
+        // A shell may wait long for a processor before it handles the signal.
         grace: LONG,
         started: &|_| {},
         tick: &|_| {},
@@ -53,7 +53,7 @@ fn the_end_of_io_is_the_end_of_the_last_job() {
 #[test]
 #[expect(unsafe_code, reason = "only libc sets what a signal does")]
 fn cancelling_interrupts() {
-    // SAFETY: no handler is installed. As for what a script starts in the background.
+    // SAFETY: no handler is installed. As for a background command of a script.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let dir = tempfile::tempdir().unwrap();
     let cancel = AtomicBool::new(false);
@@ -90,7 +90,7 @@ fn what_hangs_is_killed_with_its_jobs() {
         scratch: dir.path(),
         cgroup_procs: None,
         cancel: &AtomicBool::new(false),
-        // long enough for the shell to start its job on a busy machine
+        // Long enough for the shell to start its job on a busy machine.
         expected: Duration::from_secs(2),
         patience: Duration::from_millis(100),
         grace: Duration::from_millis(200),
@@ -156,7 +156,7 @@ fn the_child_joins_the_cgroup_before_it_runs() {
 
 #[test]
 fn the_child_is_told_to_end_when_we_die() {
-    // The signal belongs to a process's first thread, which no Rust test runs on; a Python script does.
+    // The setting belongs to the first thread of the started process. A Rust test never runs on that one; a Python script does.
     if host::find(Path::new("python3")).is_err() {
         println!("skipped: needs python3");
         return;

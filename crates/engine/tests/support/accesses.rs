@@ -1,10 +1,10 @@
-//! What fio asks for with a job file, I/O by I/O, from its own log.
+//! The I/Os that fio issues for a job file, one by one, from its own log.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// One I/O.
+/// An I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// 0: read, 1: write, 2: trim.
@@ -13,7 +13,7 @@ pub struct Access {
     pub offset: u64,
 }
 
-/// Runs a job file again and gives its first job's I/Os, in order of completion; one at a time if `one` is set.
+/// Runs a job file again and returns its first job's I/Os, in order of completion; one at a time if `one` is set.
 pub fn accesses(input: &str, scratch: &Path, one: bool) -> Vec<Access> {
     let depth = if one { "iodepth=1\n" } else { "" };
     let log = format!("write_lat_log=accesses\nlog_offset=1\n{depth}");

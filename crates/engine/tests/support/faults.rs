@@ -1,4 +1,4 @@
-//! Grounds on loop devices for tests that break something under a running load.
+//! File systems on loop devices, for tests that break something under a running load.
 #![allow(
     dead_code,
     unused_imports,
@@ -22,16 +22,16 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use testkit::{Exclusive, LoopDevice, MachineState, Watch};
 
-/// Waiting for what must come ends here; nothing is asserted about how long it takes.
+/// The timeout of waits; the tests assert nothing about durations.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The options, with errors ending the load or not.
+/// Sets whether errors end the load.
 pub fn going_on(mut options: Options, go_on: bool) -> Options {
     options.other.insert("continue_on_error".into(), if go_on { "all" } else { "none" }.into());
     options
 }
 
-/// The machine for one test alone. Whatever the test does, in the end the machine is as it was.
+/// Exclusive use of the machine for one test. At its end, the machine must be as before.
 pub struct Machine {
     before: MachineState,
     _alone: Exclusive,
@@ -48,7 +48,7 @@ impl Machine {
         Some(Self { before: MachineState::capture(&Watch::default()), _alone: alone })
     }
 
-    /// All that the test made has gone. What the kernel lets go of later may take its time.
+    /// Asserts that everything the test created is gone. The kernel may take its time to release things.
     pub fn assert_as_before(&self) {
         let begun = Instant::now();
         loop {
@@ -62,7 +62,7 @@ impl Machine {
     }
 }
 
-/// Waits for something that must come.
+/// Waits for an event that must come.
 pub fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !come() {
@@ -77,7 +77,7 @@ pub fn tool(argv: &[&str]) -> Result<String, String> {
     if out.status.success() { Ok(said) } else { Err(format!("{argv:?}: {said}")) }
 }
 
-/// A file system on a loop device; unmounted when dropped.
+/// A file system on a loop device; unmounted on drop.
 pub struct Mounted {
     pub point: PathBuf,
     claim: Claimed,
@@ -102,12 +102,12 @@ impl Mounted {
         Bench::on(scratch(), Ground::directory_on(&[&self.claim], &self.point, &Roots::default()).unwrap())
     }
 
-    /// The attribute of ext4 in /sys.
+    /// The path of an ext4 attribute in /sys.
     pub fn ext4(&self, attribute: &str) -> PathBuf {
         Path::new("/sys/fs/ext4").join(self.device.name()).join(attribute)
     }
 
-    /// Undoes it, and fails when that can't be done. A ring that died holds its files for a moment.
+    /// Unmounts it, and fails if that isn't possible. A ring that was killed holds its files for a moment.
     pub fn unmount(self) {
         let point = self.point.to_str().unwrap().to_owned();
         wait_until("the ground can be unmounted", || tool(&["umount", &point]).is_ok());
@@ -123,14 +123,14 @@ impl Drop for Mounted {
     }
 }
 
-/// I/Os that a loop device has completed.
+/// The number of I/Os that a loop device has completed.
 pub fn completed(device: &LoopDevice) -> u64 {
     let text = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
     let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
     numbers[0] + numbers[4]
 }
 
-/// What all files of a scratch directory hold: also what the worker says while it runs.
+/// The text of all files of a scratch directory, including the worker's messages so far.
 pub fn said_until_now(scratch: &Path) -> String {
     let files = fs::read_dir(scratch).unwrap().flatten();
     files
@@ -138,8 +138,8 @@ pub fn said_until_now(scratch: &Path) -> String {
         .collect()
 }
 
-/// Prepares the workload and runs it; once the load moves data on `device`, `fault` happens beside it. In the end the
-/// worker is gone.
+/// Prepares the workload and runs it; once the load moves data on `device`, `fault` runs in parallel. At the end the worker must
+/// be gone.
 pub fn run_while(
     bench: &Bench,
     device: &LoopDevice,
@@ -167,7 +167,7 @@ pub fn run_while(
     ended
 }
 
-/// A process has ended; nobody but we may still have to take note of it.
+/// Asserts that a process has ended; only its parent may still have to reap it.
 pub fn assert_gone(pid: u32) {
     wait_until("the worker is gone", || {
         let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -175,7 +175,7 @@ pub fn assert_gone(pid: u32) {
     });
 }
 
-/// What a trial with errors left: a failed one unless it went on.
+/// The output of a trial with errors: of a failed one, unless it goes on despite errors.
 pub fn measured(ended: Result<EngineOutput, EngineError>, go_on: bool) -> EngineOutput {
     match ended {
         Ok(output) if go_on => output,
@@ -188,7 +188,7 @@ pub fn measured(ended: Result<EngineOutput, EngineError>, go_on: bool) -> Engine
     }
 }
 
-/// The offsets that an entry tells: at most 16, the first seen.
+/// The offsets of an entry: at most the first 16.
 pub fn offsets(error: &ErrorCount) -> Vec<u64> {
     let place = error.place.as_deref().unwrap();
     let (_, list) = place.split_once("offset ").unwrap();
@@ -199,7 +199,7 @@ pub fn offsets(error: &ErrorCount) -> Vec<u64> {
     found
 }
 
-/// How many errors of a kind there were, in all jobs.
+/// The number of errors of a kind, in all jobs.
 pub fn count(errors: &[ErrorCount], errno: &str) -> u64 {
     errors.iter().filter(|error| error.errno == errno).map(|error| error.count).sum()
 }

@@ -1,4 +1,4 @@
-//! Loop devices as grounds. Needs root.
+//! Loop devices to load. Needs root.
 
 use device::{Claimed, Roots};
 use host::LocalRunner;
@@ -30,7 +30,7 @@ pub fn written_loop(bytes: u64, name: &str) -> LoopDevice {
     device
 }
 
-/// The same, with discards on.
+/// The same, with discards enabled.
 pub fn discarding_loop(bytes: u64, name: &str) -> LoopDevice {
     let device = written_loop(bytes, name);
     if fs::read_to_string(discard_switch(&device)).unwrap().trim() != "0" {
@@ -40,17 +40,17 @@ pub fn discarding_loop(bytes: u64, name: &str) -> LoopDevice {
     written_loop(bytes, name)
 }
 
-/// What turns discards off, and never on again.
+/// The file that disables discards; they can't be enabled again.
 pub fn discard_switch(device: &LoopDevice) -> PathBuf {
     Path::new("/sys/block").join(device.name()).join("queue/discard_max_bytes")
 }
 
-/// Detaches a loop device and makes its number anew, with the kernel's own limits.
+/// Detaches a loop device and creates its number anew, with the kernel's own limits.
 pub fn renew(device: LoopDevice) {
     let number = device.name().trim_start_matches("loop").parse().unwrap();
     drop(device);
     let dev = Path::new("/dev");
-    // What looks at new devices may still have it open.
+    // A program that probes new devices may still have it open.
     for _ in 0..100 {
         match device::loop_control::remove(dev, number) {
             Err(error) if error.raw_os_error() == Some(16) => {
@@ -69,11 +69,11 @@ pub fn claimed(device: &LoopDevice) -> Claimed {
     device::emulated(&Roots::default(), &LocalRunner, device.path(), device.backing()).unwrap()
 }
 
-/// A cgroup that limits one device; removed when dropped.
+/// A cgroup that limits one device; removed on drop.
 pub struct Throttle(PathBuf);
 
 impl Throttle {
-    /// `None` where there is no cgroup v1 blkio controller.
+    /// `None` without a cgroup v1 blkio controller.
     pub fn new(device: &LoopDevice, iops: u32) -> Option<Self> {
         let dir = Path::new("/sys/fs/cgroup/blkio/diskproof-test-engine").to_path_buf();
         if !Path::new("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device").exists() {
@@ -89,7 +89,7 @@ impl Throttle {
         Some(Self(dir))
     }
 
-    /// Whether it ever did any I/O.
+    /// Whether it did no I/O.
     pub fn empty(&self) -> bool {
         let served = fs::read_to_string(self.0.join("blkio.throttle.io_serviced")).unwrap();
         served.trim().lines().last() == Some("Total 0")

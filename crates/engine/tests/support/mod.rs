@@ -1,4 +1,4 @@
-//! Grounds and jobs for tests that run a real engine.
+//! Directories to load and jobs, for tests with a real engine.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -18,10 +18,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// One fio at a time in this process: tests look at times.
+/// Allows one fio at a time in this process, because tests measure times.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A scratch directory and a ground, both gone when dropped.
+/// A scratch directory and a directory to load, both removed on drop.
 pub struct Bench {
     pub scratch: PathBuf,
     pub ground: Ground,
@@ -32,7 +32,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A ground in a lent directory.
+    /// Uses an existing directory.
     pub fn lent() -> Self {
         let dir = tempfile::Builder::new().prefix("diskproof-fio-test-").tempdir().unwrap();
         let lent = device::lend(dir.path(), 0, "diskproof-test-lent").unwrap();
@@ -41,7 +41,7 @@ impl Bench {
         bench
     }
 
-    /// On any ground.
+    /// Uses any device or directory.
     pub fn on(dir: TempDir, ground: Ground) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = dir.path().join("scratch");
@@ -74,7 +74,7 @@ pub fn native_engine() -> NativeEngine {
     NativeEngine::with_worker(vec![env!("CARGO_BIN_EXE_diskproof-native-worker").into()])
 }
 
-/// Options that native performs as they are.
+/// Options that native performs unchanged.
 pub fn native(rw: Rw) -> Options {
     Options { ioengine: "io_uring".into(), ..options(rw) }
 }
@@ -98,7 +98,7 @@ pub fn job_file(text: &str, size_bytes: u64) -> Workload {
     workload(Ask::JobFile { path: "jobs/mine.fio".into(), text: text.into(), size_bytes, jobs: Vec::new() })
 }
 
-/// What is left of `bytes` after gzip, as a share.
+/// The size after gzip as a share of `bytes`.
 pub fn gzip_share(path: &std::path::Path) -> f64 {
     let out = std::process::Command::new("gzip").arg("-1c").arg(path).output().unwrap();
     assert!(out.status.success());

@@ -1,13 +1,13 @@
-//! A seccomp filter by hand: one system call is refused to a thread and to all it starts, as containers and hardened hosts do.
+//! A minimal seccomp filter: it refuses one system call to a thread and its children, as containers and hardened hosts do.
 #![allow(unreachable_pub, clippy::unwrap_used, reason = "shared by test binaries; tests may unwrap")]
 
 use std::mem::offset_of;
 
-/// x86-64's mark in the kernel's view of a system call: EM_X86_64, 64 bits, little endian.
+/// The architecture in seccomp's data of a system call on x86-64: EM_X86_64, 64 bits, little endian.
 const ARCH_X86_64: u32 = 0xc000_003e;
 
-/// Runs `work` in a thread in which, and in whose children, `call` fails with `errno`. The process around it keeps the call:
-/// a filter belongs to a thread and is inherited, also over exec.
+/// Runs `work` in a thread; `call` fails with `errno` in it and in its children. Other threads keep the call: a filter belongs
+/// to a thread and is inherited, also over exec.
 pub fn without_call<T: Send>(call: libc::c_long, errno: i32, work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let refused = scope.spawn(move || {
@@ -22,7 +22,7 @@ fn statement(code: u32, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: u16::try_from(code).unwrap(), jt: 0, jf: 0, k }
 }
 
-/// Goes on with the next instruction when the loaded word is `k`, else skips `otherwise` of them.
+/// Continues with the next instruction when the loaded word is `k`, else skips `otherwise` instructions.
 fn unless(k: u32, otherwise: u8) -> libc::sock_filter {
     let code = u16::try_from(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K).unwrap();
     libc::sock_filter { code, jt: 0, jf: otherwise, k }

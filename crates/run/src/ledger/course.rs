@@ -1,10 +1,10 @@
-//! How a trial went on, in equal steps of time.
+//! The rate of a trial over time, in equal steps.
 
 use super::seen::float;
 use record::counter::Sample;
 use record::trial::{EngineOutput, Series, TrialRecord};
 
-/// Fewer steps tell nothing of how they hang together ([`stats::trial_length`]).
+/// The least number of steps: fewer don't show how neighbouring steps correlate ([`stats::trial_length`]).
 const FEWEST: usize = 10;
 
 /// I/Os per second in equal steps of the measured time.
@@ -14,7 +14,7 @@ pub(crate) struct Course {
     pub(crate) rates: Vec<f64>,
 }
 
-/// The course as the engine tells it, or as the ground's direct devices were seen; `None` where there are too few steps.
+/// The time series from the engine, or else from the counters of the direct devices; `None` where there are too few steps.
 pub(crate) fn course(record: &TrialRecord, engine: &EngineOutput) -> Option<Course> {
     let told = engine.series.as_ref().and_then(of_series);
     told.filter(|c| c.rates.len() >= FEWEST)
@@ -29,7 +29,7 @@ fn of_series(series: &Series) -> Option<Course> {
     (step_seconds > 0.0).then_some(Course { step_seconds, rates })
 }
 
-/// Between samples, all of which are taken as equally far apart: the sampler keeps its beat.
+/// From the samples, which count as evenly spaced because the sampler keeps a fixed interval.
 fn of_samples(record: &TrialRecord, engine: &EngineOutput) -> Option<Course> {
     let window = engine.window;
     let inside = |s: &&Sample| (window.start_ns..=window.end_ns).contains(&s.monotonic_ns);

@@ -1,4 +1,4 @@
-//! How long trials are, where the experiment lets them be chosen.
+//! The length of trials, where the experiment lets diskproof choose it.
 
 use super::Ledger;
 use super::course::Course;
@@ -9,11 +9,11 @@ use record::workload::Ask;
 use stats::{Asked, StopRule, TrialLength, TrialPlan, trial_length};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A length that is hardly another one isn't worth the rounds that are left out for it. Also keeps pilots apart from other trials
-/// ([`record::pilot::left_out`]).
+/// The least factor by which a chosen length exceeds the plan's: a smaller gain isn't worth the pilot rounds that are then left
+/// out. It also distinguishes pilots from other trials ([`record::pilot::left_out`]).
 const LEAST_CHANGE: f64 = 1.25;
 
-/// The lengths that were chosen, by group; the others keep the plan's.
+/// The chosen lengths in seconds, by group of cells; other groups keep the plan's length.
 #[derive(Debug, Default)]
 pub(super) struct Lengths(BTreeMap<usize, f64>);
 
@@ -30,12 +30,12 @@ impl Lengths {
 /// A cell's pilot trials.
 struct Pilots<'a> {
     courses: Vec<&'a Course>,
-    /// What it is asked of them.
+    /// The parameters for the choice of a length.
     plan: TrialPlan,
 }
 
 impl Ledger<'_> {
-    /// Chooses from the pilot rounds. The same trials give the same lengths, so a resumed run goes on with them.
+    /// Chooses the lengths from the pilot rounds. The same trials give the same lengths, so a resumed run keeps them.
     pub(super) fn choose_lengths(&mut self) {
         let groups: BTreeSet<usize> = self.groups.iter().copied().collect();
         for group in groups {
@@ -46,7 +46,7 @@ impl Ledger<'_> {
         }
     }
 
-    /// Cells that are compared keep to one length: the longest that one of them needs.
+    /// Cells that are compared have one length: the longest that any of them needs.
     fn choose(&self, group: usize) -> Option<(f64, Event)> {
         let places: Vec<usize> = (0..self.cells.len()).filter(|&place| self.groups[place] == group).collect();
         let pilots: Vec<Pilots<'_>> = places.iter().filter_map(|&place| self.pilots(place)).collect();
@@ -80,7 +80,7 @@ impl Ledger<'_> {
     fn pilots(&self, place: usize) -> Option<Pilots<'_>> {
         let measure = &self.plan.measure;
         let longest_seconds = measure.max_trial_seconds.filter(|_| is_free(&self.plan.cells[place]))?;
-        // A ratio varies as both its sides do.
+        // A ratio varies with both its sides, so each side gets the width divided by √2.
         let (half_width, ratios) = match measure.until.as_ref()?.goal {
             Goal::Interval(x) => (x, false),
             Goal::Ratios(x) | Goal::Told(x) => (x / std::f64::consts::SQRT_2, true),
@@ -104,25 +104,25 @@ impl Ledger<'_> {
 }
 
 impl Pilots<'_> {
-    /// The trial that costs least among those from `shortest` to `longest` seconds.
+    /// The trial length with the least total time, between `shortest` and `longest` seconds.
     fn best(&self, shortest: f64, longest: f64) -> Option<TrialLength> {
         let courses: Vec<&[f64]> = self.courses.iter().map(|c| &c.rates[..]).collect();
         let plan = TrialPlan { shortest_seconds: shortest, longest_seconds: longest, ..self.plan };
         trial_length(&courses, &plan)
     }
 
-    /// What the pilot rounds cost if they are left out.
+    /// The time of the pilot rounds in seconds, which is lost if they are left out.
     fn seconds(&self) -> f64 {
         f64::from(record::pilot::ROUNDS) * (self.plan.shortest_seconds + self.plan.overhead_seconds)
     }
 }
 
-/// Whether the workload lets the experiment say how long it lasts.
+/// Whether the workload leaves its duration to the experiment.
 fn is_free(cell: &Cell) -> bool {
     matches!(&cell.workload.ask, Ask::Options(options) if options.time_based && options.runtime_ms.is_none())
 }
 
-/// To whole seconds from 10 s on, else to half ones.
+/// Rounds to whole seconds from 10 s on, else to half seconds.
 fn rounded(seconds: f64) -> f64 {
     let step = if seconds >= 10.0 { 1.0 } else { 0.5 };
     (seconds / step).round() * step

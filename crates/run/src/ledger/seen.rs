@@ -1,4 +1,4 @@
-//! What of a trial matters for what comes next.
+//! A trial's summary: what the ledger needs to decide what comes next.
 
 use super::course::{Course, course};
 use record::counter::Sample;
@@ -6,22 +6,22 @@ use record::plan::{Cell, Plan};
 use record::trial::{EngineOutput, Outcome, TrialRecord};
 use record::workload::Layout;
 
-/// One trial in short.
+/// A trial's summary.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// Whether it was measured in full.
     pub(crate) measured: bool,
-    /// The figure that is looked at; `None` when it failed or doesn't have it.
+    /// The value of the metric that decides when to stop; `None` when the trial failed or doesn't have it.
     pub(crate) figure: Option<f64>,
-    /// All its steps.
+    /// The duration of all its steps.
     pub(crate) seconds: f64,
-    /// Of these, measured.
+    /// The measured time.
     pub(crate) window_seconds: f64,
-    /// Bytes that laying out its data wrote.
+    /// Bytes that the layout of its data wrote.
     pub(crate) laid_out_bytes: f64,
     /// Bytes that its load wrote, ramp included.
     pub(crate) load_bytes: f64,
-    /// How it went on; of trials that may choose the length of others.
+    /// Its rate over time; only for trials that may choose the length of later ones.
     pub(crate) course: Option<Course>,
 }
 
@@ -42,13 +42,13 @@ impl Seen {
     }
 }
 
-/// A trial that got as far as preparing has laid its data out.
+/// The bytes of the layout, counted once the trial has prepared its data.
 fn laid_out(cell: &Cell, record: &TrialRecord) -> f64 {
     let prepared = record.steps.iter().any(|step| step.step == "prepare");
     if prepared && cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
 }
 
-/// What the ground's direct devices wrote while the load ran; `None` when one of them wasn't counted.
+/// Bytes that the direct devices wrote during the load; `None` when one of them has no counters.
 fn on_devices(record: &TrialRecord) -> Option<f64> {
     let samples = &record.evidence.samples;
     let (first, last) = (samples.first()?, samples.last()?);
@@ -61,7 +61,7 @@ fn on_devices(record: &TrialRecord) -> Option<f64> {
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-/// What the engine wrote in the measured time, and at the same rate in the ramp.
+/// Bytes that the engine wrote in the measured time, plus the same rate for the ramp.
 fn by_engine(plan: &Plan, engine: &EngineOutput) -> f64 {
     let written = engine.write.as_ref().map_or(0.0, |totals| float(totals.bytes));
     let seconds = engine.window.seconds();

@@ -1,4 +1,4 @@
-//! Budgets: what was spent, and what another round would take.
+//! Budgets: what is spent, and what another round costs.
 
 use super::Ledger;
 use super::seen::{Seen, float};
@@ -6,7 +6,7 @@ use record::event::Stopped;
 use stats::{Allowance, Resource};
 
 impl Ledger<'_> {
-    /// The budget that is spent already, in the midst of a round.
+    /// Which budget is spent, checked before each trial of a round.
     pub(super) fn overspent(&self, seconds: f64) -> Option<Stopped> {
         let measure = &self.plan.measure;
         let beyond = |spent: f64, most: Option<f64>| most.is_some_and(|most| spent >= most);
@@ -21,7 +21,7 @@ impl Ledger<'_> {
         }
     }
 
-    /// How many more rounds of the cells that are `needed` each budget allows, `seconds` after this sitting began.
+    /// How many more rounds of the `needed` cells each budget allows, `seconds` after this session began.
     pub(super) fn allowances(&self, made: u32, needed: &[bool], seconds: f64) -> Vec<Allowance> {
         let measure = &self.plan.measure;
         let places = || (0..self.cells.len()).filter(|&place| needed[place]);
@@ -41,12 +41,12 @@ impl Ledger<'_> {
         [rounds].into_iter().chain(budgets.into_iter().filter_map(left)).collect()
     }
 
-    /// Seconds of the whole run: of earlier sittings those of their trials.
+    /// The seconds of the whole run: the trials of earlier sessions, and this session.
     fn seconds(&self, here: f64) -> f64 {
         self.earlier_seconds + here
     }
 
-    /// What the volumes cost in so many seconds.
+    /// The price of the volumes for this many seconds.
     fn cost(&self, seconds: f64) -> f64 {
         self.plan.prices.per_hour.values().sum::<f64>() * seconds / 3600.0
     }
@@ -56,7 +56,8 @@ impl Ledger<'_> {
         all.map(|seen| seen.laid_out_bytes + seen.load_bytes).sum()
     }
 
-    /// What a cell's next trial will take, from those it had: the same beside the measured time, and that in proportion.
+    /// The expected duration of a cell's next trial, from its earlier ones: their overhead, plus their measured time scaled to
+    /// the new length.
     fn trial_seconds(&self, place: usize) -> f64 {
         let beside = self.mean(place, |seen| seen.seconds - seen.window_seconds);
         beside + self.mean(place, |seen| seen.window_seconds) * self.longer(place)
@@ -67,7 +68,7 @@ impl Ledger<'_> {
             + self.mean(place, |seen| seen.load_bytes) * self.longer(place)
     }
 
-    /// How much longer the next trial is than the mean of those before.
+    /// The length of the next trial relative to the mean of the earlier ones.
     fn longer(&self, place: usize) -> f64 {
         let seen = self.mean(place, |seen| seen.window_seconds);
         match self.lengths.chosen(self.groups[place]) {

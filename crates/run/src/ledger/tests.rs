@@ -1,4 +1,4 @@
-//! Runs with scripted trials, whose figures are drawn from a seeded distribution and whose time is counted, not spent.
+//! Runs with scripted trials: a seeded distribution gives the results, and a counter gives the time.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small scripted numbers")]
 
@@ -71,7 +71,7 @@ fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
     }
 }
 
-/// Numbers that depend on the seed only, about normal with spread 1.
+/// Pseudo-random numbers from the seed alone, about normal with standard deviation 1.
 fn noise(seed: u64, n: usize) -> Vec<f64> {
     let mut state = seed;
     let mut uniform = || {
@@ -81,7 +81,8 @@ fn noise(seed: u64, n: usize) -> Vec<f64> {
     (0..n).map(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0).collect()
 }
 
-/// How a cell behaves: IOPS, spread of trials and of half seconds as shares of it, seconds of a trial beside the measured ones, what it writes.
+/// A cell's behaviour: IOPS, relative spread between trials and between half seconds, overhead of a trial in seconds, bytes
+/// written.
 #[derive(Clone, Copy)]
 struct Storage {
     iops: f64,
@@ -138,11 +139,11 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
     }
 }
 
-/// A node without storage, and a clock that trials move on.
+/// A fake node without storage, with a clock that trials advance.
 struct Script<'a> {
     storages: &'a BTreeMap<CellId, Storage>,
     seconds: f64,
-    /// The user stops after so many trials.
+    /// The user stops after this many trials.
     patience: usize,
     records: Vec<TrialRecord>,
     asked_seconds: Vec<f64>,
@@ -172,7 +173,7 @@ impl Hands for Script<'_> {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
     stopped: Stopped,
     records: Vec<TrialRecord>,
@@ -280,7 +281,7 @@ fn each_budget_ends_a_run_before_the_round_that_would_go_beyond_it() {
     assert_eq!(of(|m| m.max_cost = Some(0.17)), (Stopped::CostSpent, 8));
     let two: fn(&mut Measure) = |m| (m.max_seconds, m.max_cost) = (Some(170.0), Some(0.13));
     assert_eq!(of(two), (Stopped::CostSpent, 6));
-    // What can't be foreseen ends it after the trial in which it is spent.
+    // A cost that can't be predicted ends the run after the trial in which the budget is spent.
     assert_eq!(of(|m| m.max_seconds = Some(15.0)), (Stopped::TimeSpent, 1));
 }
 

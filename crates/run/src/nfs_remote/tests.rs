@@ -1,4 +1,4 @@
-//! Two nodes that are shell scripts, and what their records come to.
+//! Two fake nodes, which are shell scripts, and the record that is joined from theirs.
 
 use super::{Route, added, seen_at, trial};
 use crate::agent_link::AgentLink;
@@ -19,20 +19,20 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Answers as long as it is asked, and keeps the questions; what it says to `withdraw` is in a file.
+/// A server that answers every request and logs it; its answer to `withdraw` is in a file.
 const SERVER: &str = r#"while read -r line; do echo "$line" >> asked-of-server
 case $line in
 *'"request":"serve"'*) echo '{"reply":"served","directory":"/exported"}' ;;
 *'"turn":"clock"'*) echo '{"reply":"turned","monotonic_ns":4711}' ;;
 *'"request":"withdraw"'*) cat server.json ;;
 esac; done"#;
-/// One that ends when it is asked for its clock.
+/// A server that exits when it is asked for its clock.
 const MORTAL: &str = r#"while read -r line; do
 case $line in
 *'"request":"serve"'*) echo '{"reply":"served","directory":"/exported"}' ;;
 *) exit 9 ;;
 esac; done"#;
-/// Asks the server for its clock, then is done.
+/// A client that asks the server for its clock once, then returns its record.
 const CLIENT: &str = r#"read -r trial; echo "$trial" > asked-of-client; echo '{"reply":"turn","turn":{"turn":"clock"}}'
 while read -r line; do echo "$line" >> asked-of-client
 case $line in *go_on*) cat client.json ;; esac; done"#;
@@ -97,7 +97,7 @@ fn at(monotonic_ns: u64) -> Sample {
     sample
 }
 
-/// What the server saw: a disk, one sample, and somebody on it.
+/// The server's record: a disk, one sample, and one other process on it.
 fn servers() -> TrialRecord {
     let mut record = blank(&request());
     record.topology.nodes = vec![disk("vdb")];

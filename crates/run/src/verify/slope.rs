@@ -1,23 +1,23 @@
-//! The rate that a device's own counters show, without what the throttle's slices do to a short window.
+//! The rate from a device's own counters, without the error that the throttle's slices cause in a short window.
 //!
-//! The kernel grants a slice's I/Os at once, so that a count over a window is wrong by a whole slice, 5 % of two seconds.
-//! The slope of a straight line through many looks is not: at `n` slices it is right to about `1 / n²`.
+//! The kernel grants a slice's I/Os at once, so a count over a window is wrong by up to a whole slice: 5 % of two seconds. The
+//! slope of a straight line through many readings isn't: over `n` slices its error is about `1 / n²`.
 
 use record::trial::Window;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Many per slice of 100 ms.
+/// The time between two readings: many per slice of 100 ms.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// Fewer say nothing.
+/// The least number of readings for a rate.
 const FEWEST: usize = 20;
 
-/// Bytes of a sector, as `stat` counts them.
+/// Bytes of a sector in `stat`.
 const SECTOR: f64 = 512.0;
 
-/// What a device had done at a time.
+/// A device's counters at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Look {
     pub(super) monotonic_ns: u64,
@@ -27,7 +27,7 @@ pub(super) struct Look {
     pub(super) write_sectors: u64,
 }
 
-/// Looks at a device until it is told to stop.
+/// Reads a device's counters until `done` is set.
 pub(super) fn watch(stat: &Path, done: &AtomicBool) -> std::io::Result<Vec<Look>> {
     let mut looks = Vec::new();
     while !done.load(Ordering::Acquire) {
@@ -55,7 +55,7 @@ pub(super) fn bytes(look: &Look) -> f64 {
     (look.read_sectors + look.write_sectors) as f64 * SECTOR
 }
 
-/// Per second, by least squares over the window; `None` where too few looks fell into it.
+/// The rate per second by least squares over the window; `None` when too few readings are in it.
 #[expect(clippy::cast_precision_loss, reason = "counters and times are far below 2^52 within a probe")]
 pub(super) fn rate(looks: &[Look], window: Window, of: fn(&Look) -> f64) -> Option<f64> {
     let within: Vec<&Look> =
@@ -77,7 +77,7 @@ mod tests {
     use super::{Look, bytes, ios, parse, rate};
     use record::trial::Window;
 
-    /// `grants` I/Os at the end of every 100 ms, looked at every 5 ms; the window begins anywhere in a slice.
+    /// Readings every 5 ms of a device that gets `grants` I/Os at the end of every 100 ms. The window begins anywhere in a slice.
     fn looks(grants: u64) -> Vec<Look> {
         let at = |ms: u64| Look {
             monotonic_ns: ms * 1_000_000,

@@ -1,4 +1,4 @@
-//! The size of ZFS's cache in memory.
+//! The size of ARC, ZFS's cache in memory.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Limits ARC (OpenZFS). Its parameter alone doesn't tell what is in force: 0 means that ZFS has chosen, and writing 0 back
-/// changes nothing; so the limit that was in force is written first.
+/// Limits ARC (OpenZFS). The parameter doesn't always show the limit in force: 0 means that ZFS chooses, and writing 0 back
+/// changes nothing. So the undo writes the earlier limit in force first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetArcMax {
     /// The module's parameter.
     pub path: PathBuf,
-    /// Where the limit in force is told (`c_max`).
+    /// The file that shows the limit in force (`c_max`).
     pub stats: PathBuf,
-    /// What the parameter held.
+    /// The parameter before the change.
     pub before: u64,
-    /// What was in force.
+    /// The limit in force before the change, in bytes.
     pub limit_before: u64,
-    /// What shall be in force.
+    /// The new limit, in bytes.
     pub after: u64,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for SetArcMax {
 }
 
 impl SetArcMax {
-    /// With what is in force now.
+    /// Records the values in force now.
     pub(crate) fn reading(machine: &Machine<'_>, after: u64) -> Result<Self, ActError> {
         let (path, stats) = (parameter(machine), arcstats(machine));
         let before = number(&path)?;
@@ -85,7 +85,7 @@ pub(crate) fn parameter(machine: &Machine<'_>) -> PathBuf {
     machine.roots.sys.join("module/zfs/parameters/zfs_arc_max")
 }
 
-/// Where the limit in force is told.
+/// The file that shows the limit in force.
 fn arcstats(machine: &Machine<'_>) -> PathBuf {
     machine.roots.proc.join("spl/kstat/zfs/arcstats")
 }
@@ -99,7 +99,7 @@ fn number(path: &Path) -> Result<u64, ActError> {
     })
 }
 
-/// `c_max` of arcstats: lines of name, type, value.
+/// Reads `c_max` from arcstats: lines of name, type, value.
 fn limit(stats: &Path) -> Result<u64, ActError> {
     let text = std::fs::read_to_string(stats).map_err(ActError::io("read", stats))?;
     let value = |line: &str| line.strip_prefix("c_max ")?.split_whitespace().nth(1)?.parse().ok();

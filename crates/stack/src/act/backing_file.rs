@@ -1,4 +1,4 @@
-//! The file under an emulated volume: written in full, since a hole would make every later read of it a lie.
+//! The file behind an emulated volume: written in full, since a read of a hole wouldn't reach the disk.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::loop_device;
@@ -19,21 +19,21 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Bytes written between two looks at the cancel flag: 20 ms on a disk of 50 MB/s.
+/// Bytes written between two checks of the cancel flag: 20 ms on a disk of 50 MB/s.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Bytes that may wait in the page cache where O_DIRECT isn't offered, so that the flag is still seen soon.
+/// Chunks between two syncs where O_DIRECT isn't available: few enough dirty pages that a cancel still takes effect soon.
 const SYNC_EVERY_CHUNKS: usize = 8;
 /// Alignment of memory and sizes for O_DIRECT.
 pub(crate) const ALIGN_BYTES: usize = 4096;
 
-/// Makes a file in our volumes' directory and fills it with incompressible data.
+/// Creates a file in the volumes' directory and fills it with incompressible data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteBackingFile {
-    /// Where; its name carries our prefix.
+    /// The file's path; its name carries our prefix.
     pub path: PathBuf,
-    /// How much; a multiple of 4096.
+    /// Its size; a multiple of 4096.
     pub size_bytes: u64,
-    /// Seed of the data.
+    /// The seed of the data.
     pub seed: u64,
 }
 
@@ -49,7 +49,7 @@ impl Reversible for WriteBackingFile {
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(&self.path).map_err(ActError::io("make", &self.path))?;
         match fallocate(&file, FallocateFlags::empty(), 0, self.size_bytes) {
-            // not offered here: writing will reserve the space
+            // Not supported here: writing reserves the space.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
             Err(error) => return Err(self.explain(error.into(), "reserve space for")),
         }
@@ -89,7 +89,7 @@ impl WriteBackingFile {
     }
 
     fn fill(&self, plain: &File, doing: &mut Doing<'_>) -> Result<(), ActError> {
-        // the very file that was made, not what has its name now
+        // Opens the file that was created, whatever has its name by now.
         let itself = format!("/proc/self/fd/{}", plain.as_raw_fd());
         let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(itself).ok();
         let mut noise = Noise::new(self.seed);
@@ -107,7 +107,7 @@ impl WriteBackingFile {
             doing.check_cancel()?;
             noise.fill(&mut buffer[..left]);
             match out.write_all(&buffer[..left]) {
-                // some file systems take the flag and then refuse the write
+                // Some file systems accept O_DIRECT and then refuse the write.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput && is_direct && written == 0 => {
                     (out, is_direct) = (plain, false);
                     out.write_all(&buffer[..left]).map_err(|error| self.explain(error, "write"))?;
@@ -123,7 +123,7 @@ impl WriteBackingFile {
         Ok(())
     }
 
-    /// A full disk is said so, with figures; everything else as it is.
+    /// Explains a full disk with figures; passes other errors on.
     fn explain(&self, error: io::Error, doing: &'static str) -> ActError {
         if error.kind() == io::ErrorKind::StorageFull {
             let free_bytes = free_bytes(self.dir()).unwrap_or(0);
@@ -143,7 +143,7 @@ fn share(done: u64, of: u64) -> f64 {
     done as f64 / of as f64
 }
 
-/// Space that we may use in a directory's file system.
+/// Bytes that we may use in a directory's file system.
 pub(crate) fn free_bytes(dir: &Path) -> io::Result<u64> {
     let about = rustix::fs::statvfs(dir)?;
     Ok(about.f_bavail.saturating_mul(about.f_frsize))

@@ -1,4 +1,4 @@
-//! The copies of a btrfs superblock, which wipefs leaves and the guard finds.
+//! The copies of a btrfs superblock. wipefs leaves them, and the guard finds them.
 
 use crate::error::ActError;
 use std::fs::{File, OpenOptions};
@@ -6,17 +6,17 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-/// Where copies are (`btrfs_sb_offset`, fs/btrfs/volumes.h): 64 MiB and 256 GiB. The first superblock is wipefs's.
+/// The offsets of the copies (`btrfs_sb_offset`, fs/btrfs/volumes.h): 64 MiB and 256 GiB. wipefs removes the first superblock.
 const COPIES: [u64; 2] = [64 << 20, 256 << 30];
-/// Of a superblock (`struct btrfs_super_block`).
+/// The size of a superblock (`struct btrfs_super_block`).
 const BYTES: usize = 4096;
 const FSID: std::ops::Range<usize> = 0x20..0x30;
 const MAGIC: std::ops::Range<usize> = 0x40..0x48;
 
-/// Overwrites the copies that carry this UUID, others are somebody else's; or all, where none is given. Safe to do again.
+/// Overwrites the copies that carry this UUID and leaves others alone; without a UUID, overwrites all. Safe to repeat.
 ///
 /// # Errors
-/// The device can't be read or written.
+/// When the device can't be read or written.
 pub(super) fn clear(path: &Path, uuid: Option<&str>) -> Result<(), ActError> {
     let ours = |fsid| uuid.is_none_or(|uuid| bytes_of(uuid) == Some(fsid));
     let open = OpenOptions::new().read(true).write(true).open(path);

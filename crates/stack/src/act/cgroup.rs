@@ -1,4 +1,4 @@
-//! The run's cgroup and its limits, in both flavours.
+//! The run's cgroup and its limits, for cgroup v1 and v2.
 
 use super::kind::{Act, Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The controller that limits I/O.
 pub(crate) const IO: &str = "io";
 
-/// Makes a cgroup.
+/// Creates a cgroup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeCgroup {
     /// Its directory; its name carries our prefix.
@@ -38,7 +38,7 @@ impl Reversible for MakeCgroup {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         self.ours(undoing.machine, undoing.run)?;
-        // a process that has just ended is counted for a moment longer
+        // The kernel counts a process for a moment after it has ended.
         until_ok(PATIENCE, || match std::fs::remove_dir(&self.path) {
             Ok(()) => Ok(Undone::Done),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Undone::Nothing),
@@ -52,7 +52,7 @@ impl Reversible for MakeCgroup {
 }
 
 impl MakeCgroup {
-    /// Whether it is there; an error when it is no cgroup of this run.
+    /// Whether the cgroup exists; an error when it isn't a cgroup of this run.
     fn ours(&self, machine: &Machine<'_>, run: &RunId) -> Result<bool, ActError> {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !names::is_of_run(machine, run, name) {
@@ -78,13 +78,13 @@ fn pids(cgroup: &Path) -> Vec<u32> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-/// Ends what still runs in these cgroups of ours: engines that outlived the node that started them, which would keep
-/// mounts and devices busy. Nobody else is in a cgroup that we made. Returns whom it ended.
+/// Ends the processes in this run's cgroups: engines that outlived their agent process would keep mounts and devices busy. Only
+/// this run's processes are in a cgroup that it created. Returns the process ids that it ended.
 pub(crate) fn end_processes(machine: &Machine<'_>, run: &RunId, entries: &[Entry]) -> Vec<u32> {
     let mut ended = Vec::new();
     for entry in entries {
         let Act::MakeCgroup(made) = &entry.act else { continue };
-        // what is none of ours is told when its undo is tried
+        // The cgroup's own undo reports one that isn't ours.
         if !made.ours(machine, run).is_ok_and(|there| there) {
             continue;
         }
@@ -100,8 +100,8 @@ pub(crate) fn end_processes(machine: &Machine<'_>, run: &RunId, entries: &[Entry
     ended
 }
 
-/// Hands a controller to a cgroup's children (v2: their limits exist only then). Only done, and only journalled, when
-/// it wasn't handed down before.
+/// Enables a controller for a cgroup's children (v2: their limits need it). Done and journalled only when it wasn't enabled
+/// before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnableController {
     /// The parent's `cgroup.subtree_control`.
@@ -164,7 +164,8 @@ impl Reversible for EnableController {
     }
 }
 
-/// Another cgroup beside ours, another run's or anybody's, whose limits would vanish with the controller. Ours is gone by now.
+/// Another cgroup under the same parent, of another run or program: its limits would vanish with the controller. The run's own
+/// cgroup is gone by now.
 fn other_user(machine: &Machine<'_>, parent: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(parent).ok()?;
     entries
@@ -180,13 +181,13 @@ fn is_limited(group: &Path) -> bool {
 /// Limits one device in a cgroup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetThrottle {
-    /// The limits' file in our cgroup.
+    /// The file of the limits in the run's cgroup.
     pub file: PathBuf,
-    /// Device, `major:minor`.
+    /// The device, as `major:minor`.
     pub device: String,
     /// The limit, in the file's own syntax, e.g. `80` or `riops=80 wiops=80`.
     pub limit: String,
-    /// What takes it back, e.g. `0`.
+    /// The text that removes the limit, e.g. `0`.
     pub none: String,
 }
 
@@ -237,7 +238,7 @@ impl Reversible for SetThrottle {
 }
 
 impl SetThrottle {
-    /// Whether the file holds limits of devices, and what takes this one back does only that.
+    /// Whether the file holds device limits, and `none` is the text that removes one there.
     fn is_limit(&self) -> bool {
         let name = self.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -246,7 +247,7 @@ impl SetThrottle {
         is_device && throttle::LIMITS.iter().any(|(file, none)| *file == name && *none == self.none)
     }
 
-    /// The kernel shows all of a device's limits in one line, in its own order.
+    /// Whether a line shows this limit: the kernel prints all of a device's limits in one line, in its own order.
     fn is_shown_by(&self, line: &str) -> bool {
         let mut words = line.split_whitespace();
         words.next() == Some(&self.device) && {

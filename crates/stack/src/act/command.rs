@@ -9,14 +9,14 @@ use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Runs the user's programs; the undo runs those that take the layer down.
+/// Runs the user's programs; the undo runs the programs that take the layer down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandUp {
-    /// What they work on.
+    /// The devices that they work on.
     pub devices: Vec<DeviceRef>,
-    /// Argument vectors, placeholders filled in.
+    /// Argument vectors, with placeholders filled in.
     pub up: Vec<Vec<String>>,
-    /// Likewise; each must succeed also when `up` was never or only partly run.
+    /// Argument vectors of the undo; each must succeed even if `up` ran only partly or not at all.
     pub down: Vec<Vec<String>>,
 }
 
@@ -46,7 +46,7 @@ impl Reversible for CommandUp {
         for device in &self.devices {
             match device.standing(undoing)? {
                 RefState::Ours(path) if path == device.path => {}
-                // the programs name devices by path: somebody else may have that path now
+                // The programs name devices by path, and another device may have that path by now.
                 RefState::Ours(path) => {
                     let saw = format!("its disk is {} now; take the layer down by hand", path.shown());
                     return Err(ActError::NotOurs { what: device.path.shown().to_string(), saw });

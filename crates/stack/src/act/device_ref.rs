@@ -1,4 +1,4 @@
-//! A block device as the journal remembers it, and whether it still is what it was.
+//! A block device as the journal records it, and the check that it still is the same device.
 
 use super::kind::Undoing;
 use crate::error::ActError;
@@ -9,40 +9,40 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-/// A block device that we were given.
+/// A block device that a stack uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRef {
-    /// Its node.
+    /// The path of its node.
     pub path: PathBuf,
     /// Major and minor number.
     pub devno: (u32, u32),
-    /// Why it is ours.
+    /// Why diskproof may change it.
     pub title: Title,
-    /// What a claimed disk says it is: by that it is found again, whatever it is called then.
+    /// The identity of a claimed disk: by that it is found again, even under another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Identity>,
 }
 
-/// Why a device is ours to change.
+/// Why diskproof may change a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Title {
-    /// A loop device over our own file.
+    /// It is a loop device over this backing file of ours.
     Backing(PathBuf),
-    /// A disk its owner claimed for us, by its link in `/dev/disk/by-id`, or by its node's path where it has none.
+    /// Its owner claimed it, by its link in `/dev/disk/by-id`, or by its node's path where it has none.
     Claimed(String),
-    /// A layer made it from devices of ours.
+    /// A layer created it from our devices.
     Made,
 }
 
-/// What a remembered device is now.
+/// The present state of a recorded device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RefState {
-    /// Still ours, at this path.
+    /// The same device, at this path.
     Ours(PathBuf),
-    /// Not there any more, and with it what was written on it, or what it rested on still has that.
+    /// It is gone. What was written on it is gone too, or is still on the devices below it.
     Gone,
-    /// Something else has its place, or its owner gave it up: nothing of ours is to be done there, for this reason.
+    /// Another device has its place, or its owner gave it up: we leave it alone, for this reason.
     Left(String),
 }
 
@@ -51,12 +51,12 @@ impl DeviceRef {
         Self { path, devno, title, disk: None }
     }
 
-    /// The same of a disk of this identity.
+    /// The same reference, with a disk's identity.
     pub(crate) fn being(self, disk: Option<&Identity>) -> Self {
         Self { disk: disk.cloned(), ..self }
     }
 
-    /// Where it is, if it still is ours.
+    /// The device's path, if it is still the same device.
     pub(crate) fn ours(&self, undoing: &Undoing<'_>) -> Option<PathBuf> {
         match self.standing(undoing) {
             Ok(RefState::Ours(path)) => Some(path),
@@ -64,10 +64,10 @@ impl DeviceRef {
         }
     }
 
-    /// Whether it still is ours: asked of the device itself, whatever the journal says of it.
+    /// Checks that it is still the same device. The device itself decides, not the journal.
     ///
     /// # Errors
-    /// It never was, or it is a disk that is out of reach: then nobody knows that nothing of ours is left on it.
+    /// When it never was ours, or when the disk is out of reach: then nobody knows whether something of ours is left on it.
     pub(crate) fn standing(&self, undoing: &Undoing<'_>) -> Result<RefState, ActError> {
         match &self.title {
             Title::Backing(file) => self.over(undoing, file),
@@ -98,7 +98,7 @@ impl DeviceRef {
     fn claimed(&self, undoing: &Undoing<'_>, id: &str) -> Result<RefState, ActError> {
         let machine = undoing.machine;
         let book = ClaimBook::open(machine.state_dir);
-        // a journal of an earlier diskproof knows the name only
+        // The journal of an earlier diskproof records only the name.
         let known = self.disk.clone();
         let known = known.or_else(|| Some(book.as_ref().ok()?.named(id)?.identity.clone()));
         let is_given_up = undoing.given_up.is_some_and(|name| {
@@ -148,13 +148,13 @@ impl DeviceRef {
     }
 }
 
-/// The device number of a block device's node.
+/// The device number of a block device node.
 pub(crate) fn devno_of(node: &Path) -> Option<(u32, u32)> {
     let about = std::fs::metadata(node).ok().filter(|about| about.file_type().is_block_device())?;
     Some((rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev())))
 }
 
-/// The backing file of a loop device, as the kernel names it, by the device's directory in sysfs; `None` when it has none.
+/// The backing file of a loop device, as sysfs names it; `None` when it has none.
 pub(crate) fn backing_in(device_dir: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(device_dir.join("loop/backing_file")).ok()?;
     let text = text.trim_end_matches('\n');

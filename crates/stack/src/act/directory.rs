@@ -1,4 +1,4 @@
-//! Directories: mount points, and our sub-directory in a lent one.
+//! Directories: mount points, and our sub-directory in an existing directory.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
@@ -14,10 +14,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// Makes a mount point in our mounts' directory.
+/// Creates a mount point in the mounts' directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeDir {
-    /// Where; its name carries our prefix.
+    /// The mount point's path; its name carries our prefix.
     pub path: PathBuf,
 }
 
@@ -49,14 +49,14 @@ impl Reversible for MakeDir {
     }
 }
 
-/// Makes a sub-directory in a directory its owner lent us. The guard makes it; this is its undo.
+/// Creates a sub-directory in an existing directory. The guard creates it; this act is its undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LendDir {
-    /// The lent directory.
+    /// The existing directory.
     pub parent: PathBuf,
-    /// Ours in it; its name carries our prefix.
+    /// Our sub-directory; its name carries our prefix.
     pub path: PathBuf,
-    /// What tells the lent directory from every other; `None` in journals before 1.1.
+    /// The identity of the existing directory; `None` in journals before 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<DirId>,
 }
@@ -76,7 +76,7 @@ impl Reversible for LendDir {
         if !names::is_ours_in(undoing.machine, &self.path, &self.parent) {
             return Err(not_ours(&self.path, "it is not in the lent directory, or not named like ours"));
         }
-        // only an empty one that was not identified yet: the rest is undone by `KeepLentDir`
+        // Removes only an empty one that isn't identified yet; `KeepLentDir` undoes the rest.
         match device::remove_lent(&self.path, self.parent_id.as_ref(), undoing.rebooted) {
             Ok(true) => Ok(Undone::Done),
             Ok(false) => Ok(Undone::Nothing),
@@ -86,12 +86,12 @@ impl Reversible for LendDir {
     }
 }
 
-/// Knows our sub-directory by what it is from now on; the undo removes it, wherever somebody has moved it.
+/// Records the identity of our sub-directory. The undo removes it, even if it was moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeepLentDir {
     /// Our sub-directory; its name carries our prefix.
     pub path: PathBuf,
-    /// What tells it from what somebody puts in its place.
+    /// Its identity, which distinguishes it from another directory in its place.
     pub ids: LentIds,
 }
 
@@ -123,7 +123,7 @@ impl Reversible for KeepLentDir {
 pub struct UseLentDir {
     /// Our sub-directory; its name carries our prefix.
     pub path: PathBuf,
-    /// What tells it from what somebody puts in its place; `None` in journals before 1.1.
+    /// Its identity, which distinguishes it from another directory in its place; `None` in journals before 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<LentIds>,
 }
@@ -141,7 +141,7 @@ impl fmt::Display for UseLentDir {
 }
 
 impl Reversible for UseLentDir {
-    /// The guard gives only an empty one, and each use before this one was undone.
+    /// The guard gives only an empty one, and each earlier use has been undone.
     fn perform(&self, _: &mut Doing<'_>) -> Result<(), ActError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The copies of a superblock of ext or xfs, which wipefs leaves and the guard finds.
+//! The copies of an ext or xfs superblock. wipefs leaves them, and the guard finds them.
 
 use crate::error::ActError;
 use device::{SuperblockCopy, copies_of_first_superblock, superblock_copies};
@@ -7,11 +7,11 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-/// Overwrites the copies that carry this UUID; others are somebody else's. They lie where the first superblock says, or, when that is
-/// gone already, where the guard looks for them. Safe to do again.
+/// Overwrites the copies that carry this UUID and leaves others alone. They are where the first superblock says, or, when that is
+/// gone already, where the guard looks for them. Safe to repeat.
 ///
 /// # Errors
-/// The device can't be read or written.
+/// When the device can't be read or written.
 pub(super) fn clear(path: &Path, uuid: &str) -> Result<(), ActError> {
     let open = OpenOptions::new().read(true).write(true).open(path);
     let device = open.map_err(ActError::io("open", path))?;

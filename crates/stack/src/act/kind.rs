@@ -24,13 +24,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What an act needs while it is done.
+/// The context of an act while it is done.
 pub(crate) struct Doing<'a> {
     pub(crate) machine: &'a Machine<'a>,
-    /// Told the share that is done, 0..=1.
+    /// Receives the share that is done, 0..=1.
     pub(crate) progress: &'a mut dyn FnMut(f64),
     pub(crate) cancel: &'a AtomicBool,
-    /// Programs that were run, for the record.
+    /// The argument vectors of the programs that ran, for the record.
     pub(crate) argv: &'a mut Vec<Vec<String>>,
 }
 
@@ -46,7 +46,7 @@ impl Doing<'_> {
         Ok(output)
     }
 
-    /// The same for what may take long, and may be ended at any moment: it is, when the user asks to stop.
+    /// The same for a program that may take long and may be killed at any moment: it is killed when the user asks to stop.
     pub(crate) fn run_until(
         &mut self,
         doing: &str,
@@ -61,32 +61,32 @@ impl Doing<'_> {
     }
 }
 
-/// What an undo needs.
+/// The context of an undo.
 pub(crate) struct Undoing<'a> {
     pub(crate) machine: &'a Machine<'a>,
-    /// The run: the names of what it made begin with it.
+    /// The run: the names of everything that it created begin with its id.
     pub(crate) run: &'a RunId,
-    /// A disk that never returns, as its owner said, by the name or the serial number that the journal knows.
+    /// A disk that won't come back, as its owner said: by the name or serial number in the journal.
     pub(crate) given_up: Option<&'a str>,
-    /// Whether the machine was booted since: devices, mounts, cgroups and knobs are gone then, files are not.
+    /// Whether the machine was rebooted since: then devices, mounts, cgroups and kernel settings are gone, files are not.
     pub(crate) rebooted: bool,
 }
 
-/// How an undo ended well.
+/// The result of an undo that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undone {
     /// It was undone.
     Done,
-    /// It was undone here, where somebody had moved it.
+    /// It was undone here, to where it had been moved.
     Elsewhere(PathBuf),
     /// There was nothing to undo.
     Nothing,
-    /// Left alone on purpose, for this reason; it isn't ours to undo any more.
+    /// Left alone on purpose, for this reason; it is no longer ours to undo.
     Left(String),
 }
 
-/// An act and its undo. The undo works from what the act itself holds; it must be safe when the act was never begun,
-/// half done or done, and when it has been undone already.
+/// An act and its undo. The undo uses only the act's own data. It must be safe when the act never began, is half done or done,
+/// and when it is already undone.
 pub(crate) trait Reversible: fmt::Display {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError>;
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError>;
@@ -94,7 +94,7 @@ pub(crate) trait Reversible: fmt::Display {
 
 macro_rules! acts {
     ($($(#[$doc:meta])* $name:ident = $text:literal),* $(,)?) => {
-        /// One change to a machine, with everything its undo needs. `Display` says what it does.
+        /// One change to a machine, with all that its undo needs. `Display` says what it does.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "act")]
         pub enum Act {
@@ -102,7 +102,7 @@ macro_rules! acts {
         }
 
         impl Act {
-            /// Its name in the journal.
+            /// The name of the act in the journal.
             #[must_use]
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$name(_) => $text,)* }
@@ -118,21 +118,21 @@ macro_rules! acts {
 acts! {
     /// Fills a file.
     WriteBackingFile = "write_backing_file",
-    /// Puts a loop device of our own over it.
+    /// Attaches a loop device of our own to it.
     AttachLoop = "attach_loop",
-    /// Makes the run's cgroup.
+    /// Creates the run's cgroup.
     MakeCgroup = "make_cgroup",
-    /// Lets a cgroup's children limit I/O (v2).
+    /// Enables the I/O controller for a cgroup's children (v2).
     EnableController = "enable_controller",
     /// Limits one direction of one device.
     SetThrottle = "set_throttle",
-    /// Writes a value of /sys or /proc.
+    /// Writes a value under /sys or /proc.
     SetKnob = "set_knob",
-    /// Makes a mount point.
+    /// Creates a mount point.
     MakeDir = "make_dir",
-    /// Makes our sub-directory in a lent directory.
+    /// Creates our sub-directory in an existing directory.
     LendDir = "lend_dir",
-    /// Knows our sub-directory by what it is.
+    /// Records the identity of our sub-directory.
     KeepLentDir = "keep_lent_dir",
     /// Lets a trial write into our sub-directory.
     UseLentDir = "use_lent_dir",
@@ -140,23 +140,23 @@ acts! {
     Mkfs = "mkfs",
     /// Mounts it.
     Mount = "mount",
-    /// Makes a volume group.
+    /// Creates a volume group.
     MakeGroup = "make_group",
-    /// Makes, changes or caches a logical volume.
+    /// Creates, changes or caches a logical volume.
     ChangeGroup = "change_group",
-    /// Makes an md array.
+    /// Creates an md array.
     MakeArray = "make_array",
-    /// Limits ZFS's cache in memory.
+    /// Limits ARC.
     SetArcMax = "set_arc_max",
     /// Starts zfs-fuse.
     StartZfsFuse = "start_zfs_fuse",
-    /// Makes a ZFS pool.
+    /// Creates a ZFS pool.
     CreatePool = "create_pool",
     /// Starts the NFS server.
     StartNfsServer = "start_nfs_server",
     /// Exports a directory by NFS.
     ExportNfs = "export_nfs",
-    /// Mounts it.
+    /// Mounts an NFS export.
     MountNfs = "mount_nfs",
     /// Runs the user's programs.
     CommandUp = "command_up",

@@ -1,4 +1,4 @@
-//! Values under /sys and /proc.
+//! Kernel settings under /sys and /proc.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
@@ -12,26 +12,26 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes a value and remembers what it was.
+/// Writes a value and records the earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetKnob {
     /// The file, under /sys or /proc.
     pub path: PathBuf,
-    /// What it held, without the newline.
+    /// The earlier value, without the newline.
     pub before: String,
-    /// What it shall hold.
+    /// The new value.
     pub after: String,
-    /// Other files that the kernel changes along with it, and what they held; put back after it.
+    /// Other files that the kernel changes along with it, and their earlier values; they are put back after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbs: Vec<Disturbed>,
 }
 
-/// What a file held that the kernel changes along with another.
+/// The earlier value of a file that the kernel changes along with another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disturbed {
     /// The file.
     pub path: PathBuf,
-    /// What it held, without the newline.
+    /// The earlier value, without the newline.
     pub before: String,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for SetKnob {
 }
 
 impl SetKnob {
-    /// With what the files hold now; files beside it that aren't there are not disturbed.
+    /// Records the present values; skips companion files that don't exist.
     pub(crate) fn reading(path: PathBuf, after: &str, disturbs: &[PathBuf]) -> Result<Self, ActError> {
         let before = read(&path).map_err(ActError::io("read", &path))?;
         let disturbs = disturbs
@@ -52,7 +52,7 @@ impl SetKnob {
         Ok(Self { path, before, after: after.to_owned(), disturbs })
     }
 
-    /// Whether the path is that of a setting that we make, of a device of the kernel's or of the whole machine, and the others are
+    /// Whether the path is a setting that diskproof makes, of a block device or of the whole machine, and the other files are
     /// those that the kernel changes along with it.
     fn is_known(&self, roots: &Roots) -> bool {
         KnobName::ALL.iter().any(|name| {
@@ -78,14 +78,14 @@ impl SetKnob {
         self.disturbs.iter().all(|other| read(&other.path).is_ok_and(|now| holds(&now, &other.before)))
     }
 
-    /// Writes everything back. The kernel takes no 0 for a setting of which another says the same; writing that other one
-    /// back makes it 0.
+    /// Writes all values back. Where two settings exclude each other (e.g. bytes and ratio), the kernel refuses 0 for one;
+    /// writing the other one back sets it to 0.
     fn put_back(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let refused = kernel_file::write(machine, &self.path, selected(&self.before)).err();
         for other in &self.disturbs {
             if read(&other.path).is_ok_and(|now| !holds(&now, &other.before)) {
                 let written = kernel_file::write(machine, &other.path, selected(&other.before));
-                // of two that say the same, the one that isn't in force takes no 0
+                // The kernel refuses 0 for the one of two exclusive settings that isn't in force.
                 if selected(&other.before) != "0" {
                     written?;
                 }
@@ -132,7 +132,7 @@ impl Reversible for SetKnob {
             return Ok(Undone::Nothing);
         }
         if !self.path.starts_with(&undoing.machine.roots.proc) && !self.path.exists() {
-            // with its device
+            // The file is gone with its device.
             return Ok(Undone::Nothing);
         }
         self.known(undoing.machine.roots)?;
@@ -153,7 +153,7 @@ impl Reversible for SetKnob {
     }
 }
 
-/// Whether a path is that of a block device's own directory, no link in it, and this file.
+/// Whether a path is this file in a block device's own directory, without links.
 fn is_of_device(roots: &Roots, path: &Path, file: &str) -> bool {
     let Some(dir) = path.ancestors().nth(Path::new(file).components().count()) else { return false };
     if dir.join(file) != path {
@@ -164,7 +164,7 @@ fn is_of_device(roots: &Roots, path: &Path, file: &str) -> bool {
     !number.trim().is_empty() && link.canonicalize().is_ok_and(|real| real == dir)
 }
 
-/// What a file holds, without the newline.
+/// Reads a file, without the newline.
 fn read(path: &Path) -> io::Result<String> {
     Ok(std::fs::read_to_string(path)?.trim_end().to_owned())
 }
@@ -173,7 +173,7 @@ fn holds(now: &str, before: &str) -> bool {
     selected(now) == selected(before)
 }
 
-/// Some knobs show all their values and mark the one in force, e.g. `none [mq-deadline]`.
+/// The value in force: some settings show all values and mark one, e.g. `none [mq-deadline]`.
 pub(crate) fn selected(text: &str) -> &str {
     text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text, |(value, _)| value)
 }

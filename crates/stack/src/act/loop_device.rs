@@ -17,23 +17,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// First number we take: far above those that the machine makes by itself.
+/// The first loop number that we use: far above the numbers that the machine assigns.
 pub(crate) const FIRST_NUMBER: u32 = 1000;
-/// How long udev, while it has anything to do, may be about to open a device that has gone.
+/// For how long udev, while its queue isn't empty, may still open a device that is gone.
 const LATE_PROBE: Duration = Duration::from_secs(5);
-/// After which time a device over nothing is not one that somebody is about to attach.
+/// After this time, a loop device without a file isn't about to be attached by anybody.
 const FORSAKEN: Duration = Duration::from_secs(1);
-/// After which time a device that comes back again and again is an error.
+/// After this time, a device that reappears again and again is an error.
 const RESTLESS: Duration = Duration::from_secs(15);
-/// Sector size to try when the backing file's device can't do direct I/O in 512-byte pieces.
+/// The sector size to try when the backing file's device can't do direct I/O in 512-byte units.
 const LARGE_SECTOR: &str = "4096";
 
-/// Adds loop device `number`, bars it from punching holes, and attaches the file with direct I/O where that can be.
+/// Adds loop device `number`, disables hole punching, and attaches the file, with direct I/O where possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachLoop {
-    /// The backing file, as the kernel will name it.
+    /// The backing file, as the kernel names it.
     pub backing: PathBuf,
-    /// The device's number, of our own choice.
+    /// The device's number, which we choose.
     pub number: u32,
 }
 
@@ -60,7 +60,7 @@ impl Reversible for AttachLoop {
             .map_err(ActError::io("find (is /dev a devtmpfs here?)", &node))?;
         self.forbid_holes(doing.machine)?;
         self.attach(doing, &node)?;
-        // a kernel that computes the limit anew when a file is attached
+        // Some kernels recompute the limit when a file is attached.
         self.forbid_holes(doing.machine)?;
         let saw = backing_in(&self.sys_dir(doing.machine));
         if saw.as_deref() != Some(&self.backing) {
@@ -101,7 +101,7 @@ impl Reversible for AttachLoop {
 }
 
 impl AttachLoop {
-    /// The kernel prints the name that the file had when it was attached; the inode tells whether that is still our file.
+    /// The kernel prints the file's name at the time of attaching; the inode shows whether that is still our file.
     fn is_over_ours(&self, machine: &Machine<'_>, name: &str) -> Result<(), ActError> {
         let node = machine.roots.dev.join(name);
         let over = devno_of(&node).map(|devno| device::loop_over(machine.roots, devno));
@@ -122,7 +122,7 @@ impl AttachLoop {
         })
     }
 
-    /// Whether the device is there, over nothing.
+    /// Whether the device exists without a file.
     fn is_over_nothing(&self, machine: &Machine<'_>) -> bool {
         let dir = self.sys_dir(machine);
         dir.exists() && backing_in(&dir).is_none()
@@ -136,14 +136,14 @@ impl AttachLoop {
         machine.roots.sys.join(format!("block/loop{}", self.number))
     }
 
-    /// Whether it does direct I/O, as the kernel says.
+    /// Whether it uses direct I/O, as the kernel reports.
     pub(crate) fn direct_io(&self, machine: &Machine<'_>) -> Option<bool> {
         let text = std::fs::read_to_string(self.sys_dir(machine).join("loop/dio")).ok()?;
         Some(text.trim() == "1")
     }
 
-    /// The loop driver refuses discards *and* write-zeroes when this limit is 0. It would turn both into holes or
-    /// unwritten extents, which mkfs and an ext4 mount ask for even when told not to discard.
+    /// Makes the loop driver refuse discards *and* write-zeroes by setting this limit to 0. Otherwise it turns both into holes or
+    /// unwritten extents; mkfs and an ext4 mount request them even with discard off.
     fn forbid_holes(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let knob = self.sys_dir(machine).join("queue/discard_max_bytes");
         let read = || std::fs::read_to_string(&knob).map_err(ActError::io("read", &knob));
@@ -157,7 +157,7 @@ impl AttachLoop {
         Err(ActError::Unverified { what: knob.shown().to_string(), expected: "0".to_owned(), saw })
     }
 
-    /// Direct I/O first; with larger sectors if the backing device needs them; else without, which the facts will show.
+    /// Attaches with direct I/O, if necessary with larger sectors; else without, which the facts then show.
     fn attach(&self, doing: &mut Doing<'_>, node: &Path) -> Result<(), ActError> {
         let base = || Invocation::new(Tool::Losetup);
         let tries = [
@@ -181,8 +181,9 @@ impl AttachLoop {
     }
 }
 
-/// Removes again those of these devices that come back: who looked their node up before they went, or makes nodes of his own by their number as mdadm
-/// does, may open it only now, as udev's programs do, and then the driver makes the device anew, over nothing. Says for each whether it is gone.
+/// Removes devices again that reappear, and says for each whether it is gone. udev's programs looked the node up before the
+/// device went, and mdadm makes a node of its own by number. If they open it only now, the driver creates the device anew,
+/// without a file.
 pub(crate) fn stay_gone(machine: &Machine<'_>, removed: &[&AttachLoop]) -> Vec<Result<(), ActError>> {
     let udev = machine.roots.run.join("udev/queue");
     let at_work = || !removed.is_empty() && udev.exists();
@@ -215,7 +216,7 @@ pub(crate) fn free_number(machine: &Machine<'_>, from: u32) -> u32 {
         .unwrap_or(FIRST_NUMBER)
 }
 
-/// Kernel names of the loop devices over a file.
+/// The kernel names of the loop devices over a file.
 pub(crate) fn over(sys: &Path, backing: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(sys.join("block")) else { return Vec::new() };
     entries
@@ -226,8 +227,8 @@ pub(crate) fn over(sys: &Path, backing: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Detaches a device that nobody uses. The kernel would also take the request while somebody does, and obey later: then
-/// the backing file would be removed under a living file system.
+/// Detaches an unused device. The kernel would also accept the request for a device in use and detach it later; then the backing
+/// file would be removed under a mounted file system.
 fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActError> {
     let node = machine.roots.dev.join(name);
     until_ok(PATIENCE, || is_free(machine, &node))?;
@@ -235,7 +236,7 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     let asked = machine.runner.run(&detach).map_err(ActError::tool(format!("detach {}", node.shown())));
     let is_over = || over(&machine.roots.sys, backing).iter().any(|still| still == name);
     if let Err(error) = asked {
-        // A process that was killed may have asked before: then it goes with whoever had it open last, and that was us just now.
+        // A killed process may have requested it before: then the device goes with its last user, which was us just now.
         return if is_over() { Err(error) } else { Ok(()) };
     }
     until_closed(&node, || {
@@ -246,7 +247,7 @@ fn detach(machine: &Machine<'_>, name: &str, backing: &Path) -> Result<(), ActEr
     })
 }
 
-/// Whether nothing is mounted from it or stacked on it, by the kernel's own word: it gives exclusive use to one at a time.
+/// Whether nothing is mounted from it or stacked on it: the kernel grants exclusive use only once.
 fn is_free(machine: &Machine<'_>, node: &Path) -> Result<(), ActError> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     match rustix::fs::open(node, flags, rustix::fs::Mode::empty()) {

@@ -1,4 +1,4 @@
-//! LVM: physical volumes, their group, and what is changed in it.
+//! LVM: physical volumes, their volume group, and changes to it.
 
 use super::device_ref::DeviceRef;
 use super::kind::{Doing, Reversible, Undoing, Undone};
@@ -13,45 +13,45 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 
-/// Makes physical volumes under UUIDs of our choice, and a group of them under a name that carries our prefix. The undo
-/// removes the group's devices, then every label that carries one of these UUIDs; with these, the group is gone.
+/// Creates physical volumes with UUIDs that we choose, and a volume group of them with our prefix. The undo removes the group's
+/// devices, then every label that carries one of these UUIDs; the group is gone with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeGroup {
-    /// Its name.
+    /// The group's name.
     pub group: String,
-    /// Its physical volumes.
+    /// The group's physical volumes.
     pub pvs: Vec<Pv>,
 }
 
-/// A physical volume to be.
+/// A physical volume to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pv {
-    /// On what.
+    /// The device.
     pub device: DeviceRef,
-    /// Our UUID, as LVM spells it.
+    /// The UUID that we chose, in LVM's spelling.
     pub uuid: String,
     /// Its tag.
     pub tag: Option<String>,
 }
 
-/// Runs one of LVM's commands on a group of ours. The undo removes all of the group's devices; its metadata goes with the group. Where
-/// something was built on the volume before, that is undone only later: then the undo is left to the acts that made the group.
+/// Runs one LVM command on our group. The undo removes all devices of the group; its metadata goes with the group. If a layer
+/// above uses the volume already, that layer is undone only later: then the undo is left to the acts that created the group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeGroup {
     /// The group's name.
     pub group: String,
-    /// Its devices: all that the command may see.
+    /// The group's devices: the only ones that the command may see.
     pub devices: Vec<DeviceRef>,
-    /// Which command.
+    /// The command.
     pub command: LvmCommand,
-    /// Its arguments, behind the settings that all get.
+    /// Its arguments, after the settings that all commands get.
     pub args: Vec<String>,
-    /// Whether something may have been built on the volume before.
+    /// Whether a layer above may already use the volume.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_use: bool,
 }
 
-/// Commands of LVM that we use.
+/// The LVM commands that we use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LvmCommand {
@@ -64,7 +64,7 @@ pub enum LvmCommand {
 }
 
 impl LvmCommand {
-    /// As it is called.
+    /// The name of the program.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Reversible for MakeGroup {
         let devices: Vec<&Path> = self.pvs.iter().map(|pv| pv.device.path.as_path()).collect();
         let machine = doing.machine;
         let run = |step: &lvm::Step| machine.runner.run(&invocation(step.command, &step.args, &devices));
-        // side by side, since each takes a command of its own: pvcreate takes one UUID
+        // Each takes its own command, because pvcreate takes one UUID; they run in parallel.
         let volumes = side_by_side(&lvm::pv_steps(&self.pvs), run);
         doing.check_cancel()?;
         let group = lvm::group_steps(&self.group, &self.pvs);

@@ -1,4 +1,4 @@
-//! Device-mapper devices of a volume group, whatever state it was left in.
+//! The device-mapper devices of a volume group, in whatever state it was left.
 
 use super::device_ref::{DeviceRef, devno_of};
 use super::kind::{Undoing, Undone};
@@ -14,20 +14,20 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the UUID of every device that LVM makes begins with.
+/// The beginning of the UUID of every device that LVM creates.
 const LVMS: &str = "LVM-";
 
-/// A device of the group.
+/// A device of a volume group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mapped {
     /// The kernel's name, e.g. `dm-3`.
     kernel: String,
-    /// Device-mapper's, e.g. `diskproof--run--3-data`.
+    /// The device-mapper name, e.g. `diskproof--run--3-data`.
     name: String,
 }
 
-/// Removes all devices of a group of ours, those on top first. It doesn't ask LVM: a command that was killed may have left
-/// devices that no metadata knows. What a cache holds of an origin is not written back, since the origin goes, too.
+/// Removes all devices of our group, the topmost first. It doesn't use LVM: a killed command may have left devices that no
+/// metadata lists. Dirty cache blocks are not written back, since the origin goes too.
 pub(super) fn remove_group(
     undoing: &Undoing<'_>,
     group: &str,
@@ -74,7 +74,7 @@ fn remove_all(machine: &Machine<'_>, group: &str) -> Result<(), ActError> {
     Err(ActError::Busy { what: node.shown().to_string(), holders })
 }
 
-/// The devices of a group, those on top first.
+/// The devices of a group, the topmost first.
 fn of_group(sys: &Path, group: &str) -> Vec<Mapped> {
     let Ok(entries) = std::fs::read_dir(sys.join("block")) else { return Vec::new() };
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default().trim_end().to_owned();
@@ -87,19 +87,19 @@ fn of_group(sys: &Path, group: &str) -> Vec<Mapped> {
             ours.then_some(Mapped { kernel, name })
         })
         .collect();
-    // several lie at the same height: by name, so that every look gives the same order
+    // Devices at the same height are sorted by name, so that the order is stable.
     found.sort_by_key(|device| (height(sys, &device.kernel), device.name.clone()));
     found.reverse();
     found
 }
 
-/// A device at the bottom of one of device-mapper's that is none of ours. One that lies on nothing, which a killed command left half
-/// made, holds nothing of anybody's.
+/// A device below a device-mapper device that isn't ours. A device-mapper device without any device below, which a killed command
+/// left half made, holds nobody's data.
 fn elsewhere(sys: &Path, kernel: &str, ours: &BTreeSet<(u32, u32)>) -> Option<String> {
     let below = std::fs::read_dir(sys.join("block").join(kernel).join("slaves")).into_iter().flatten();
     let mut names = below.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     names.find_map(|name| {
-        // partitions lie in the directories of their disks
+        // A partition's directory is in that of its disk.
         let dir = sys.join("class/block").join(&name);
         let number = std::fs::read_to_string(dir.join("dev")).unwrap_or_default();
         let number =
@@ -117,20 +117,20 @@ fn has_slaves(sys: &Path, kernel: &str) -> bool {
     dir.is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// How many devices lie below at most.
+/// The largest number of levels below a device.
 fn height(sys: &Path, kernel: &str) -> usize {
     let Ok(below) = std::fs::read_dir(sys.join("block").join(kernel).join("slaves")) else { return 0 };
     let heights = below.flatten().map(|entry| 1 + height(sys, &entry.file_name().to_string_lossy()));
     heights.max().unwrap_or(0)
 }
 
-/// Whether a device-mapper name is one of the group's: a single dash parts group and volume, and in names it is doubled.
+/// Whether a device-mapper name belongs to the group: a single dash separates group and volume, and a dash in a name is doubled.
 fn is_of_group(name: &str, group: &str) -> bool {
     let volume = name.strip_prefix(&escaped(group)).and_then(|rest| rest.strip_prefix('-'));
     volume.is_some_and(|volume| !volume.is_empty() && !volume.starts_with('-'))
 }
 
-/// What LVM itself makes where udev doesn't: nodes in `/dev/mapper`, and links to them in `/dev/<group>`.
+/// Removes what LVM creates itself where udev doesn't: nodes in `/dev/mapper` and links in `/dev/<group>`.
 fn tidy(machine: &Machine<'_>, group: &str) -> Result<(), ActError> {
     let links = machine.roots.dev.join(group);
     for link in inside(&links).filter(|path| path.is_symlink()) {
@@ -197,7 +197,7 @@ mod tests {
         std::fs::write(dir.join("dev"), format!("{number}\n")).unwrap();
     }
 
-    /// Nothing may be run.
+    /// Fails the test if any program is run.
     struct Nobody;
 
     impl Runner for Nobody {

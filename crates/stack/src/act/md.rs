@@ -15,16 +15,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// First number we take: far from those that mdadm gives out by itself, from 127 down, and from those in mdadm.conf, from 0 up.
+/// The first number that we use: far from those that mdadm assigns (from 127 down) and those in mdadm.conf (from 0 up).
 const FIRST_NUMBER: u32 = 200;
 
-/// Makes an array under a UUID of our choice. The undo stops whatever array of that UUID these members are in, under whatever
-/// name somebody may have assembled it meanwhile, and removes the superblocks that carry it.
+/// Creates an array with a UUID that we choose. The undo stops the array of that UUID that these members are in, even if it was
+/// assembled under another name meanwhile, and removes the superblocks that carry it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeArray {
-    /// Its number: `/dev/md<number>`.
+    /// The array's number: `/dev/md<number>`.
     pub number: u32,
-    /// Our UUID, as libblkid spells it; `args` holds it too.
+    /// The UUID that we chose, in libblkid's spelling; `args` contains it too.
     pub uuid: String,
     /// Its members.
     pub members: Vec<DeviceRef>,
@@ -48,11 +48,11 @@ impl Reversible for MakeArray {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let mut undone = Undone::Nothing;
-        // a disk that is out of reach comes back only when somebody brings it: nothing to wait for
+        // A disk that is out of reach comes back only by hand, so there is nothing to wait for.
         let standings: Vec<_> =
             self.members.iter().map(|member| (member, member.standing(undoing))).collect();
         let (there, away): (Vec<_>, Vec<_>) = standings.into_iter().partition(|(_, found)| found.is_ok());
-        // again and again: udev may assemble it anew between our stopping it and our removing its superblocks
+        // Repeated, because udev may assemble the array again after we stop it and before we remove its superblocks.
         until_closed(&self.node(undoing.machine), || {
             let mut left = None;
             for array in self.arrays(undoing) {
@@ -77,20 +77,20 @@ impl Reversible for MakeArray {
 }
 
 impl MakeArray {
-    /// The array's node.
+    /// The path of the array's node.
     pub(crate) fn node(&self, machine: &Machine<'_>) -> PathBuf {
         machine.roots.dev.join(format!("md{}", self.number))
     }
 
-    /// Kernel names of the arrays that hold any of our members.
+    /// The kernel names of the arrays that hold any of our members.
     fn arrays(&self, undoing: &Undoing<'_>) -> BTreeSet<String> {
         let held = |member: &DeviceRef| member.ours(undoing).map(|path| linked(undoing, &path, "holders"));
         let all = self.members.iter().filter_map(held).flatten();
         all.filter(|name| name.strip_prefix("md").is_some_and(is_number)).collect()
     }
 
-    /// Why an array is not ours to stop, if it isn't: it must rest on nothing but our members, and carry our UUID. One that a
-    /// killed mdadm left behind half made has none yet; that is known by the number we chose.
+    /// The reason why an array isn't ours to stop, if there is one: it must rest only on our members and carry our UUID. An array
+    /// that a killed mdadm left half made has no UUID yet; then the number that we chose identifies it.
     fn title(&self, undoing: &Undoing<'_>, array: &str) -> Option<String> {
         let node = undoing.machine.roots.dev.join(array);
         let ours: BTreeSet<(u32, u32)> =
@@ -124,7 +124,7 @@ fn stop(machine: &Machine<'_>, array: &str) -> Result<(), ActError> {
     Err(ActError::Busy { what: node.shown().to_string(), holders })
 }
 
-/// Names that sysfs links a device with: its `holders` or `slaves`.
+/// The names in a device's `holders` or `slaves` in sysfs.
 fn linked(undoing: &Undoing<'_>, node: &Path, how: &str) -> Vec<String> {
     let Some((major, minor)) = devno_of(node) else { return Vec::new() };
     let dir = undoing.machine.roots.sys.join(format!("dev/block/{major}:{minor}")).join(how);
@@ -143,8 +143,7 @@ pub(crate) fn free_number(machine: &Machine<'_>) -> u32 {
         .unwrap_or(FIRST_NUMBER)
 }
 
-/// Whether the members hold the same, as far as the kernel knows, and it is done with making them so: its thread goes on for a moment
-/// after the last block.
+/// Whether the members are in sync and the kernel's resync thread has ended: it runs for a moment after the last block.
 pub(crate) fn in_sync(machine: &Machine<'_>, number: u32) -> bool {
     let dir = machine.roots.sys.join(format!("block/md{number}/md"));
     let says = |file: &str, word: &str| {

@@ -1,4 +1,4 @@
-//! Making a file system.
+//! Creates a file system.
 
 use super::btrfs_copies;
 use super::device_ref::{DeviceRef, Title};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Which mkfs.
+/// The kinds of file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MadeFs {
@@ -24,7 +24,7 @@ pub enum MadeFs {
 }
 
 impl MadeFs {
-    /// As mount(8) spells it.
+    /// The name in mount(8).
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,14 +45,15 @@ impl MadeFs {
     }
 }
 
-/// Makes a file system under a UUID of our choice, by which it is known again. On files of our own, which are known without, it may have any.
+/// Creates a file system with a UUID that we choose, which identifies it later. On our own backing files, which are identified
+/// otherwise, the UUID may be mkfs's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mkfs {
-    /// Which.
+    /// The kind of file system.
     pub fs: MadeFs,
-    /// On what.
+    /// The devices.
     pub devices: Vec<DeviceRef>,
-    /// Our UUID; `args` holds it too.
+    /// The UUID that we chose; `args` contains it too.
     pub uuid: Option<String>,
     /// All arguments but the devices.
     pub args: Vec<String>,
@@ -87,8 +88,8 @@ impl Reversible for Mkfs {
 }
 
 impl Mkfs {
-    /// The btrfs driver remembers every member it was shown, also after the device is gone. That it forgets can't be
-    /// verified, and a device it never knew is no failure.
+    /// Makes the btrfs driver forget the members. It remembers every member it was shown, even after the device is gone. This
+    /// can't be verified, and a device that it never knew is no failure.
     fn forget(&self, undoing: &Undoing<'_>) {
         let forget = |devices: &[PathBuf]| {
             let forget = Invocation::new(Tool::Btrfs).args(["device", "scan", "--forget"]).args(devices);
@@ -96,16 +97,16 @@ impl Mkfs {
         };
         let ours: Vec<PathBuf> = self.devices.iter().filter_map(|device| device.ours(undoing)).collect();
         if !ours.is_empty() && forget(&ours).is_err() {
-            // it may have ended at one that it never knew
+            // The command may have stopped at a device that the driver never knew.
             for path in &ours {
                 let _ = forget(std::slice::from_ref(path));
             }
         }
     }
 
-    /// Before the first superblock goes: by that a disk is known to be ours, should this be interrupted.
+    /// Clears the copies before the first superblock: after an interruption, that one still identifies the disk as ours.
     fn clear_copies(&self, undoing: &Undoing<'_>, device: &DeviceRef) -> Result<(), ActError> {
-        // Whatever is on a file of ours: the guard doesn't ask what that is.
+        // All contents of our own backing file are ours: the guard doesn't check them.
         let on_file = matches!(device.title, Title::Backing(_));
         let uuid = self.uuid.as_deref().filter(|_| !on_file);
         let Some(path) = device.ours(undoing).filter(|_| on_file || uuid.is_some()) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Acts that change a machine, each with its undo beside it.
+//! The acts that change a machine, each with its undo beside it.
 
 pub(crate) mod arc;
 pub(crate) mod backing_file;

@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Mounts one of our file systems on one of our mount points.
+/// Mounts one of our file systems at one of our mount points.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// Its devices; the first one is named to mount(8).
+    /// Its devices; mount(8) gets the first one.
     pub devices: Vec<DeviceRef>,
     /// Its type.
     pub fs_type: String,
     /// Options.
     pub options: Vec<String>,
-    /// Where; in our mounts' directory.
+    /// The mount point, in the mounts' directory.
     pub target: PathBuf,
 }
 
@@ -89,9 +89,9 @@ impl Mount {
     }
 }
 
-/// Whether what is mounted there is what we mounted. A disk that was pulled out leaves its mount behind, and the kernel gives its
-/// number to nobody else until that is gone; so the number tells it even when another disk has its place by now. (A mount of btrfs
-/// has a number of its own.)
+/// Whether the mount there is the one that we made. A disk that was pulled out leaves its mount behind, and the kernel reuses its
+/// device number only after that mount is gone. So the number identifies the mount even when another disk has the path by now. (A
+/// btrfs mount has a device number of its own.)
 fn is_mounted_from(device: &DeviceRef, entry: &mountinfo::Mount, undoing: &Undoing<'_>) -> bool {
     let same_number = !undoing.rebooted && entry.devno == device.devno;
     same_number

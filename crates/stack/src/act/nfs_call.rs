@@ -1,4 +1,4 @@
-//! Whether an NFS server answers: its NULL procedure is called, which does nothing (RFC 5531, RFC 7530 section 15.1).
+//! Checks that an NFS server answers: calls its NULL procedure, which does nothing (RFC 5531, RFC 7530 section 15.1).
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// NFS's own port.
 const PORT: u16 = 2049;
-/// How long a server that is alive may take, and how often one that doesn't answer is asked.
+/// The timeout for an answer, and the number of attempts.
 const PATIENCE: Duration = Duration::from_secs(10);
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
@@ -19,10 +19,10 @@ const NFS: u32 = 100_003;
 const NFS_VERSION: u32 = 4;
 const NULL: u32 = 0;
 const AUTH_NONE: u32 = 0;
-/// The last fragment of a record.
+/// The flag of a record's last fragment.
 const LAST: u32 = 0x8000_0000;
 
-/// Whether a server at an IPv4 address answers at all, also with a refusal.
+/// Whether the server at an IPv4 address answers, even with a refusal.
 pub(crate) fn answers(server: &str, port: Option<u16>) -> bool {
     let Ok(address) = server.parse::<Ipv4Addr>() else { return false };
     let at = SocketAddr::from((address, port.unwrap_or(PORT)));
@@ -46,7 +46,7 @@ fn call(at: SocketAddr) -> io::Result<()> {
     let marker = LAST | u32::try_from(bytes.len()).unwrap_or_default();
     line.write_all(&marker.to_be_bytes())?;
     line.write_all(&bytes)?;
-    // the marker, our number and what it is
+    // Record marker, our transaction number, and the message type.
     let mut answer = [0; 12];
     line.read_exact(&mut answer)?;
     let word = |at: usize| answer[at..at + 4].try_into().map(u32::from_be_bytes).unwrap_or_default();

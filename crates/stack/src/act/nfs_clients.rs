@@ -1,18 +1,18 @@
-//! Clients of the kernel's NFS server that still have files of ours open when their export is gone: those of another node that was
-//! killed, or that nothing could tell to unmount, and on a busy machine this one, whose delegations come back after it has unmounted.
-//! What they have open holds the file system; the server would keep it for a day.
+//! Clients of the kernel's NFS server that still have our files open after their export is gone: clients on another machine whose
+//! diskproof was killed or couldn't be told to unmount, and on a busy machine this one, because its delegations return after it
+//! unmounts. Their open files keep the file system busy; the server would keep them for a day.
 
 use crate::mounts;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long clients that are alive may take to let go by themselves.
+/// The time in which live clients may close files by themselves.
 const GRACE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Waits for those who have files open below `exported`, where a file system of its own is mounted; has the server forget those that
-/// don't let go. One that has files of other file systems open as well is left alone: it isn't ours alone. What remains shows when the
-/// file system is unmounted.
+/// Waits for clients that have files open below `exported`, a mount point, and makes the server expire those that keep them open.
+/// A client with open files of other file systems too isn't expired, because it isn't ours alone. If one remains, unmounting the
+/// file system fails and says so.
 pub(super) fn dismiss(proc: &Path, exported: &Path) {
     let Some(superblock) = superblock(proc, exported) else { return };
     let until = Instant::now() + GRACE;
@@ -20,7 +20,7 @@ pub(super) fn dismiss(proc: &Path, exported: &Path) {
         std::thread::sleep(PAUSE);
     }
     for client in on(proc, &superblock).iter().filter(|client| client.only) {
-        // the kernel's word for it; where it has no such file, the unmount that follows says what is the matter
+        // Without this file in the kernel, the following unmount reports the problem.
         let _ = std::fs::write(client.folder.join("ctl"), "expire\n");
     }
 }
@@ -28,18 +28,19 @@ pub(super) fn dismiss(proc: &Path, exported: &Path) {
 #[derive(Debug, PartialEq, Eq)]
 struct Holder {
     folder: PathBuf,
-    /// Whether it has nothing else open.
+    /// Whether the client has no other files open.
     only: bool,
 }
 
-/// As the server names a file system: `major:minor` of its superblock, in hexadecimal. `None`: nothing is mounted there.
+/// The server's name for a file system: `major:minor` of its superblock, in hexadecimal. `None` when nothing is mounted there.
 fn superblock(proc: &Path, exported: &Path) -> Option<String> {
     let mounts = mounts::read(proc).ok()?;
     let (major, minor) = mounts.iter().rfind(|entry| entry.point == exported)?.devno;
     Some(format!("{major:02x}:{minor:02x}:"))
 }
 
-/// Those that have files of a file system open: /proc/fs/nfsd/clients/N/states has a line for each, with `superblock: "fe:10:131"`.
+/// The clients that have files of a file system open: /proc/fs/nfsd/clients/N/states has a line for each file, with `superblock:
+/// "fe:10:131"`.
 fn on(proc: &Path, superblock: &str) -> Vec<Holder> {
     let clients = std::fs::read_dir(proc.join("fs/nfsd/clients")).into_iter().flatten().flatten();
     let holder = |folder: PathBuf| {

@@ -1,4 +1,4 @@
-//! Exporting one of our directories, to this machine itself or to one other. Only the kernel server's own table of exports is changed
+//! Exports one of our directories, to this machine or to one other. Changes only the kernel server's export table
 //! (/var/lib/nfs/etab, by exportfs), never /etc/exports.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
@@ -14,25 +14,25 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The client of an export that is mounted where it is made, and its server.
+/// The address of the client, and of the server, when an export is mounted on the same machine.
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
-/// What the kernel's server knows of exports, and is told to forget.
+/// The kernel server's caches of exports, which can be flushed.
 const KNOWN: [&str; 2] = ["nfsd.export", "nfsd.fh"];
-/// Longest to wait until it listens to that.
+/// The longest wait until the server accepts a flush.
 const LISTENS_WITHIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Exports a directory. It is known again by the `fsid` of its own among its options.
+/// Exports a directory. The `fsid` among its options identifies the export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNfs {
-    /// What; its name carries our prefix.
+    /// The directory; its name carries our prefix.
     pub path: PathBuf,
-    /// Its `fsid`, which nothing else has.
+    /// The export's unique `fsid`.
     pub fsid: String,
-    /// All options, the `fsid` too.
+    /// All options, including the `fsid`.
     pub options: Vec<String>,
-    /// The table: /var/lib/nfs/etab.
+    /// The export table: /var/lib/nfs/etab.
     pub table: PathBuf,
     /// The address of its only client.
     #[serde(default = "loopback", skip_serializing_if = "is_loopback")]
@@ -84,7 +84,7 @@ impl Reversible for ExportNfs {
         if self.client.parse::<Ipv4Addr>().is_err() {
             return Err(self.not_ours(format!("its client {:?} is no address", self.client)));
         }
-        // The table outlives a reboot.
+        // The table survives a reboot.
         match self.found()? {
             None => return Ok(Undone::Nothing),
             Some(export) if !self.is_it(&export) => return Err(self.not_ours(export.options)),
@@ -113,7 +113,7 @@ impl ExportNfs {
         format!("{}:{}", self.client, self.path.to_string_lossy())
     }
 
-    /// Its line in the table.
+    /// The line of this export in the table.
     fn found(&self) -> Result<Option<Exported>, ActError> {
         let all = exports(&self.table)?;
         Ok(all.into_iter().find(|export| export.path == self.path && export.client == self.client))
@@ -129,8 +129,8 @@ impl ExportNfs {
     }
 }
 
-/// Waits until the kernel's server, if it runs, would listen to being told to forget what it knows of exports: exportfs tells it so when it
-/// takes one back.
+/// Waits until the kernel's server, if it runs, would accept a flush of its export caches: exportfs flushes them when it removes
+/// an export.
 fn until_it_listens(machine: &Machine<'_>) {
     let begun = Instant::now();
     let proc = &machine.roots.proc;
@@ -139,23 +139,23 @@ fn until_it_listens(machine: &Machine<'_>) {
     }
 }
 
-/// Has the kernel's server, if it runs and listens, forget what it knows of exports, which it asks for again when somebody needs it: what
-/// it is told late, by a busy mountd, holds a file system for half an hour.
+/// Makes the kernel's server, if it runs and accepts a flush, forget its cached exports; it asks for them again when needed. An
+/// entry that a busy mountd adds late would keep a file system busy for half an hour.
 pub(super) fn forget(machine: &Machine<'_>) {
     let proc = &machine.roots.proc;
     if nfs_server::threads(proc) > 0 && listens(proc) {
-        // should it fail, whoever unmounts sees that it is busy
+        // If this fails, the following unmount reports that the file system is busy.
         let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
     }
 }
 
-/// The server counts in seconds when it was last told to forget: if that is this second, it only notes a second that has not come yet, and
-/// looks for nothing until then. So whoever tells it again and again is never heard.
+/// Whether the server accepts a flush now. It records the time of the last flush in whole seconds. A second flush within that
+/// second only moves the time into the future, and nothing is removed until then, so repeated flushes never take effect.
 fn listens(proc: &Path) -> bool {
     told_last(proc) < SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// The last second, since 1970, as of which the kernel is to have forgotten what it knows; it may be one that is to come.
+/// The time of the last flush, in seconds since 1970; may be in the future.
 fn told_last(proc: &Path) -> u64 {
     let of = |known: &str| {
         let text = std::fs::read_to_string(proc.join("net/rpc").join(known).join("flush")).ok()?;
@@ -164,7 +164,7 @@ fn told_last(proc: &Path) -> u64 {
     KNOWN.into_iter().filter_map(of).max().unwrap_or(0)
 }
 
-/// One line of the table.
+/// One line of the export table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exported {
     pub(crate) path: PathBuf,
@@ -172,7 +172,7 @@ pub(crate) struct Exported {
     pub(crate) options: String,
 }
 
-/// All exports. A table that isn't there has none.
+/// All exports; none when the table doesn't exist.
 pub(crate) fn exports(table: &Path) -> Result<Vec<Exported>, ActError> {
     match std::fs::read_to_string(table) {
         Ok(text) => Ok(text.lines().filter_map(line).collect()),
@@ -181,17 +181,17 @@ pub(crate) fn exports(table: &Path) -> Result<Vec<Exported>, ActError> {
     }
 }
 
-/// Where the kernel server's tools keep it.
+/// The path of the kernel server's export table.
 pub(crate) fn table() -> PathBuf {
     PathBuf::from("/var/lib/nfs/etab")
 }
 
-/// Whether an export is one that diskproof made, in this run or another.
+/// Whether diskproof made this export, in this run or another.
 pub(crate) fn is_of_ours(machine: &Machine<'_>, export: &Exported) -> bool {
     names::carries_prefix(machine, &export.path)
 }
 
-/// `/path<tab>client(options)`; in paths, what isn't plain stands in octal, and so is none of ours.
+/// Parses `/path<tab>client(options)`. Special characters of a path are in octal, so such a path isn't one of ours.
 fn line(text: &str) -> Option<Exported> {
     let (path, rest) = text.split_once('\t')?;
     let (client, options) = rest.trim_end().strip_suffix(')')?.split_once('(')?;

@@ -1,4 +1,4 @@
-//! Mounting our own export, from this machine or from another node.
+//! Mounts an export of ours, from this machine or from another.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::nfs_call;
@@ -20,33 +20,33 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::scope;
 use std::time::Duration;
 
-/// Longest that mount(8) may take: a server in its grace period, or one that doesn't answer.
+/// The timeout of mount(8): the server may be in its grace period, or not answer.
 const MOUNTED_WITHIN: Duration = Duration::from_secs(150);
-/// Longest that umount(8) may take: what is dirty is written to the server first.
+/// The timeout of umount(8): dirty data are written to the server first.
 const UNMOUNTED_WITHIN: Duration = Duration::from_secs(300);
-/// The same where the server doesn't answer.
+/// The timeout of umount(8) where the server doesn't answer.
 const FORCED_WITHIN: Duration = Duration::from_secs(20);
-/// How often a server is asked whether it is still there while umount(8) takes leave of it: the kernel waits for minutes.
+/// How often the server is checked while umount(8) ends the session with it: the kernel would wait for minutes.
 const ASKED_EVERY: Duration = Duration::from_secs(5);
 
-/// Mounts an export of ours on one of our mount points. It is known again by what is mounted there from where.
+/// Mounts an export of ours at one of our mount points. The mount's source and mount point identify it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountNfs {
     /// The exported directory.
     pub export: PathBuf,
     /// Options.
     pub options: Vec<String>,
-    /// Those that must be in force then, e.g. `vers=4.2`: what the kernel can't do it may do otherwise without a word.
+    /// Options that must be in force afterwards, e.g. `vers=4.2`: the kernel may silently replace one that it doesn't support.
     pub in_force: Vec<String>,
-    /// Where; in our mounts' directory.
+    /// The mount point, in the mounts' directory.
     pub target: PathBuf,
     /// The server's address.
     #[serde(default = "loopback", skip_serializing_if = "is_loopback")]
     pub server: String,
-    /// Its port, should it not be NFS's own.
+    /// The server's port, if it isn't NFS's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// The port of its mountd, should its rpcbind not be asked.
+    /// The port of the server's mountd, if its rpcbind isn't asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount_port: Option<u16>,
 }
@@ -112,12 +112,12 @@ impl MountNfs {
         format!("{}:{}", self.server, self.export.to_string_lossy())
     }
 
-    /// What is mounted at our mount point, the last one mounted first.
+    /// Whether a mount is ours: NFS, from our server and export.
     fn is_it(&self, entry: &mountinfo::Mount) -> bool {
         mounts::is_nfs(entry) && entry.source.as_os_str() == self.source().as_str()
     }
 
-    /// As a server wants it that answers; without its help where it doesn't, or no longer does.
+    /// Unmounts normally while the server answers, and by force when it doesn't or stops answering.
     fn unmount(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         let unmount = Invocation::new(Tool::Umount);
         if self.is_served(machine) {
@@ -132,15 +132,16 @@ impl MountNfs {
                 return done;
             }
         }
-        // what is dirty can't be written any more, and waiting for it has no end
+        // Dirty data can't be written any more, and waiting for that has no end.
         let mut forced = unmount.arg("-f");
         if !self.is_from_itself() {
-            // whoever still waits for the server holds the mount until the kernel has given up on it
+            // A process that still waits for the server keeps the mount busy until the kernel gives up.
             forced = forced.args(["-i", "-l"]);
         }
         let forced = forced.timeout(FORCED_WITHIN).arg(&self.target);
         until_ok(PATIENCE, || {
-            // it is gone from the tree of mounts at once, while umount goes on to take leave of a server that doesn't answer
+            // The mount leaves the mount table at once, while umount still tries to end its session with a server that doesn't
+            // answer.
             if !self.is_mounted(machine)? {
                 return Ok(());
             }
@@ -151,7 +152,7 @@ impl MountNfs {
         })
     }
 
-    /// Sets `gone` as soon as the server no longer answers while something is done.
+    /// Runs `act`, and sets `gone` as soon as the server stops answering.
     fn while_it_serves<T>(&self, machine: &Machine<'_>, gone: &AtomicBool, act: impl FnOnce() -> T) -> T {
         scope(|scope| {
             let (acting, ended) = channel::<()>();
@@ -185,7 +186,7 @@ impl MountNfs {
         is_loopback(&self.server) && self.port.is_none()
     }
 
-    /// Whether the server is there to be written to.
+    /// Whether the server can take writes.
     fn is_served(&self, machine: &Machine<'_>) -> bool {
         if self.is_from_itself() {
             return super::nfs_server::threads(&machine.roots.proc) > 0;
@@ -211,7 +212,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
-    /// The kernel and its umount(8): what is unmounted is gone at once, and leave is taken of a server without an end.
+    /// A fake kernel and umount(8): the mount is gone at once, but the session with the server never ends.
     struct TakesLeave {
         mountinfo: PathBuf,
         server: Mutex<Option<TcpListener>>,
@@ -259,7 +260,7 @@ mod tests {
         let machine = Machine::local(&runner, &roots, dir.path(), &NoHooks);
         assert!(mount.is_mounted(&machine).unwrap());
         std::thread::scope(|scope| {
-            // asked once whether it is there, and then no more
+            // Answers the first check, and then no more.
             scope.spawn(move || {
                 let (mut line, _) = answering.accept().unwrap();
                 line.read_exact(&mut [0; 44]).unwrap();

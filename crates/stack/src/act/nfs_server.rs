@@ -1,5 +1,5 @@
-//! The kernel's NFS server, where it doesn't run: started by systemd with all that it needs, stopped with all that wasn't
-//! running before.
+//! The kernel's NFS server, where it doesn't run: systemd starts it with all that it needs, and the undo stops every unit that
+//! wasn't active before.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::nfs_export;
@@ -13,11 +13,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the server may hold what isn't exported any more.
+/// For how long the server may hold a directory that is no longer exported.
 const LETS_GO_WITHIN: Duration = Duration::from_secs(30);
-/// What is started.
+/// The unit to start.
 const SERVER: &str = "nfs-server.service";
-/// What Debian's units start along with it, in the order of stopping.
+/// The units that Debian starts along with it, in the order of stopping.
 const UNITS: [&str; 12] = [
     SERVER,
     "nfs-mountd.service",
@@ -32,18 +32,18 @@ const UNITS: [&str; 12] = [
     "rpcbind.target",
     "run-rpc_pipefs.mount",
 ];
-/// Of these, what mounts from other servers need as well.
+/// The units among them that NFS mounts from other servers need too.
 const CLIENTS: [&str; 5] =
     ["rpc-statd.service", "rpcbind.service", "rpcbind.socket", "rpcbind.target", "run-rpc_pipefs.mount"];
 
-/// Starts the server.
+/// Starts the NFS server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartNfsServer {
-    /// The kernel's file that tells how many threads serve.
+    /// The kernel's file with the number of server threads.
     pub threads: PathBuf,
-    /// The table of exports.
+    /// The export table.
     pub table: PathBuf,
-    /// Units that were active before; these are left alone.
+    /// Units that were active before; they are left alone.
     pub active_before: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for StartNfsServer {
 }
 
 impl StartNfsServer {
-    /// With what runs now.
+    /// Records the units that are active now.
     pub(crate) fn reading(machine: &Machine<'_>) -> Result<Self, ActError> {
         Ok(Self {
             threads: threads_file(&machine.roots.proc),
@@ -74,8 +74,8 @@ impl Reversible for StartNfsServer {
                 saw: "none".to_owned(),
             });
         }
-        // Nobody was served before, so nobody has anything to reclaim: without this, clients would wait for up to 90 s.
-        // A kernel that has ended the grace period by itself refuses, which is as well.
+        // Nobody was served before, so nobody has anything to reclaim: without this, clients would wait for up to 90 s. A kernel
+        // that has ended the grace period itself refuses, which does no harm.
         let _ = std::fs::write(self.threads.with_file_name("v4_end_grace"), "Y");
         Ok(())
     }
@@ -137,29 +137,29 @@ impl Reversible for StartNfsServer {
     }
 }
 
-/// Those of the units that are active or on their way there, or fail to end: all that aren't `inactive` and known.
+/// The units that are known and not `inactive`: active, starting, or failing to stop.
 fn active(machine: &Machine<'_>) -> Result<Vec<String>, ActError> {
-    // 3: not all of them are active; 4: one is not known
+    // Status 3: not all of them are active; 4: one is not known.
     let ask = Invocation::new(Tool::Systemctl).arg("is-active").args(UNITS).accept([0, 3, 4]);
     let said = machine.runner.run(&ask).map_err(ActError::tool("ask which services run"))?;
     Ok(among(&said.stdout))
 }
 
-/// One state a line, in the order of the question.
+/// Parses one state per line, in the order of the request.
 fn among(said: &str) -> Vec<String> {
     let running = |state: &str| matches!(state, "active" | "activating" | "reloading" | "deactivating");
     let pairs = UNITS.iter().zip(said.lines().map(str::trim));
     pairs.filter(|(_, state)| running(state)).map(|(unit, _)| (*unit).to_owned()).collect()
 }
 
-/// Threads that serve NFS; 0 where the server isn't running or the kernel has none.
+/// The number of NFS server threads; 0 where the server isn't running or the kernel has none.
 pub(crate) fn threads(proc: &Path) -> u32 {
     let text = std::fs::read_to_string(threads_file(proc)).unwrap_or_default();
     text.trim().parse().unwrap_or(0)
 }
 
-/// How long a file system may take to be let go by the server that exported it, longer than `usual` where one runs: it
-/// forgets what it knows of an export when it gets round to it, and shows nowhere what it still holds.
+/// How long the server may keep a file system that it exported; more than `usual` where one runs. It forgets an export at some
+/// later time, and shows nowhere what it still holds.
 pub(crate) fn patience(proc: &Path, usual: Duration) -> Duration {
     if threads(proc) > 0 { usual.max(LETS_GO_WITHIN) } else { usual }
 }

@@ -17,20 +17,20 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a pool may take to let its devices go: what is on its way to them is written first.
+/// How long a pool may take to release its devices: pending writes finish first.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Makes a pool under a name that nobody else has, mounted at a mount point of ours. It is known again by that name, as long
-/// as it lies on nothing but our devices; after a reboot by the name in the devices' labels.
+/// Creates a pool with a unique name, mounted at one of our mount points. The name identifies it, as long as the pool rests only
+/// on our devices; after a reboot, the name in the devices' labels does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreatePool {
-    /// Its name; carries our prefix.
+    /// The pool's name; carries our prefix.
     pub name: String,
-    /// All its devices, those of its log and cache too.
+    /// All its devices, including those of its log and cache.
     pub devices: Vec<DeviceRef>,
     /// All arguments of `zpool create`.
     pub args: Vec<String>,
-    /// Where it is mounted; in our mounts' directory.
+    /// Its mount point, in the mounts' directory.
     pub target: PathBuf,
 }
 
@@ -77,7 +77,7 @@ impl CreatePool {
         matches!(entry.fs_type.as_str(), "zfs" | "fuse.zfs") && entry.source.as_os_str() == self.name.as_str()
     }
 
-    /// A pool of our name that lies on anything but our devices isn't ours.
+    /// Refuses a pool of our name that rests on other devices: it isn't ours.
     fn verify(&self, undoing: &Undoing<'_>) -> Result<(), ActError> {
         let members = device::pool_devices(undoing.machine.runner, &self.name)
             .map_err(ActError::tool(format!("ask what the pool {} lies on", self.name)))?;
@@ -95,8 +95,8 @@ impl CreatePool {
         }
     }
 
-    /// Unmounts it and ends it. For a moment after its dataset was unmounted it still counts as busy, which is waited for; a process
-    /// that uses a file in it isn't.
+    /// Destroys the pool, which unmounts it. Its dataset counts as busy for a moment after unmounting, so this waits for that; it
+    /// doesn't wait long for a process that uses a file in it.
     fn destroy(&self, machine: &Machine<'_>) -> Result<(), ActError> {
         self.mounted_is_ours(machine)?;
         let proc = &machine.roots.proc;
@@ -112,7 +112,7 @@ impl CreatePool {
         )
     }
 
-    /// Whether something is mounted at our mount point, and nothing but our pool.
+    /// Whether our pool is mounted at our mount point; an error when something else is.
     fn mounted_is_ours(&self, machine: &Machine<'_>) -> Result<bool, ActError> {
         match top(machine, &self.target)? {
             None => Ok(false),
@@ -124,7 +124,7 @@ impl CreatePool {
         }
     }
 
-    /// What a process of zfs-fuse that has ended left mounted.
+    /// Removes a mount that a zfs-fuse process left when it ended.
     fn unmount(&self, machine: &Machine<'_>) -> Result<Undone, ActError> {
         let mut undone = Undone::Nothing;
         while self.mounted_is_ours(machine)? {
@@ -134,10 +134,10 @@ impl CreatePool {
         Ok(undone)
     }
 
-    /// The devices are free again: of others' disks only what carries our pool's name is removed.
+    /// Frees the devices: on disks that aren't our own files, only labels with our pool's name are removed.
     fn wipe(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let ours: Vec<PathBuf> = self.devices.iter().filter_map(|device| device.ours(undoing)).collect();
-        // what is left of the labels would still name the pool to ZFS
+        // Remaining labels would still name the pool to ZFS.
         let cleared = wipe::clear_pool_labels(undoing.machine, &ours, &self.name)
             .into_iter()
             .map(|cleared| cleared.map(|cleared| if cleared { Undone::Done } else { Undone::Nothing }));
@@ -158,7 +158,7 @@ fn is_or_is_part_of(device: &std::path::Path, disk: &std::path::Path) -> bool {
     rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a pool of this name is there. Where nobody serves ZFS, there is none; where the kernel counts for one, it is.
+/// Whether a pool of this name exists. Without any ZFS there is none; where the kernel has ZFS, it decides.
 fn is_imported(machine: &Machine<'_>, name: &str) -> Result<bool, ActError> {
     if machine.roots.proc.join("spl/kstat/zfs").join(name).is_dir() {
         return Ok(true);

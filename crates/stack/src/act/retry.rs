@@ -1,22 +1,22 @@
-//! Waiting for the kernel, or for udev's short-lived probes, to let go.
+//! Waits for the kernel, or for udev's short-lived probes, to release a device.
 
 use crate::error::ActError;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long something that should go away at once may take.
+/// The usual wait for a change that should take effect at once.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// How long udev may look at a device, on a slow machine: it opens whatever was written to or appeared.
+/// How long a udev probe may take on a slow machine: udev opens every device that appeared or was written to.
 const PROBES_LAST: Duration = Duration::from_secs(20);
 
-/// Tries until it works or patience ends; then the last error.
+/// Retries until it works or time runs out; then returns the last error.
 pub(super) fn until_ok<T, E>(patience: Duration, attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     until(|| patience, attempt)
 }
 
-/// Tries until it works. Where the device is mounted or stacked on, patience ends soon; where somebody merely has it open, who
-/// may be a probe, it is longer.
+/// Retries until it works. The wait is short where the device is mounted or stacked on, and longer where a process only has it
+/// open, because that may be a probe.
 pub(super) fn until_closed<T>(
     node: &Path,
     attempt: impl FnMut() -> Result<T, ActError>,
@@ -24,7 +24,7 @@ pub(super) fn until_closed<T>(
     until(|| if is_taken(node) { PATIENCE } else { PROBES_LAST }, attempt)
 }
 
-/// The same with a patience that is asked for anew after each failure.
+/// The same with a wait that is chosen anew after each failure.
 pub(super) fn until<T, E>(
     patience: impl Fn() -> Duration,
     mut attempt: impl FnMut() -> Result<T, E>,
@@ -40,7 +40,7 @@ pub(super) fn until<T, E>(
     }
 }
 
-/// Whether it is mounted, or something is stacked on it: the kernel gives exclusive use to one at a time.
+/// Whether it is mounted or a device is stacked on it: the kernel grants exclusive use only once.
 fn is_taken(node: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
     matches!(rustix::fs::open(node, flags, Mode::empty()), Err(rustix::io::Errno::BUSY))

@@ -1,4 +1,4 @@
-//! What is mounted at a mount point of ours, and taking it down.
+//! Finds and unmounts the mounts at one of our mount points.
 
 use super::nfs_export;
 use super::nfs_server::patience;
@@ -12,14 +12,14 @@ use host::{CommandFailure, Invocation, Tool};
 use record::printable::Shown as _;
 use std::path::Path;
 
-/// What is mounted there, the last one mounted first.
+/// The last mount at this mount point.
 pub(super) fn top(machine: &Machine<'_>, target: &Path) -> Result<Option<mountinfo::Mount>, ActError> {
     let proc = &machine.roots.proc;
     let all = mounts::read(proc).map_err(ActError::io("read", proc.join("self/mountinfo")))?;
     Ok(all.into_iter().rfind(|entry| entry.point == target))
 }
 
-/// Unmounts a file system of this machine; for a while, should it be busy.
+/// Unmounts a local file system; retries for a while if it is busy.
 pub(super) fn unmount(machine: &Machine<'_>, target: &Path) -> Result<(), ActError> {
     let unmount = Invocation::new(Tool::Umount).arg(target);
     until_ok(patience(&machine.roots.proc, PATIENCE), || {
@@ -29,8 +29,8 @@ pub(super) fn unmount(machine: &Machine<'_>, target: &Path) -> Result<(), ActErr
     })
 }
 
-/// Why what is mounted there could not be taken down: whoever uses it, if anybody can be seen. Else it may be the kernel's NFS server, which
-/// is told to forget it.
+/// The error for a failed unmount: it names the processes that use the mount, if any can be seen. Else it may be the kernel's NFS
+/// server, so this makes it forget the file system.
 pub(super) fn busy(machine: &Machine<'_>, target: &Path, doing: String, failure: CommandFailure) -> ActError {
     let holders = holders::of(&machine.roots.proc, target);
     if holders.is_empty() {

@@ -1,4 +1,4 @@
-//! Removing the signature of a file system that we made.
+//! Removes the signatures of a file system that we made.
 
 use super::device_ref::{DeviceRef, RefState, Title, devno_of};
 use super::kind::{Undoing, Undone};
@@ -13,17 +13,17 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// blkid's status when it finds nothing.
+/// blkid's exit status when it finds nothing.
 const NOTHING_FOUND: i32 = 2;
 
-/// By what a signature is known to be ours.
+/// The property that identifies a signature as ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Written<'a> {
     /// The UUID that we chose.
     Uuid(&'a str),
     /// The label, which names one step of one run.
     Label(&'a str),
-    /// Nothing.
+    /// Nothing is known of it.
     Unknown,
 }
 
@@ -37,7 +37,8 @@ impl Written<'_> {
     }
 }
 
-/// Makes devices free again: one over our own file whatever is on it, any other only while what is on it is known as ours.
+/// Clears the signatures of devices. On a device over our own file it clears all; on any other only a signature that is
+/// identified as ours.
 pub(super) fn wipe<'a>(
     undoing: &Undoing<'_>,
     devices: impl IntoIterator<Item = (&'a DeviceRef, Written<'a>)>,
@@ -45,7 +46,7 @@ pub(super) fn wipe<'a>(
     wipe_within(PATIENCE, undoing, devices)
 }
 
-/// The same without waiting for others to let go.
+/// The same without a wait for other users of the device.
 pub(super) fn wipe_once<'a>(
     undoing: &Undoing<'_>,
     devices: impl IntoIterator<Item = (&'a DeviceRef, Written<'a>)>,
@@ -61,7 +62,7 @@ fn wipe_within<'a>(
     let (mut outcomes, mut ours, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (device, written) in devices {
         match device.standing(undoing) {
-            // On a file of ours there is nothing of anybody else's.
+            // All contents of our own file are ours.
             Ok(RefState::Ours(path)) if matches!(device.title, Title::Backing(_)) => ours.push(path),
             Ok(RefState::Ours(path)) => others.push((path, written)),
             Ok(RefState::Gone) => {}
@@ -98,7 +99,7 @@ fn erase(machine: &Machine<'_>, paths: &[PathBuf], patience: Duration) -> Vec<Re
     });
     let all_went = are_blank(machine, paths);
     let outcome = |(path, erased): (&PathBuf, Result<Output, ActError>)| {
-        // it tells what it removes, and nothing where there is none
+        // wipefs prints what it removes, and nothing if there is nothing.
         let had_any = !erased?.stdout.trim().is_empty();
         match if all_went { None } else { signature(machine, path)? } {
             None if had_any => Ok(Undone::Done),
@@ -119,15 +120,15 @@ struct Signature {
     label: Option<String>,
 }
 
-/// Whether one wipefs sees nothing on any of these, which takes less time than a program for each. (blkid, asked for several, ends at
-/// the first that has nothing.) If not, each must be asked for itself.
+/// Whether none of these devices has a signature. One wipefs for all takes less time than one per device. (blkid on several
+/// devices stops at the first one without a signature.) If this is false, each device must be checked by itself.
 pub(super) fn are_blank(machine: &Machine<'_>, paths: &[PathBuf]) -> bool {
     let list = Invocation::new(Tool::Wipefs).args(["--noheadings", "--output", "DEVICE"]).args(paths);
     let seen = machine.runner.run(&list);
     seen.is_ok_and(|output| output.stdout.trim().is_empty() && output.stderr.is_empty())
 }
 
-/// What libblkid finds on each device itself, not in its cache.
+/// What libblkid finds on each device itself, without its cache.
 fn signatures(machine: &Machine<'_>, paths: &[PathBuf]) -> Vec<Result<Option<Signature>, ActError>> {
     side_by_side(paths, |path| signature(machine, path))
 }
@@ -147,17 +148,17 @@ fn signature(machine: &Machine<'_>, path: &Path) -> Result<Option<Signature>, Ac
     Ok(Some(Signature { kind, uuid: value("UUID="), label: value("LABEL=") }))
 }
 
-/// Whether a device carries a signature without this UUID.
+/// Whether a device carries a signature with another UUID or none.
 pub(super) fn is_anothers(machine: &Machine<'_>, path: &Path, uuid: &str) -> Result<bool, ActError> {
     Ok(signature(machine, path)?.is_some_and(|found| !Written::Uuid(uuid).is(&found)))
 }
 
-/// Size of a label of ZFS; there are two at each end of a device.
+/// The size of a ZFS label; there are two at each end of a device.
 const LABEL_BYTES: u64 = 256 << 10;
 
-/// Removes what a pool of this name wrote on devices, and says of each whether it did: nothing else is touched where another name,
-/// or none, is found. Whether all went is for the caller to see. Of a whole disk OpenZFS makes two partitions and uses the first; the
-/// table then goes too.
+/// Removes the labels of a pool of this name, and says for each device whether there were any. Devices with another name, or
+/// none, stay untouched. The caller checks that all labels are gone. OpenZFS makes two partitions on a whole disk and uses the
+/// first; then the partition table is removed too.
 pub(super) fn clear_pool_labels(
     machine: &Machine<'_>,
     paths: &[PathBuf],
@@ -184,7 +185,7 @@ pub(super) fn clear_pool_labels(
 }
 
 fn clear_partition(machine: &Machine<'_>, path: &Path, partition: &Path, begin: u64) -> Result<(), ActError> {
-    // The first label last: it tells whose the table is, should we be interrupted.
+    // The first label goes last: it shows whose table it is, in case of an interruption.
     zero_labels(partition, &[1, 2, 3])?;
     let erase = Invocation::new(Tool::Wipefs).args(["--all", "--quiet"]).arg(path);
     until_ok(PATIENCE, || machine.runner.run(&erase).map(|_| ()))
@@ -194,7 +195,7 @@ fn clear_partition(machine: &Machine<'_>, path: &Path, partition: &Path, begin: 
     disk.sync_all().map_err(ActError::io("sync", path))
 }
 
-/// Partitions of a disk, and where they begin, in bytes.
+/// The partitions of a disk, with their begin in bytes.
 pub(crate) fn partitions(machine: &Machine<'_>, disk: &Path) -> Vec<(PathBuf, u64)> {
     let Some((major, minor)) = devno_of(disk) else { return Vec::new() };
     let dir = machine.roots.sys.join(format!("dev/block/{major}:{minor}"));
@@ -211,7 +212,7 @@ fn open(path: &Path) -> Result<File, ActError> {
     until_ok(PATIENCE, || File::options().write(true).open(path)).map_err(ActError::io("open", path))
 }
 
-/// Writes zeros over these labels: 0 and 1 are at the begin of a device, 2 and 3 at its end.
+/// Overwrites labels with zeros: 0 and 1 are at the beginning of a device, 2 and 3 at its end.
 fn zero_labels(path: &Path, labels: &[u64]) -> Result<(), ActError> {
     let mut device = open(path)?;
     let end = device.seek(SeekFrom::End(0)).map_err(ActError::io("seek in", path))?;
@@ -228,7 +229,7 @@ fn zero(device: &mut File, at: u64) -> std::io::Result<()> {
     device.write_all(&vec![0; usize::try_from(LABEL_BYTES).unwrap_or(0)])
 }
 
-/// Several undos as one.
+/// Combines the results of several undos.
 pub(super) fn join(all: impl IntoIterator<Item = Result<Undone, ActError>>) -> Result<Undone, ActError> {
     let mut joined = Undone::Nothing;
     let mut failed = None;
@@ -252,7 +253,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::time::Duration;
 
-    /// A file of 1 MiB, with the header of a swap area (`union swap_header`, include/linux/swap.h) of this UUID or blank.
+    /// A file of 1 MiB with the header of a swap area (`union swap_header`, include/linux/swap.h) of this UUID, or all zeros.
     fn disk(dir: &Path, name: &str, uuid: Option<u8>) -> PathBuf {
         let path = dir.join(name);
         let file = std::fs::File::create(&path).unwrap();

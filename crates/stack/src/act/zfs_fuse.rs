@@ -1,4 +1,4 @@
-//! ZFS as a process, where the kernel has none: one for the whole machine.
+//! ZFS as a process, where the kernel has none: one zfs-fuse for the whole machine.
 
 use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::retry::until_ok;
@@ -13,17 +13,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long it may take to begin, and to end.
+/// How long it may take to start, and to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Starts zfs-fuse. It is known again by the file in its arguments, whose name is ours.
+/// Starts zfs-fuse. The file in its arguments, whose name carries our prefix, identifies the process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartZfsFuse {
-    /// Where it writes its process number; in our mounts' directory.
+    /// The file for its process id; in the mounts' directory.
     pub pid_file: PathBuf,
-    /// Most that its cache may hold, MiB.
+    /// The largest size of its cache, in MiB.
     pub arc_mib: Option<u64>,
-    /// The cgroup whose limits hold for it, since it does the I/O on behalf of the engine.
+    /// The cgroup that limits it, since it does the I/O on behalf of the engine.
     pub cgroup_procs: Option<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for StartZfsFuse {
 
 impl Reversible for StartZfsFuse {
     fn perform(&self, doing: &mut Doing<'_>) -> Result<(), ActError> {
-        // The kernel's cache of the device below would hide what ZFS does; no other file system has it either.
+        // The kernel's cache of the device below would hide what ZFS does; other file systems don't have such a cache either.
         let mut start = Invocation::new(Tool::ZfsFuse)
             .arg("--pidfile")
             .arg(&self.pid_file)
@@ -70,7 +70,7 @@ impl Reversible for StartZfsFuse {
             nothing_imported(machine, *pid)?;
         }
         for (_, process) in &running {
-            // a process that has ended by itself is no failure
+            // A process that has exited by itself is no failure.
             let _ = pidfd_send_signal(process, Signal::TERM);
             undone = Undone::Done;
         }
@@ -95,8 +95,8 @@ impl Reversible for StartZfsFuse {
 }
 
 impl StartZfsFuse {
-    /// Processes that we started by this act: the file is in their arguments. Each is held by a descriptor of its own, which
-    /// stays with it, so that a number that is used again can't be mistaken for it.
+    /// The processes that this act started: the file is in their arguments. A process descriptor holds each one, so that a reused
+    /// process id can't be mistaken for it.
     fn processes(&self, machine: &Machine<'_>) -> Vec<(u32, rustix::fd::OwnedFd)> {
         let is_it =
             |pid: u32| arguments(&machine.roots.proc, pid).is_some_and(|all| all.contains(&self.pid_file));
@@ -109,13 +109,13 @@ impl StartZfsFuse {
             .collect()
     }
 
-    /// The process that serves, for whoever counts CPU and I/O.
+    /// The process that serves the pool, for counters of CPU and I/O.
     pub(crate) fn pid(&self, machine: &Machine<'_>) -> Option<u32> {
         self.processes(machine).first().map(|(pid, _)| *pid)
     }
 }
 
-/// Every zfs-fuse of this machine, with its process number file.
+/// Every zfs-fuse process of this machine, with its process id file.
 pub(crate) fn daemons(proc: &Path) -> Vec<(u32, Option<PathBuf>)> {
     let file = |pid| {
         let all = arguments(proc, pid)?;
@@ -125,7 +125,7 @@ pub(crate) fn daemons(proc: &Path) -> Vec<(u32, Option<PathBuf>)> {
     running(proc).into_iter().map(|pid| (pid, file(pid))).collect()
 }
 
-/// Processes of that name that have not ended: a zombie has no arguments.
+/// Running processes of that name; a zombie has no arguments.
 fn running(proc: &Path) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(proc) else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -143,14 +143,14 @@ fn arguments(proc: &Path, pid: u32) -> Option<Vec<PathBuf>> {
     Some(words.map(|word| PathBuf::from(std::ffi::OsString::from_vec(word.to_vec()))).collect())
 }
 
-/// Whether it answers.
+/// Asks the process, and returns its answer.
 fn ask(machine: &Machine<'_>) -> Result<String, ActError> {
     let list = Invocation::new(Tool::Zpool).args(["list", "-H", "-o", "name"]);
     let output = machine.runner.run(&list).map_err(ActError::tool("ask zfs-fuse for its pools"))?;
     Ok(output.stdout)
 }
 
-/// A pool that is still there would be cut off from its process.
+/// Refuses to stop it while a pool is imported: the pool would lose its process.
 fn nothing_imported(machine: &Machine<'_>, pid: u32) -> Result<(), ActError> {
     let pools = ask(machine).unwrap_or_default();
     let names: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Logical volumes and arrays, on whatever is below.
+//! Builds logical volumes and md arrays.
 
 use super::{Builder, Stop, Top, Under};
 use crate::act::Act;
@@ -17,11 +17,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Between two looks at how far the mirrors are.
+/// The time between two checks of the mirrors' progress.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Builder<'_> {
-    /// A logical volume in a group of its own.
+    /// Builds a logical volume in its own volume group.
     pub(super) fn lvm(&mut self, layer: &Lvm, top: &Top) -> Result<Top, Stop> {
         let group = names::unique(self.machine, self.journal.run(), self.journal.next_step());
         let beside = match &layer.cache {
@@ -65,7 +65,7 @@ impl Builder<'_> {
         self.made_device(self.machine.roots.dev.join("mapper").join(name), false)
     }
 
-    /// An md array.
+    /// Builds an md array.
     pub(super) fn md(&mut self, layer: &Md, top: &Top) -> Result<Top, Stop> {
         let uuid = self.new_uuid()?;
         let number = free_number(self.machine);
@@ -81,7 +81,7 @@ impl Builder<'_> {
         self.made_device(node, false)
     }
 
-    /// Volumes beside the main ones, by their names.
+    /// The volumes beside the main ones, by name.
     fn beside(&self, names: &[String]) -> Result<Vec<DeviceRef>, Stop> {
         let Under::Devices { beside, .. } = self.under else { return Ok(Vec::new()) };
         let find = |name: &String| {

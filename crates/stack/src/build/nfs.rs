@@ -1,4 +1,4 @@
-//! What is below, exported and mounted again on this machine; or only exported, or mounted from another node.
+//! Exports what is below and mounts it on this machine; or only exports it, or mounts an export of another machine.
 
 use super::{Builder, Built, Stop, Under};
 use crate::act::nfs_call;
@@ -22,55 +22,55 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Longest that giving up on a server may take.
+/// The timeout for giving up on a server.
 const GIVEN_UP_WITHIN: Duration = Duration::from_secs(20);
 
-/// A directory that is exported by NFS, mounted, or both on the same machine.
+/// A directory that this machine exports by NFS, mounts, or both.
 #[derive(Debug, Clone)]
 pub struct Remounted {
-    /// The directory that this machine exports; `None`: another node does.
+    /// The directory that this machine exports; `None` when another machine does.
     pub directory: Option<PathBuf>,
-    /// Where it is mounted; `None`: on another node.
+    /// The mount point; `None` when it is mounted on another machine.
     pub target: Option<PathBuf>,
     mark: Mark,
     acts: Vec<Act>,
 }
 
-/// The node that mounts what another exports.
+/// The machine that mounts an export of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NfsClient {
-    /// Its address, as the server sees it.
+    /// The client's address, as the server sees it.
     pub address: Ipv4Addr,
-    /// Whether it comes by a way on which its requests get other ports than those only root has.
+    /// Whether its requests may come from unprivileged ports, because of the network path.
     pub any_port: bool,
 }
 
-/// What a node mounts from another.
+/// An export that a machine mounts from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NfsSource {
     /// The server's address, as the client sees it.
     pub server: Ipv4Addr,
-    /// Its port, should it not be NFS's own.
+    /// The server's port, if it isn't NFS's own.
     pub port: Option<u16>,
-    /// The port of its mountd, should its rpcbind not be there to tell; for NFSv3.
+    /// The port of the server's mountd, if its rpcbind can't be asked; for NFSv3.
     #[serde(default)]
     pub mount_port: Option<u16>,
-    /// The directory, as the server knows it.
+    /// The directory, as the server names it.
     pub directory: PathBuf,
 }
 
 impl NfsSource {
-    /// Whether the server answers; one that is slow is asked again, for at most half a minute.
+    /// Whether the server answers; a slow one is asked again, for at most half a minute.
     #[must_use]
     pub fn answers(&self) -> bool {
         nfs_call::answers(&self.server.to_string(), self.port)
     }
 }
 
-/// Mounts what another node exports, as the stack's nfs layer says. What a failure leaves half done is taken back.
+/// Mounts an export of another machine, as the stack's nfs layer says. After a failure, it undoes what is half done.
 ///
 /// # Errors
-/// The stack has no nfs layer, this kernel no NFS client; the mount fails.
+/// When the stack has no nfs layer, this kernel has no NFS client, or the mount fails.
 pub fn mount(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -91,26 +91,26 @@ impl Remounted {
         path.map_or_else(String::new, |path| path.shown().to_string())
     }
 
-    /// The path by which the server knows a file that lies below the mount.
+    /// The server's path of a file below the mount.
     #[must_use]
     pub fn at_server(&self, file: &Path) -> Option<PathBuf> {
         let rest = file.strip_prefix(self.target.as_ref()?).ok()?;
         Some(self.directory.as_ref()?.join(rest))
     }
 
-    /// Has the kernel give up on all that waits for a server that is gone; those who wait see EIO. The mount stays until it is undone.
+    /// Makes the kernel end all I/O that waits for a lost server, with EIO. The mount stays until it is undone.
     pub fn give_up(&self, runner: &dyn Runner) {
         if let Some(target) = &self.target {
-            // it is busy, and says so: what it does before counts
+            // umount fails because the mount is busy; what matters is that it aborts the waiting I/O first.
             let _ = runner
                 .run(&Invocation::new(Tool::Umount).args(["-i", "-f"]).arg(target).timeout(GIVEN_UP_WITHIN));
         }
     }
 
-    /// Does something while nothing is mounted or exported: what is exported can't be taken apart.
+    /// Runs `act` while nothing is mounted or exported: ZFS can't export a pool while NFS exports a directory of it.
     ///
     /// # Errors
-    /// Taking it down, what is done then, or putting it up again fails.
+    /// When taking it down, `act`, or putting it up again fails.
     pub fn while_down(
         &self,
         machine: &Machine<'_>,
@@ -138,7 +138,7 @@ impl Remounted {
 }
 
 impl Builder<'_> {
-    /// Exports `directory` and mounts it. `is_mount`: a file system of ours is mounted there.
+    /// Exports `directory` and mounts it. `is_mount` says that a file system of ours is mounted there.
     pub(super) fn nfs(&mut self, layer: &Nfs, directory: &Path, is_mount: bool) -> Result<(), Stop> {
         if self.nfs.is_some() {
             return Err(Stop::Unbuildable("what is mounted by NFS is not exported again".to_owned()));
@@ -187,7 +187,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// What another node exports.
+    /// Mounts an export of another machine.
     fn mounted(&mut self, stack: &Stack, source: &NfsSource) -> Result<Ground, Stop> {
         let layer = stack.nfs().ok_or_else(|| Stop::Unbuildable("it has no nfs layer".to_owned()))?;
         self.needs("nfs", "client")?;
@@ -197,7 +197,7 @@ impl Builder<'_> {
         let (export, server) = (source.directory.clone(), source.server.to_string());
         let named = format!("{server}:{}", export.to_string_lossy());
         let port = source.port;
-        // NFSv4 knows no mountd, and refuses to be told of one
+        // NFSv4 has no mountd, and refuses an option that names one.
         let mount_port = source.mount_port.filter(|_| layer.version == Some(NfsVersion::V3));
         let act = Act::MountNfs(MountNfs {
             export,
@@ -215,7 +215,7 @@ impl Builder<'_> {
         Ok(ground)
     }
 
-    /// What an engine gets: the mount, if there is one on this machine.
+    /// The file system for the engine: the NFS mount, if there is one on this machine.
     pub(super) fn served_by_nfs(&self, below: Ground) -> Result<Ground, Stop> {
         let Some(Remounted { directory: Some(directory), target: Some(target), .. }) = &self.nfs else {
             return Ok(below);
@@ -234,7 +234,7 @@ impl Builder<'_> {
         )))
     }
 
-    /// The server runs, or is started for as long as the stack stands.
+    /// Starts the NFS server for the life of the stack, unless it runs already.
     fn serving(&mut self) -> Result<(), Stop> {
         let proc = &self.machine.roots.proc;
         let own = self.journal.run().clone();
@@ -264,8 +264,8 @@ impl Builder<'_> {
     }
 }
 
-/// Whether the kernel has a file system, its module loaded if there is one: a module stays, as with every file system that mount
-/// loads.
+/// Whether the kernel has a file system; loads its module if there is one. The module stays loaded, as with every file system
+/// that mount loads.
 fn has(machine: &Machine<'_>, file_system: &str) -> bool {
     let known = || {
         let text = std::fs::read_to_string(machine.roots.proc.join("filesystems")).unwrap_or_default();
@@ -275,7 +275,7 @@ fn has(machine: &Machine<'_>, file_system: &str) -> bool {
         || (machine.runner.run(&Invocation::new(Tool::Modprobe).args(["-q", file_system])).is_ok() && known())
 }
 
-/// The first file that names directories to be exported by whoever starts the server.
+/// The first file that lists directories for export whenever the server starts.
 fn names_exports() -> Option<PathBuf> {
     let more = std::fs::read_dir("/etc/exports.d").into_iter().flatten().flatten().map(|entry| entry.path());
     let more = more.filter(|path| path.extension().is_some_and(|extension| extension == "exports"));

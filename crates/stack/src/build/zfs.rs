@@ -1,4 +1,4 @@
-//! Building a ZFS pool: by the kernel's ZFS where there is one, else by zfs-fuse.
+//! Builds a ZFS pool: with the kernel's ZFS where there is one, else with zfs-fuse.
 
 use super::{Builder, Stop, Top, Under};
 use crate::act::Act;
@@ -42,8 +42,8 @@ impl Builder<'_> {
         Ok(Top { mount: Some(target), ..top })
     }
 
-    /// For each real disk. ZFS makes no partitions on loop devices (libefi counts them among those that it can't label), so nothing waits
-    /// for udev there, which would first make up for all that it left undone while they were locked.
+    /// Does something for each real disk. ZFS makes no partitions on loop devices (libefi doesn't label them), so there is no
+    /// need to wait for udev there, which would first catch up on the events of the time when they were locked.
     fn each_disk(
         &self,
         doing: &str,
@@ -56,7 +56,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Who serves it here: started, if need be, and with the cache that was asked for.
+    /// The ZFS implementation here: started if necessary, with the cache size that the layer asks for.
     fn served(&mut self, layer: &Zfs) -> Result<Served, Stop> {
         if has_kernel_zfs(self.machine) {
             if self.limited.is_some() {
@@ -95,7 +95,7 @@ impl Builder<'_> {
         if long.is_some() || !zfs::is_new(layer) {
             return long;
         }
-        // asked for nothing, it complains, and names all that there is
+        // Without arguments, `zfs get` fails and lists all properties.
         let ask = Invocation::new(Tool::Zfs).arg("get").accept([2]);
         let usage = self.machine.runner.run(&ask).map(|said| said.stderr).unwrap_or_default();
         zfs::lacking_in_openzfs(layer, &here, &usage)
@@ -143,7 +143,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Volumes beside the main ones, by the names that the layer gives.
+    /// The volumes beside the main ones, by the names in the layer.
     fn named(&self, volumes: &[String]) -> Result<Vec<DeviceRef>, Stop> {
         let Under::Devices { beside, .. } = self.under else { return Ok(Vec::new()) };
         let of = |name: &String| {
@@ -158,7 +158,8 @@ fn borrowed(paths: &[std::path::PathBuf]) -> Vec<&Path> {
     paths.iter().map(std::path::PathBuf::as_path).collect()
 }
 
-/// Whether the kernel has ZFS, its module loaded if there is one: a module stays, as with every file system that mount loads.
+/// Whether the kernel has ZFS; loads its module if there is one. The module stays loaded, as with every file system that mount
+/// loads.
 fn has_kernel_zfs(machine: &Machine<'_>) -> bool {
     let has = || {
         let known = std::fs::read_to_string(machine.roots.proc.join("filesystems")).unwrap_or_default();

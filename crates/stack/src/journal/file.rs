@@ -1,4 +1,4 @@
-//! The journal of one run, open for acting.
+//! The journal of one run, open for changes.
 
 use super::line::{Content, Entry, FORMAT, JournalLine, parse};
 use super::replay::{UndoReport, undo_entries};
@@ -13,10 +13,10 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a lock may outlive a process: until a child that it was just making becomes the program it is to run.
+/// How long a lock may outlive its process: a child that it just forked holds the lock until its exec.
 pub(crate) const LOCK_OUTLIVES: Duration = Duration::from_secs(2);
 
-/// The journal of one run, locked while this lives: nobody else can act for, or undo, the run meanwhile.
+/// The journal of one run. It is locked while this exists: no other process can act for the run or undo it.
 #[derive(Debug)]
 pub struct Journal {
     run: RunId,
@@ -29,22 +29,22 @@ pub struct Journal {
     corrupt: Vec<JournalError>,
 }
 
-/// A place in a journal, to undo back to.
+/// A position in a journal to which it can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub(super) u32);
 
 impl Journal {
-    /// Opens a run's journal, new or all undone.
+    /// Opens a run's journal, which must be new or fully undone.
     ///
     /// # Errors
-    /// Another process has it; something in it is not undone; it can't be read or made.
+    /// When another process has it locked, an act in it isn't undone, or it can't be read or created.
     pub fn open(machine: &Machine<'_>, run: &RunId) -> Result<Self, JournalError> {
         for dir in
             [machine.state_dir.to_owned(), machine.journal_dir(), machine.volumes_dir(), machine.mounts_dir()]
         {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
             made.map_err(io_error("make", &dir))?;
-            // a journal whose directory is lost in a power cut is no journal
+            // The directory entry must survive a power cut too.
             let parent = dir.parent().unwrap_or(Path::new("/"));
             sync_dir(parent).map_err(io_error("sync", parent))?;
         }
@@ -69,7 +69,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Opens and locks it as it is; `None` when there is none and none is to be made.
+    /// Opens and locks the journal as it is; `None` when there is none and none is to be created.
     pub(super) fn lock(
         machine: &Machine<'_>,
         run: &RunId,
@@ -82,7 +82,7 @@ impl Journal {
         let end = Instant::now() + LOCK_OUTLIVES;
         loop {
             let access = if create { StateAccess::ChangeOrMake } else { StateAccess::Change };
-            // its undo may run programs and remove files, so nobody else may have written it
+            // The undo may run programs and remove files, so no other user may have written the journal.
             let mut file = match host::open_trusted(&path, access) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !create => return Ok(None),
@@ -104,7 +104,7 @@ impl Journal {
                 }
                 Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
             }
-            // its owner may have finished and removed it between our open and our lock
+            // Its owner may have finished and removed it between our open and our lock.
             if !is_still(&file, &path).map_err(io_error("look at", &path))? {
                 continue;
             }
@@ -120,7 +120,7 @@ impl Journal {
         mut file: File,
         content: Content,
     ) -> Result<Self, JournalError> {
-        // cut off a torn line, so that the next one begins on its own
+        // Cut off a torn line, so that the next one starts on its own.
         file.set_len(content.whole_bytes).map_err(io_error("truncate", &path))?;
         file.seek(SeekFrom::End(0)).map_err(io_error("seek in", &path))?;
         let boot = machine.roots.proc.join("sys/kernel/random/boot_id");
@@ -129,35 +129,35 @@ impl Journal {
         Ok(Self { run: run.clone(), path, file, boot_id, last_owner, open, next_step, corrupt })
     }
 
-    /// Whose journal it is.
+    /// The run of this journal.
     #[must_use]
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// The place to undo back to, to take back everything done from now on.
+    /// The current position: an undo to it reverts everything done from now on.
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark(self.next_step)
     }
 
-    /// How many acts are not undone.
+    /// The number of acts that aren't undone.
     #[must_use]
     pub fn open_acts(&self) -> usize {
         self.open.len()
     }
 
-    /// The number the next act will get.
+    /// The number of the next act.
     pub(crate) fn next_step(&self) -> u32 {
         self.next_step
     }
 
-    /// Writes the intent, does the act, writes that it is done.
+    /// Writes the intent, does the act, and writes that it is done.
     pub(crate) fn perform(&mut self, act: &Act, doing: &mut Doing<'_>) -> Result<(), ActError> {
         self.perform_with(act, doing, |doing| act.perform(doing))
     }
 
-    /// The same, when doing it gives something that only the caller can use.
+    /// The same for an act that returns a value to the caller.
     pub(crate) fn perform_with<T>(
         &mut self,
         act: &Act,
@@ -179,7 +179,7 @@ impl Journal {
                 Ok(made)
             }
             Err(error @ (ActError::LoopTaken { .. } | ActError::KnobTaken { .. })) => {
-                // what is there now is somebody else's: never to be undone by us
+                // Something else has its place, which we must never undo.
                 self.undone(step).map_err(journal_failed)?;
                 Err(error)
             }
@@ -187,15 +187,15 @@ impl Journal {
         }
     }
 
-    /// Undoes everything done since the mark, newest first.
+    /// Undoes all acts since the mark, newest first.
     ///
     /// # Errors
-    /// Some acts could not be undone; they stay in the journal.
+    /// When some acts could not be undone; they stay in the journal.
     pub fn undo_to(&mut self, machine: &Machine<'_>, mark: Mark) -> Result<UndoReport, UndoError> {
         self.undo_without(machine, mark, None)
     }
 
-    /// The same without a disk that never returns.
+    /// The same, without a disk that won't come back.
     pub(super) fn undo_without(
         &mut self,
         machine: &Machine<'_>,
@@ -206,10 +206,10 @@ impl Journal {
         undo_entries(machine, self, &entries, given_up)
     }
 
-    /// Undoes whatever is left and removes the journal.
+    /// Undoes all acts that are left and removes the journal.
     ///
     /// # Errors
-    /// Some acts could not be undone; they stay, and so does the journal.
+    /// When some acts could not be undone; they stay, and so does the journal.
     pub fn undo_all(mut self, machine: &Machine<'_>) -> Result<(), UndoError> {
         self.undo_to(machine, Mark(0))?;
         if let Some(error) = self.corrupt.pop() {
@@ -230,7 +230,7 @@ impl Journal {
         &self.boot_id
     }
 
-    /// The process that acted last, before this one.
+    /// The last process that acted before this one.
     pub(super) fn last_owner(&self) -> Option<u32> {
         self.last_owner
     }
@@ -244,12 +244,12 @@ impl Journal {
         let mut text = serde_json::to_vec(line).map_err(|error| failed(io::Error::other(error)))?;
         text.push(b'\n');
         let begin = self.file.stream_position().map_err(failed)?;
-        // undo doesn't need to know what was done, so that may be lost
+        // An undo doesn't use `Done` lines, so these may be lost.
         let durable = !matches!(line, JournalLine::Done { .. });
         let sync = || if durable { self.file.sync_data() } else { Ok(()) };
         let written = (&self.file).write_all(&text).and_then(|()| sync());
         if let Err(error) = written {
-            // a full disk: take back the torn line, so that a later one can be read
+            // The disk is full: remove the torn line, so that later ones can be read.
             let _ = self.file.set_len(begin);
             let _ = self.file.seek(SeekFrom::Start(begin));
             return Err(failed(error));

@@ -1,7 +1,7 @@
 //! The journal's format: JSON lines, appended and fsynced one by one, never rewritten.
 //!
-//! * 1.0: first.
-//! * 1.1: what tells a lent directory, and ours in it, from what somebody puts in their place; what a claimed disk says it is.
+//! * 1.0: the first version.
+//! * 1.1: adds the identity of an existing directory and of ours in it, and the identity of a claimed disk.
 
 use crate::act::Act;
 use crate::error::JournalError;
@@ -10,48 +10,48 @@ use record::version::FormatVersion;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The version this build writes.
+/// The version that this build writes.
 pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
-/// One line.
+/// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(crate) enum JournalLine {
-    /// A process has opened the journal to act; everything up to the next session was done by it, in this boot.
+    /// A process has opened the journal. All lines up to the next session are by this process, in this boot.
     Session { format: FormatVersion, run: RunId, prefix: String, boot_id: String, pid: u32 },
-    /// An act is about to be done.
+    /// An act is about to begin.
     Intent { step: u32, act: Act },
-    /// It is done. Its absence means nothing: the undo of an act that never was is tried all the same.
+    /// The act is done. A missing line means nothing: an act that never began is undone all the same.
     Done { step: u32 },
-    /// It is undone; never to be undone again.
+    /// The act is undone, for good.
     Undone { step: u32 },
 }
 
-/// An act that isn't undone.
+/// An act that is not undone.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) step: u32,
     pub(crate) act: Act,
-    /// The boot it was done in.
+    /// The boot in which it was done.
     pub(crate) boot_id: String,
 }
 
-/// A journal's content.
+/// The content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
-    /// Acts that aren't undone, oldest first.
+    /// The acts that are not undone, oldest first.
     pub(crate) open: Vec<Entry>,
-    /// The next step's number.
+    /// The number of the next step.
     pub(crate) next_step: u32,
-    /// Who wrote it last.
+    /// The process that wrote last.
     pub(crate) pid: Option<u32>,
-    /// Bytes of whole lines: behind them there may be a torn one.
+    /// The bytes of complete lines; a torn one may follow.
     pub(crate) whole_bytes: u64,
-    /// Lines that can't be read, though they aren't the last.
+    /// The errors of lines that can't be parsed and aren't the last.
     pub(crate) corrupt: Vec<JournalError>,
 }
 
-/// Reads a journal. A last line without its newline was torn: its fsync never returned, so its act never began.
+/// Parses a journal. A last line without newline is torn: its fsync never returned, so its act never began.
 pub(crate) fn parse(text: &str, path: &Path, run: &RunId, prefix: &str) -> Result<Content, JournalError> {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let mut content = Content { whole_bytes: whole as u64, ..Content::default() };

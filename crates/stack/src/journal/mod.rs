@@ -1,4 +1,4 @@
-//! What was done to the machine, durable before it is done.
+//! The undo journal: every change to the machine is durable in it before it is made.
 
 mod file;
 mod line;

@@ -1,20 +1,20 @@
-//! Programs that outlive the process that started them: a mount or a mkfs whose diskproof was killed goes on, and what it does
-//! after an undo has looked would stay for good. So an undo waits for them first.
+//! Programs that outlive their diskproof process: when it is killed during a mount or a mkfs, that program goes on and could
+//! change the machine after an undo. So an undo waits for them first.
 
 use crate::holders::Holder;
 use crate::machine::Machine;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a program may go on by itself. What most of them do takes less than a second.
+/// How long a program may go on by itself. Most take less than a second.
 const MAY_FINISH: Duration = Duration::from_secs(30);
-/// How long it may take to be gone after it was killed: it may be waiting for a slow disk.
+/// How long a killed program may take to exit: it may wait for a slow disk.
 const MAY_DIE: Duration = Duration::from_secs(60);
 
-/// Waits for what `owner` started to end, and ends it when that takes too long. Gives those that were ended.
+/// Waits for the programs that `owner` started, and kills those that take too long. Returns the process ids of the killed ones.
 ///
 /// # Errors
-/// Those that can't be ended, either.
+/// The programs that don't exit even when killed.
 pub(super) fn wait(machine: &Machine<'_>, owner: u32) -> Result<Vec<u32>, Vec<Holder>> {
     let proc = &machine.roots.proc;
     if gone(proc, owner, MAY_FINISH).is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn wait(machine: &Machine<'_>, owner: u32) -> Result<Vec<u32>, Vec<Ho
     if left.is_empty() { Ok(ended) } else { Err(left) }
 }
 
-/// Waits for what `owner` started to end; gives what is still at work after a while, which stays alone.
+/// Waits for the programs that `owner` started, and kills none. Returns those that still run after a while.
 pub(crate) fn outlast(machine: &Machine<'_>, owner: u32) -> Vec<Holder> {
     gone(&machine.roots.proc, owner, MAY_FINISH)
 }
@@ -47,8 +47,8 @@ fn kill(pid: u32) -> bool {
     pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
 }
 
-/// Programs that `owner` started and that have another parent by now. One that leads a session is a daemon: it is meant to stay,
-/// and the act that started it has an undo of its own.
+/// The programs that `owner` started and that have another parent by now. Leaves out a session leader: it is a daemon that is
+/// meant to stay, and the act that started it has its own undo.
 fn of(proc: &Path, owner: u32) -> Vec<Holder> {
     let Ok(entries) = std::fs::read_dir(proc) else { return Vec::new() };
     let mark = format!("{}={owner}", host::STARTED_BY);
@@ -66,7 +66,7 @@ fn of(proc: &Path, owner: u32) -> Vec<Holder> {
     .collect()
 }
 
-/// Name, parent and session, of `/proc/PID/stat` (proc_pid_stat(5)). The name may hold blanks and parentheses.
+/// Parses name, parent and session from `/proc/PID/stat` (proc_pid_stat(5)). The name may contain spaces and parentheses.
 fn parse(stat: &str) -> Option<(&str, [u32; 2])> {
     let (comm, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(1).map(str::parse);
@@ -98,7 +98,7 @@ mod tests {
         process(proc.path(), 20, 10, 1, 5); // an orphan
         process(proc.path(), 21, 10, 10, 5); // its parent lives
         process(proc.path(), 22, 10, 1, 22); // a daemon
-        process(proc.path(), 23, 11, 1, 5); // somebody else's
+        process(proc.path(), 23, 11, 1, 5); // another owner's
         process(proc.path(), 24, 1, 1, 5); // 1 is not 10
         let pids: Vec<u32> = of(proc.path(), 10).iter().map(|orphan| orphan.pid).collect();
         assert_eq!(pids, [20]);

@@ -1,4 +1,4 @@
-//! Runs whose owner is gone: what they left, and its undo.
+//! Runs without a living owner: what they left, and its undo.
 
 use super::file::{Journal, Mark};
 use super::line::parse;
@@ -10,23 +10,23 @@ use crate::machine::Machine;
 use record::id::RunId;
 use std::path::Path;
 
-/// A run that changed the machine and has not put everything back yet.
+/// A run that changed the machine and has not undone everything yet.
 #[derive(Debug)]
 pub struct Leftover {
     /// The run.
     pub run: RunId,
-    /// What is left, oldest first, in words.
+    /// What is left, oldest first, as text.
     pub acts: Vec<String>,
-    /// Whether its process is alive and at work: then nothing is wrong, and nothing can be undone.
+    /// Whether its process is alive: then nothing is wrong, and nothing can be undone.
     pub owner_alive: bool,
-    /// Why its journal can't be used, if it can't.
+    /// Why its journal can't be used, if so.
     pub trouble: Option<String>,
 }
 
-/// All runs that have a journal, by name.
+/// All runs that have a journal, sorted by name.
 ///
 /// # Errors
-/// The journal directory is there and can't be read.
+/// When the journal directory exists and can't be read.
 pub fn leftovers(machine: &Machine<'_>) -> Result<Vec<Leftover>, JournalError> {
     let dir = machine.journal_dir();
     let entries = match std::fs::read_dir(&dir) {
@@ -54,18 +54,19 @@ fn leftover(machine: &Machine<'_>, run: &RunId) -> Option<Leftover> {
     }
 }
 
-/// Undoes what a run left. Safe to run at any time, from any process, any number of times; refuses a run whose owner is
-/// alive. Processes that are still in the run's own cgroup (an engine that outlived us) are ended first, and programs that it had
-/// started are waited for.
+/// Undoes what a run left. Safe to run at any time, from any process, any number of times; refuses a run with a living owner.
+/// First it ends the processes in the run's own cgroup (an engine may have outlived its agent process), and waits for programs
+/// that the run started.
 ///
 /// # Errors
-/// The run is alive, or a program of its is and can't be ended; its journal can't be read; some acts could not be undone and stay in the journal.
+/// When the run has a living owner, one of its programs can't be ended, its journal can't be read, or some acts could not be
+/// undone and stay in the journal.
 pub fn undo_run(machine: &Machine<'_>, run: &RunId) -> Result<UndoReport, UndoError> {
     undo_run_without(machine, run, None)
 }
 
-/// The same where a disk never returns, as its owner says: it is named by the name or the serial number that the journal knows. What was
-/// written on it stays there; if it is here all the same, that is removed.
+/// The same when a disk won't come back, as its owner says, by the name or serial number in the journal. What was written on it
+/// stays there; if the disk is here all the same, that is removed.
 ///
 /// # Errors
 /// As above.
@@ -89,15 +90,15 @@ pub fn undo_run_without(
     Ok(report)
 }
 
-/// Another run that has set this file of the kernel and hasn't put it back. Of two that set the same, the later one would put
-/// back what the earlier one had set.
+/// Another run that has changed this kernel setting and hasn't put it back. If two runs changed the same setting, the later one
+/// would put back the value that the earlier one set.
 pub(crate) fn set_by_another(machine: &Machine<'_>, own: &RunId, file: &Path) -> Option<RunId> {
     let entries = std::fs::read_dir(machine.journal_dir()).ok()?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let runs = names.filter_map(|name| name.strip_suffix(".jsonl").map(|run| RunId(run.to_owned())));
     let sets = |run: &RunId| {
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
-        // what can't be read, or isn't to be trusted, is told by whoever undoes it
+        // A journal that can't be read or trusted is reported when it is undone.
         let text = host::read_trusted(&path).ok().flatten().unwrap_or_default();
         let content = parse(&String::from_utf8_lossy(&text), &path, run, machine.prefix);
         let open = content.map(|content| content.open).unwrap_or_default();

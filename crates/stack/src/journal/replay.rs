@@ -1,4 +1,4 @@
-//! Undoing what a journal says, newest first, as far as it goes.
+//! Undoes the acts of a journal, newest first, as far as possible.
 
 use super::file::Journal;
 use super::line::Entry;
@@ -10,27 +10,27 @@ use record::id::RunId;
 use record::printable::Shown as _;
 use std::fmt;
 
-/// What an undo did.
+/// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoReport {
     /// The run.
     pub run: RunId,
-    /// What was undone, in words.
+    /// The acts that were undone, as text.
     pub undone: Vec<String>,
-    /// What somebody had moved, and where it was found and removed, in words.
+    /// The objects that had been moved, and where they were found and removed, as text.
     pub moved: Vec<String>,
-    /// What needed no undoing any more, or was left alone on purpose.
+    /// The acts that needed no undo any more, or were left alone on purpose.
     pub skipped: Vec<Skipped>,
-    /// Processes that had outlived the run and were ended.
+    /// The process ids of this run's processes that had outlived it and were ended.
     pub ended: Vec<u32>,
 }
 
-/// An act whose undo was not done, on purpose.
+/// An act that was not undone, on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// What had been done.
+    /// The act.
     pub act: String,
-    /// Why it was left alone.
+    /// The reason.
     pub why: String,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for UndoReport {
 }
 
 impl UndoReport {
-    /// Of a run that has nothing left.
+    /// The report of a run that has nothing left.
     #[must_use]
     pub(super) fn nothing(run: &RunId) -> Self {
         Self {
@@ -68,8 +68,8 @@ impl UndoReport {
     }
 }
 
-/// Undoes these entries. A failed step doesn't keep the older ones from being tried: each verifies by itself that
-/// nothing rests on what it removes.
+/// Undoes these entries. After a failed step, the older ones are still tried: each checks by itself that nothing rests on what it
+/// removes.
 pub(super) fn undo_entries(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -105,7 +105,7 @@ pub(super) fn undo_entries(
     Err(UndoError::Steps { run: journal.run().clone(), of: entries.len(), failures })
 }
 
-/// A loop device of this boot that is gone, for the moment.
+/// The loop device of an act in this boot, which is gone but may reappear.
 fn may_come_back<'e>(journal: &Journal, entry: &'e Entry, undone: &Undone) -> Option<&'e AttachLoop> {
     match (&entry.act, undone) {
         (Act::AttachLoop(device), Undone::Done | Undone::Nothing) if !is_rebooted(journal, entry) => {
@@ -119,7 +119,7 @@ fn is_rebooted(journal: &Journal, entry: &Entry) -> bool {
     entry.boot_id != journal.boot_id()
 }
 
-/// Marks loop devices as undone when they stay gone.
+/// Marks loop devices as undone if they stay gone.
 fn confirm_gone(
     machine: &Machine<'_>,
     journal: &mut Journal,

@@ -1,12 +1,13 @@
-//! btrfs: arguments for mkfs and mount.
+//! btrfs: the arguments of mkfs and mount.
 
 use super::filesystem::value_of;
 use record::allowed::{self, Mkfs, Mounted};
 use record::stack::{Btrfs, Compress};
 use std::path::Path;
 
-/// All arguments of mkfs.btrfs but the devices; or why it can't be built. Without a UUID, whatever is on the devices goes: for files of our
-/// own, which are known without one. (For a UUID of ours mkfs.btrfs looks at every device of the machine, since somebody could have it.)
+/// All arguments of mkfs.btrfs but the devices; or why it can't be built. Without a UUID it overwrites whatever is on the
+/// devices: for our own backing files, which need no UUID. (With a given UUID, mkfs.btrfs searches all devices of the machine for
+/// a duplicate.)
 pub(crate) fn mkfs_args(
     btrfs: &Btrfs,
     devices: usize,
@@ -18,7 +19,7 @@ pub(crate) fn mkfs_args(
         let (name, needed) = (profile.name(), profile.min_devices());
         return Err(format!("btrfs {name} needs at least {needed} volumes and has {devices}; give it more"));
     }
-    // asked here once more: the plan may come from a store that somebody else wrote
+    // Checked here again: the plan may come from a store that another user wrote.
     allowed::mkfs(Mkfs::Btrfs, &btrfs.mkfs_options).map_err(|refusal| refusal.to_string())?;
     let mut args: Vec<String> = ["-q", "-K", "-d", btrfs.data.name()].map(str::to_owned).to_vec();
     if let Some(metadata) = btrfs.metadata {
@@ -35,13 +36,13 @@ pub(crate) fn mkfs_args(
     Ok(args)
 }
 
-/// Mount options: ours first, so that the user's can override them; or why the user's can't be taken. `others` are the members beside the first: named,
-/// since nothing else may have told the kernel of them.
+/// Mount options: ours first, so that the user's override them; or why a user's option is refused. `others` are the further
+/// members: they are listed because nothing else may have told the kernel of them.
 pub(crate) fn mount_options(btrfs: &Btrfs, others: &[&Path]) -> Result<Vec<String>, String> {
     allowed::mount(Mounted::Btrfs, &btrfs.mount_options).map_err(|refusal| refusal.to_string())?;
     let mut options = Vec::new();
     if !btrfs.mount_options.iter().any(|option| option.starts_with("discard") || option == "nodiscard") {
-        // on by default on devices that can, and then it works beside the workload
+        // Discard is on by default on devices that support it, and would then run during the workload.
         options.push("nodiscard".to_owned());
     }
     options.extend(btrfs.compress.as_ref().map(compress_option));

@@ -1,15 +1,15 @@
-//! A user's own layer: filling in its placeholders.
+//! A user's own layer: fills in its placeholders.
 
 use std::path::Path;
 
-/// What the placeholders stand for.
+/// The values of the placeholders.
 pub(crate) struct Places<'a> {
     pub(crate) devices: &'a [&'a Path],
     pub(crate) mount: &'a Path,
     pub(crate) name: &'a str,
 }
 
-/// An argument vector with its placeholders filled in; `{devices}` must be an argument of its own, and becomes several.
+/// Fills in an argument vector; `{devices}` must be an argument of its own and becomes several.
 pub(crate) fn fill(argv: &[String], places: &Places<'_>) -> Result<Vec<String>, String> {
     let mut filled = Vec::new();
     for argument in argv {
@@ -25,7 +25,7 @@ pub(crate) fn fill(argv: &[String], places: &Places<'_>) -> Result<Vec<String>, 
     Ok(filled)
 }
 
-/// One text with its placeholders filled in.
+/// Fills in one text.
 pub(crate) fn fill_one(text: &str, places: &Places<'_>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
@@ -42,7 +42,7 @@ pub(crate) fn fill_one(text: &str, places: &Places<'_>) -> Result<String, String
             "{devices}" => {
                 return Err(format!("{{devices}} in {text:?} must be an argument of its own"));
             }
-            // braces are common in other programs' arguments
+            // Other braces stay: they are common in arguments of programs.
             other => filled.push_str(other),
         }
         rest = &rest[end..];

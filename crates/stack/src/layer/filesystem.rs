@@ -1,10 +1,10 @@
-//! ext3, ext4 and xfs: arguments for mkfs and mount.
+//! ext3, ext4 and xfs: the arguments of mkfs and mount.
 
 use crate::act::mkfs::MadeFs;
 use record::allowed::{self, Mkfs, Mounted};
 use record::stack::{Filesystem, FsKind, StripeGeometry};
 
-/// ext's block size, also on volumes so small that mkfs would take 1024: a small volume stands for a large one.
+/// ext's block size. It also holds for small volumes, where mkfs would choose 1024: a small volume stands for a large one.
 const EXT_BLOCK_BYTES: u64 = 4096;
 
 pub(crate) fn made(kind: FsKind) -> MadeFs {
@@ -15,9 +15,9 @@ pub(crate) fn made(kind: FsKind) -> MadeFs {
     }
 }
 
-/// All arguments of mkfs but the device; or why the user's options can't be taken.
+/// All arguments of mkfs but the device; or why a user's option is refused.
 pub(crate) fn mkfs_args(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<String>, String> {
-    // asked here once more: the plan may come from a store that somebody else wrote
+    // Checked here again: the plan may come from a store that another user wrote.
     let checked = |program| allowed::mkfs(program, &fs.mkfs_options).map_err(|refusal| refusal.to_string());
     match fs.kind {
         FsKind::Ext3 | FsKind::Ext4 => checked(Mkfs::Ext).map(|()| ext(fs, uuid, label)),
@@ -25,14 +25,14 @@ pub(crate) fn mkfs_args(fs: &Filesystem, uuid: &str, label: &str) -> Result<Vec<
     }
 }
 
-/// Mount options: ours first, so that the user's can override them; or why the user's can't be taken.
+/// Mount options: ours first, so that the user's override them; or why a user's option is refused.
 pub(crate) fn mount_options(fs: &Filesystem) -> Result<Vec<String>, String> {
     let mounted = match fs.kind {
         FsKind::Ext3 | FsKind::Ext4 => Mounted::Ext,
         FsKind::Xfs => Mounted::Xfs,
     };
     allowed::mount(mounted, &fs.mount_options).map_err(|refusal| refusal.to_string())?;
-    // mkfs leaves the inode tables to a kernel thread, which would write them during the first trials
+    // mkfs leaves the inode tables to a kernel thread, which would write them during the first trials.
     let quiet = matches!(fs.kind, FsKind::Ext4).then(|| "noinit_itable".to_owned());
     Ok(quiet.into_iter().chain(fs.mount_options.iter().cloned()).collect())
 }
@@ -47,7 +47,7 @@ fn ext(fs: &Filesystem, uuid: &str, label: &str) -> Vec<String> {
     if value_of(&others, "-L").is_none() {
         args.extend(["-L".to_owned(), label.to_owned()]);
     }
-    // mkfs obeys only the last -E, so there is one
+    // mkfs uses only the last -E, so there is one.
     let mut own = vec!["nodiscard".to_owned()];
     if let (Some(StripeGeometry { chunk_bytes, width }), Some(block)) = (fs.stripe, block.filter(|b| *b > 0))
     {
@@ -73,7 +73,7 @@ fn xfs(fs: &Filesystem, uuid: &str, label: &str) -> Vec<String> {
     args
 }
 
-/// The user's `-E` values, and everything else.
+/// Splits the user's options into `-E` values and all others.
 fn split_extended(options: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut extended, mut others) = (Vec::new(), Vec::new());
     let mut options = options.iter();
@@ -87,7 +87,7 @@ fn split_extended(options: &[String]) -> (Vec<String>, Vec<String>) {
     (extended, others)
 }
 
-/// The value of a one-letter option, written apart or together.
+/// The value of a one-letter option, separate or attached.
 pub(crate) fn value_of<'a>(options: &'a [String], name: &str) -> Option<&'a str> {
     let at = options.iter().position(|option| option.starts_with(name))?;
     match options[at].strip_prefix(name) {

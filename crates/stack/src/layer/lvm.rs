@@ -1,20 +1,20 @@
-//! LVM: what is told to its commands.
+//! LVM: the arguments of its commands.
 
 use crate::act::lvm::{LvmCommand, Pv};
 use record::lvm::{CacheForm, CacheKind, Lvm, LvmCache, LvmLayout, Resync};
 use std::path::Path;
 
-/// Name of the logical volume.
+/// The name of the logical volume.
 pub(crate) const DATA: &str = "data";
-/// Name of what it is cached by.
+/// The name of its cache.
 pub(crate) const CACHE: &str = "cache";
 
 const UNCACHE: &str = "--uncache";
 
-/// What LVM renames the volume below a cache to.
+/// The name that LVM gives to the volume below a cache.
 pub(crate) const ORIGIN: &str = "data_corig";
 
-/// One step of building: a command, its arguments behind what all of them get.
+/// One step of a build: a command, and its arguments after those that all commands get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) command: LvmCommand,
@@ -27,9 +27,9 @@ impl Step {
     }
 }
 
-/// Settings that hold for our commands alone. They see only the devices they are given, whatever the machine's own settings
-/// say; they leave no backups, hints or devices file behind; nobody else acts on what they make: no monitoring daemon, and of
-/// udev neither rules nor waiting, so that a machine without udevd is as good as one with it.
+/// Settings for our commands only. They see only the devices that they are given, whatever the machine's settings say, and leave
+/// no backups, hints or devices file behind. No monitoring daemon acts on what they create, and they neither use udev's rules nor
+/// wait for udev, so a machine without udevd works as well.
 pub(crate) fn settings(devices: &[&Path]) -> String {
     let ours: String = devices.iter().map(|device| format!("\"a|^{}$|\",", plain(device))).collect();
     format!(
@@ -42,7 +42,7 @@ pub(crate) fn settings(devices: &[&Path]) -> String {
     )
 }
 
-/// A path as it stands in LVM's pattern: what isn't a letter, a digit, `/`, `_` or `-` matches any character.
+/// A path in LVM's pattern: a character that isn't a letter, a digit, `/`, `_` or `-` matches any character.
 fn plain(device: &Path) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || "/_-".contains(c) { c } else { '.' };
     device.to_string_lossy().chars().map(kept).collect()
@@ -53,12 +53,12 @@ pub(crate) fn mapper_name(group: &str, volume: &str) -> String {
     format!("{}-{}", escaped(group), escaped(volume))
 }
 
-/// In device-mapper names a single dash parts group and volume.
+/// Doubles the dashes: in device-mapper names a single dash separates group and volume.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace('-', "--")
 }
 
-/// A UUID as LVM spells it, from one as the kernel does.
+/// Converts a UUID from the kernel's spelling to LVM's.
 pub(crate) fn uuid(kernels: &str) -> String {
     let digits: Vec<char> = kernels.chars().filter(char::is_ascii_hexdigit).collect();
     let mut rest = digits.as_slice();
@@ -70,7 +70,7 @@ pub(crate) fn uuid(kernels: &str) -> String {
     groups.join("-")
 }
 
-/// What makes the physical volumes of a group, in any order.
+/// The steps that create the physical volumes of a group, in any order.
 pub(crate) fn pv_steps(pvs: &[Pv]) -> Vec<Step> {
     let step = |pv: &Pv| {
         let path = pv.device.path.to_string_lossy().into_owned();
@@ -79,7 +79,7 @@ pub(crate) fn pv_steps(pvs: &[Pv]) -> Vec<Step> {
     pvs.iter().map(step).collect()
 }
 
-/// What makes the group of them.
+/// The steps that create the group.
 pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
     let path = |pv: &Pv| pv.device.path.to_string_lossy().into_owned();
     let create = ["--setautoactivation", "n", group].map(str::to_owned);
@@ -95,7 +95,7 @@ pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
     steps
 }
 
-/// What makes the logical volume, and what attaches its cache, if it is to be there from the beginning.
+/// The steps that create the logical volume and, if it is there from the beginning, attach its cache.
 pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[&Path]) -> Vec<Step> {
     let mut args = [["--name", DATA], ["--zero", "y"], ["--wipesignatures", "y"]].concat();
     let layout: Vec<String> = match lvm.layout {
@@ -125,7 +125,7 @@ pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[
     steps
 }
 
-/// What makes a cache and attaches it.
+/// The steps that create a cache and attach it.
 pub(crate) fn attach_steps(cache: &LvmCache, group: &str, beside: &[&Path]) -> Vec<Step> {
     let origin = format!("{group}/{DATA}");
     let mut make = vec!["--name", CACHE];
@@ -155,7 +155,7 @@ pub(crate) fn attach_steps(cache: &LvmCache, group: &str, beside: &[&Path]) -> V
             }
         }
         CacheForm::Writecache => {
-            // lvconvert wants it inactive; what is not active can't be wiped, and lvconvert does that
+            // lvconvert needs it inactive. An inactive volume can't be wiped here, but lvconvert wipes it.
             make.extend(["--activate", "n", "--zero", "n", "--wipesignatures", "n"]);
             convert.extend(["--type", "writecache", "--cachevol", CACHE]);
         }
@@ -167,24 +167,25 @@ pub(crate) fn attach_steps(cache: &LvmCache, group: &str, beside: &[&Path]) -> V
     vec![Step::new(LvmCommand::Lvcreate, make), Step::new(LvmCommand::Lvconvert, convert)]
 }
 
-/// What takes the cache away: what only it has is written to the origin first, which keeps all data; the cache's own volume goes.
+/// The step that detaches the cache: LVM writes dirty blocks to the origin first, which keeps all data, and removes the cache's
+/// volume.
 pub(crate) fn detach_step(group: &str) -> Step {
     Step::new(LvmCommand::Lvconvert, [UNCACHE.to_owned(), format!("{group}/{DATA}")])
 }
 
-/// Whether a command waits until a cache is flushed, which may take long.
+/// Whether a command waits for a cache flush, which may take long.
 pub(crate) fn flushes(args: &[String]) -> bool {
     args.iter().any(|arg| arg == UNCACHE)
 }
 
-/// What makes the volume larger, on its own devices.
+/// The step that enlarges the volume, on its own devices.
 pub(crate) fn grow_step(lvm: &Lvm, group: &str, devices: &[&Path], size_bytes: u64) -> Step {
     let size = ["--size".to_owned(), format!("{size_bytes}b"), format!("{group}/{DATA}")];
     Step::new(LvmCommand::Lvextend, size.into_iter().chain(places(lvm.tag.as_deref(), devices)))
 }
 
 fn striped(stripes: u32, stripe_bytes: u64) -> Vec<String> {
-    // lvcreate warns of a chunk without stripes
+    // lvcreate warns of a chunk size without stripes.
     if stripes < 2 {
         return Vec::new();
     }
@@ -208,8 +209,8 @@ fn places(tag: Option<&str>, devices: &[&Path]) -> Vec<String> {
     }
 }
 
-/// How much of a mirror's initial copying is done, in the line that `dmsetup status` shows of it (Documentation/admin-guide/
-/// device-mapper/dm-raid.rst): `0 65536 raid raid1 2 AA 65536/65536 idle 0 0 -`.
+/// The progress of a mirror's initial sync, from its line in `dmsetup status`
+/// (Documentation/admin-guide/device-mapper/dm-raid.rst): `0 65536 raid raid1 2 AA 65536/65536 idle 0 0 -`.
 pub(crate) fn synced(status: &str) -> Option<(u64, u64)> {
     let words: Vec<&str> = status.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "raid")?;

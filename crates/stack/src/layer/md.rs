@@ -1,22 +1,22 @@
-//! md: what mdadm is told, and what it says.
+//! md: the arguments and output of mdadm.
 
 use record::lvm::Resync;
 use record::md::{Md, MdLevel};
 use std::path::Path;
 
-/// The host that our arrays are said to be of: no machine's name, so that none takes them for its own.
+/// The home host of our arrays: no machine's name, so that no machine takes them for its own.
 const HOST: &str = "diskproof";
-/// Bytes of an array's name in its superblocks, its host and a colon included.
+/// The size of an array's name in its superblocks, including its host and a colon.
 const NAME_BYTES: usize = 32;
 
-/// An array's name: our prefix and as much of its UUID as fits.
+/// An array's name: our prefix, and as much of its UUID as fits.
 pub(crate) fn name(prefix: &str, uuid: &str) -> String {
     let digits = uuid.chars().filter(char::is_ascii_hexdigit);
     let room = NAME_BYTES.saturating_sub(HOST.len() + 2 + prefix.len()).min(8);
     format!("{prefix}{}", digits.take(room).collect::<String>())
 }
 
-/// Arguments of mdadm that make the array.
+/// The arguments of mdadm that create the array.
 pub(crate) fn create_args(md: &Md, node: &Path, uuid: &str, name: &str, devices: &[&Path]) -> Vec<String> {
     let mut args = vec![
         "--create".to_owned(),
@@ -38,14 +38,14 @@ pub(crate) fn create_args(md: &Md, node: &Path, uuid: &str, name: &str, devices:
         args.push("--assume-clean".to_owned());
     }
     if devices.len() == 1 {
-        // mdadm doubts that anybody wants an array of one
+        // mdadm needs this for an array with one member.
         args.push("--force".to_owned());
     }
     args.extend(devices.iter().map(|device| device.to_string_lossy().into_owned()));
     args
 }
 
-/// The UUID of an array in what `mdadm --detail --export` says, spelt as libblkid does.
+/// The UUID of an array in the output of `mdadm --detail --export`, in libblkid's spelling.
 pub(crate) fn uuid_of(export: &str) -> Option<String> {
     let value = export.lines().find_map(|line| line.strip_prefix("MD_UUID="))?;
     let digits: String = value.chars().filter(char::is_ascii_hexdigit).collect();

@@ -1,4 +1,4 @@
-//! What each layer tells its programs. Pure: no layer is built here.
+//! The arguments of each layer's programs. Pure: builds nothing.
 
 pub(crate) mod btrfs;
 pub(crate) mod command;

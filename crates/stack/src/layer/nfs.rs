@@ -1,12 +1,12 @@
-//! What the nfs layer tells exportfs and mount.
+//! The arguments of exportfs and mount for the nfs layer.
 
 use record::allowed::{self, Mounted};
 use record::nfs::{Nfs, NfsVersion};
 use record::printable::Shown as _;
 use std::path::Path;
 
-/// Options of the export. `is_mount`: a file system is mounted there, and nothing is exported should it not be; `any_port`: its client
-/// comes by a way that gives its requests other ports than those only root has.
+/// Options of the export. `is_mount`: a file system is mounted there, and the export must fail without it. `any_port`: the
+/// client's requests may come from unprivileged ports, because of the network path.
 pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool, any_port: bool) -> Vec<String> {
     let mut options = vec!["rw".to_owned(), "no_root_squash".to_owned()];
     let mut or_default = |pair: [&str; 2]| {
@@ -23,22 +23,22 @@ pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool, any_port: 
     options
 }
 
-/// Options of the mount, and those that must be in force then; or why the user's can't be taken.
+/// Options of the mount, and those that must be in force afterwards; or why a user's option is refused.
 pub(crate) fn mount_options(layer: &Nfs) -> Result<(Vec<String>, Vec<String>), String> {
-    // asked here once more: the plan may come from a store that somebody else wrote
+    // Checked here again: the plan may come from a store that another user wrote.
     allowed::export(&layer.export).map_err(|refusal| refusal.to_string())?;
     allowed::mount(Mounted::Nfs, &layer.mount_options).map_err(|refusal| refusal.to_string())?;
     let mut options = Vec::new();
     let mut in_force = Vec::new();
-    // what client and server agree upon could be NFSv3, to which more ways must be open between two nodes
+    // Client and server could negotiate NFSv3, which needs more open ports between two machines.
     let version = layer.version.or(layer.client.as_ref().map(|_| NfsVersion::V4));
     if let Some(version) = version {
         options.push(format!("vers={}", version.word()));
         if version == NfsVersion::V3 && layer.client.is_some() {
-            // locks would need services at both ends, and a way from the server to the client
+            // Locks would need services at both ends, and connections from the server to the client.
             options.extend(["proto=tcp", "mountproto=tcp", "nolock"].map(str::to_owned));
         }
-        // `4` is whatever minor both know
+        // `4` negotiates the minor version.
         if version != NfsVersion::V4 {
             in_force.push(format!("vers={}", version.word()));
         }
@@ -51,7 +51,7 @@ pub(crate) fn mount_options(layer: &Nfs) -> Result<(Vec<String>, Vec<String>), S
     Ok((options, in_force))
 }
 
-/// exportfs takes no quotes: what isn't plain would be something else to it.
+/// Refuses special characters: exportfs has no quoting, so it would misread them.
 pub(crate) fn plain_path(path: &Path) -> Result<(), String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.+@".contains(&byte);
     match path.to_str() {

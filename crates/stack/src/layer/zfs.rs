@@ -1,17 +1,17 @@
-//! ZFS: arguments for zpool, and what zfs-fuse or an old OpenZFS lacks.
+//! ZFS: the arguments of zpool, and what zfs-fuse or an old OpenZFS lacks.
 
 use record::zfs::{Vdev, Zfs};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The devices of a pool, by what they are for.
+/// The devices of a pool, by their role.
 pub(crate) struct Members<'a> {
     pub(crate) main: Vec<&'a Path>,
     pub(crate) log: Vec<&'a Path>,
     pub(crate) cache: Vec<&'a Path>,
 }
 
-/// All arguments of `zpool create`; or why it can't be made.
+/// All arguments of `zpool create`; or why the pool can't be created.
 pub(crate) fn create_args(
     zfs: &Zfs,
     members: &Members<'_>,
@@ -56,7 +56,7 @@ pub(crate) fn create_args(
     Ok(args)
 }
 
-/// What zfs-fuse (pool version 23) can't do of this, by name and with the way out.
+/// A feature of this layer that zfs-fuse (pool version 23) lacks, with its name and the remedy.
 pub(crate) fn lacking_in_fuse(zfs: &Zfs) -> Option<String> {
     let has = |property: &str, value: &str| match property {
         "compression" => {
@@ -82,7 +82,7 @@ pub(crate) fn lacking_in_fuse(zfs: &Zfs) -> Option<String> {
     Some(lack(property, value, "OpenZFS", here, instead))
 }
 
-/// One thing that is lacking, what has it, what there is here instead, and the way out.
+/// The text for a missing feature: what has it, what is installed here, and the remedy.
 fn lack(property: &str, value: &str, needs: &str, here: &str, instead: Option<&str>) -> String {
     let (has, out) = match instead {
         Some(values) => (values, "Use one of these"),
@@ -91,7 +91,7 @@ fn lack(property: &str, value: &str, needs: &str, here: &str, instead: Option<&s
     format!("`{property}: {value}` needs {needs}; {here} has {has}. {out}, or run it where {needs} is")
 }
 
-/// The first OpenZFS that has this; `None`: all that are in use have it.
+/// The first OpenZFS release with this value; `None`: all releases in use have it.
 fn since(property: &str, value: &str) -> Option<&'static str> {
     match property {
         "direct" => Some("OpenZFS 2.3 or later"),
@@ -101,7 +101,7 @@ fn since(property: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-/// What to say of records that are longer than the kernel's module takes.
+/// The text for a record size above the limit of the kernel's module.
 pub(crate) fn too_long_a_record(zfs: &Zfs, here: &str, most: u64) -> Option<String> {
     let asked = zfs.properties.get("recordsize")?;
     let instead = format!("up to {most} (zfs_max_recordsize)");
@@ -110,13 +110,13 @@ pub(crate) fn too_long_a_record(zfs: &Zfs, here: &str, most: u64) -> Option<Stri
     too_long.then(|| lack("recordsize", asked, "OpenZFS 2.2 or later", &here, Some(&instead)))
 }
 
-/// Whether something is asked that not every OpenZFS has, so that this one must be asked.
+/// Whether the layer uses a feature that not every OpenZFS has, so that this one must be checked.
 pub(crate) fn is_new(zfs: &Zfs) -> bool {
     zfs.properties.iter().any(|(property, value)| since(property, value).is_some())
 }
 
-/// What this machine's OpenZFS can't do of this, by name and with the way out. `usage`: what `zfs get` says when it isn't told
-/// what to get, a table of all properties and their values. What the table doesn't tell shows when the pool is made.
+/// A feature of this layer that this machine's OpenZFS lacks, with its name and the remedy. `usage` is what `zfs get` prints
+/// without arguments: a table of all properties and their values. What isn't in the table fails when the pool is created.
 pub(crate) fn lacking_in_openzfs(zfs: &Zfs, here: &str, usage: &str) -> Option<String> {
     let mut lines = usage.lines().map(str::trim_start);
     lines.find(|line| line.starts_with("PROPERTY"))?;
@@ -132,14 +132,14 @@ pub(crate) fn lacking_in_openzfs(zfs: &Zfs, here: &str, usage: &str) -> Option<S
     })
 }
 
-/// `compression YES YES on | off | gzip-[1-9]`.
+/// Parses a row of the table: `compression YES YES on | off | gzip-[1-9]`.
 fn row(line: &str) -> Option<(&str, Vec<&str>)> {
     let (name, rest) = line.split_once(char::is_whitespace)?;
     let values = rest.trim_start().split_once(char::is_whitespace)?.1.trim_start();
     Some((name, values.split_once(char::is_whitespace)?.1.split(" | ").map(str::trim).collect()))
 }
 
-/// Whether a value is what the table says, or of a row of numbers there: `gzip-[1-9]`.
+/// Whether a value is in the table, either as it is or in a range of numbers: `gzip-[1-9]`.
 fn is_among(value: &str, has: &str) -> bool {
     let numbered = has.split_once('[').and_then(|(begin, _)| value.strip_prefix(begin));
     value == has || numbered.is_some_and(|number| number.parse::<u32>().is_ok())

@@ -1,4 +1,4 @@
-//! What was carried out on this machine last, and in which boot.
+//! The record of the last provisioning on this machine, with its boot id.
 
 use super::ProvisionError;
 use crate::journal::{LOCK_OUTLIVES, sync_dir};
@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// How often a lock is tried.
+/// The time between two attempts to lock.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// What is remembered.
+/// The record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Known {
     format: FormatVersion,
     boot_id: Option<String>,
-    /// The process that is at it; it was killed if nobody holds the lock.
+    /// The process that is provisioning; if nobody holds the lock, it was killed.
     pub(super) owner: Option<u32>,
-    /// The last steps that were carried out, all of them without a failure.
+    /// The last steps that ran, all of them without a failure.
     pub(super) steps: Vec<Provisioned>,
 }
 
@@ -33,7 +33,7 @@ impl Known {
         Self { format: FORMAT, boot_id: None, owner, steps: Vec::new() }
     }
 
-    /// Whether exactly these steps were the last ones, by programs of the same versions, since the machine booted.
+    /// Whether exactly these steps were the last ones since the machine booted, run by the same versions of the tools.
     pub(super) fn holds(
         &self,
         wanted: &[ProvisionStep],
@@ -49,7 +49,7 @@ impl Known {
     }
 }
 
-/// The file it is in, locked while this lives.
+/// The record's file, locked while this exists.
 pub(super) struct Memory {
     path: PathBuf,
     _lock: File,
@@ -77,31 +77,31 @@ impl Memory {
         }
     }
 
-    /// What is remembered; nothing, where it can't be read: then all is carried out.
+    /// Reads the record; empty where it can't be read: then all steps run.
     pub(super) fn read(&self) -> Known {
         let text = host::read_trusted(&self.path).ok().flatten();
         let known = text.and_then(|text| serde_json::from_slice::<Known>(&text).ok());
         known.filter(|known| FORMAT.reads(known.format)).unwrap_or_else(|| Known::nothing(None))
     }
 
-    /// Forgets what was: from now on the machine is in between.
+    /// Clears the record: from now on the machine is half provisioned.
     pub(super) fn begin(&self) -> Result<(), ProvisionError> {
         self.write(&Known::nothing(Some(std::process::id())))
     }
 
-    /// Remembers what was carried out.
+    /// Records the steps that ran.
     pub(super) fn keep(&self, boot_id: Option<&str>, steps: &[Provisioned]) -> Result<(), ProvisionError> {
         let boot_id = boot_id.map(str::to_owned);
         self.write(&Known { format: FORMAT, boot_id, owner: None, steps: steps.to_vec() })
     }
 
-    /// Whole or not at all, and durable.
+    /// Replaces the file atomically and durably.
     fn write(&self, known: &Known) -> Result<(), ProvisionError> {
         let io = |source| ProvisionError::Io { doing: "write", path: self.path.clone(), source };
         let text = serde_json::to_vec_pretty(known).map_err(|error| io(error.into()))?;
         let beside = self.path.with_extension("json.new");
         let mut file = host::open_trusted(&beside, StateAccess::ChangeOrMake).map_err(io)?;
-        file.set_len(0).map_err(io)?; // of a process that was killed between these lines
+        file.set_len(0).map_err(io)?; // left by a process that was killed between these lines
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(io)?;
         std::fs::rename(&beside, &self.path).map_err(io)?;
         sync_dir(self.path.parent().unwrap_or(&self.path)).map_err(io)

@@ -1,12 +1,12 @@
-//! What steps say of themselves: how many things they changed, and why they failed.
+//! Parses the output of steps: how many things they changed, and why they failed.
 
 use record::provision::Provisioner;
 use std::fmt::Write as _;
 
-/// How many things a run that succeeded changed; `None` when it doesn't tell.
+/// The number of things that a successful run changed; `None` when its output doesn't say.
 ///
 /// # Errors
-/// It did nothing at all, in words.
+/// When it did nothing at all; the error is a text.
 pub(super) fn changed(by: Provisioner, status: i32, stdout: &str) -> Result<Option<u64>, &'static str> {
     match by {
         Provisioner::Shell => {
@@ -14,13 +14,13 @@ pub(super) fn changed(by: Provisioner, status: i32, stdout: &str) -> Result<Opti
             Ok(said.next().and_then(|number| number.parse().ok()))
         }
         Provisioner::Ansible => recap(stdout).map(Some),
-        // exit code 2 alone says that something was changed
+        // Exit status 2 alone says that something was changed.
         Provisioner::Puppet if status == 0 => Ok(Some(0)),
         Provisioner::Puppet => Ok(Some(summary(stdout).unwrap_or(1).max(1))),
     }
 }
 
-/// `localhost : ok=1 changed=1 unreachable=0 ...` below `PLAY RECAP`.
+/// Parses `localhost : ok=1 changed=1 unreachable=0 ...` below `PLAY RECAP`.
 fn recap(stdout: &str) -> Result<u64, &'static str> {
     let lines = stdout.lines().skip_while(|line| !line.starts_with("PLAY RECAP")).skip(1);
     let hosts = lines.filter_map(|line| {
@@ -30,7 +30,7 @@ fn recap(stdout: &str) -> Result<u64, &'static str> {
     hosts.reduce(u64::saturating_add).ok_or("no play of it is for `localhost` or `all`: nothing was done")
 }
 
-/// The total below `Changes:`.
+/// Parses the total below `Changes:`.
 fn summary(stdout: &str) -> Option<u64> {
     let mut lines = stdout.lines().skip_while(|line| line.trim() != "Changes:").skip(1);
     lines.next()?.trim().strip_prefix("Total:")?.trim().parse().ok()
@@ -55,7 +55,7 @@ pub(super) fn failure(status: i32, stdout: &str, stderr: &str, lines: usize) -> 
     text
 }
 
-/// The end of a text: at most so many bytes.
+/// The end of a text, at most `bytes` long.
 pub(super) fn end(text: &str, bytes: usize) -> &str {
     let mut from = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(from) {
@@ -91,7 +91,7 @@ PLAY RECAP *********************************************************************
     fn ansible_says_it_in_its_recap() {
         assert_eq!(changed(Ansible, 0, CHANGED), Ok(Some(1)));
         assert_eq!(changed(Ansible, 0, &CHANGED.replace("changed=1", "changed=0")), Ok(Some(0)));
-        // what a task prints is no recap
+        // A task's own output is no recap.
         let printed = format!("msg : changed=7\n{CHANGED}");
         assert_eq!(changed(Ansible, 0, &printed), Ok(Some(1)));
         assert!(changed(Ansible, 0, NOBODY).unwrap_err().contains("localhost"));

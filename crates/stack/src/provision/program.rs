@@ -1,10 +1,10 @@
-//! The programs that carry steps out.
+//! The programs that run steps.
 
 use host::{Invocation, Tool};
 use record::provision::{ProvisionStep, Provisioner};
 use std::path::Path;
 
-/// What is run for a step whose file is here.
+/// The program for a step, with its file on this machine.
 pub(super) fn of(step: &ProvisionStep, file: &Path) -> Invocation {
     let dir = file.parent().unwrap_or(file);
     match step.by {
@@ -14,7 +14,7 @@ pub(super) fn of(step: &ProvisionStep, file: &Path) -> Invocation {
             .arg(serde_json::json!(step.vars).to_string())
             .arg(file)
             .directory(dir)
-            // its recap is read
+            // The recap of this output format is parsed.
             .env("ANSIBLE_STDOUT_CALLBACK", "default")
             .env("ANSIBLE_NOCOLOR", "1")
             .env("ANSIBLE_RETRY_FILES_ENABLED", "0")
@@ -34,14 +34,14 @@ pub(super) fn of(step: &ProvisionStep, file: &Path) -> Invocation {
                 ])
                 .arg(file)
                 .directory(dir)
-                // 2: something was changed, and nothing failed
+                // Status 2: something was changed, and nothing failed.
                 .accept([0, 2]);
             step.vars.iter().fold(puppet, |puppet, (name, value)| puppet.env(format!("FACTER_{name}"), value))
         }
     }
 }
 
-/// Tools see no environment of ours; where its user's own modules are, these two must know.
+/// Passes HOME: programs get no environment from us, but these two need it to find the user's own modules.
 fn with_home(tool: Invocation) -> Invocation {
     match std::env::var_os("HOME") {
         Some(home) => tool.env("HOME", home),

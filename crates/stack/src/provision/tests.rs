@@ -1,4 +1,4 @@
-//! Scripts that are really run; all that they touch is in a folder of the test's own.
+//! Scripts that really run; they touch only files in a folder of the test.
 
 use super::{ProvisionError, Provisioning, memory::Memory, provision};
 use crate::machine::{Machine, NoHooks};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts its runs, and changes something in the first one.
+/// Counts its runs, and reports a change in the first one.
 const GOOD: &str = "#!/bin/sh
 echo run >> $1/runs
 [ -e $1/tuned ] && { echo changed=0; exit; }
@@ -61,7 +61,7 @@ impl Bench {
         done
     }
 
-    /// How often scripts ran.
+    /// The number of times that scripts ran.
     fn runs(&self) -> usize {
         std::fs::read_to_string(self.path().join("runs")).map_or(0, |text| text.lines().count())
     }
@@ -136,7 +136,7 @@ fn a_failure_names_its_step_keeps_its_output_and_is_not_remembered() {
     assert!(error.contains("second run: ended with status 1"), "{error}");
 }
 
-/// A machine without any program.
+/// A machine without any programs.
 struct Bare;
 
 impl Runner for Bare {

@@ -5,7 +5,7 @@ use record::id::RunId;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// A machine to be changed by a test, under the tests' prefix.
+/// A machine that a test changes, under the tests' prefix.
 pub(crate) struct Bench {
     pub(crate) dir: PathBuf,
     pub(crate) roots: device::Roots,
@@ -14,7 +14,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// With a fresh state directory.
+    /// Creates a fresh state directory.
     pub(crate) fn new(name: &str) -> Self {
         let dir = testkit::fresh_dir(name);
         std::fs::create_dir(dir.join("lent")).unwrap();
@@ -22,7 +22,7 @@ impl Bench {
         Self::at(dir, name)
     }
 
-    /// With one that is there.
+    /// Uses an existing state directory.
     pub(crate) fn at(dir: PathBuf, name: &str) -> Self {
         let run = RunId(name.to_owned());
         Self { dir, roots: device::Roots::default(), runner: host::LocalRunner, run }
@@ -68,7 +68,7 @@ impl Hook {
         Self { seen: Mutex::new(Vec::new()), at: None, kill: false, fill: Fill::Reserved }
     }
 
-    /// Only counts, and fills backing files in earnest.
+    /// Only counts, and really writes the backing files.
     pub(crate) fn random() -> Self {
         Self { fill: Fill::Random, ..Self::count() }
     }
@@ -110,7 +110,7 @@ impl Hooks for Hook {
     }
 }
 
-/// How a point reads in a failed assertion.
+/// The name of a point in a failed assertion.
 pub(crate) fn name(point: &Point) -> String {
     let phase = match point.phase {
         Phase::BeforeIntent => "before the intent",

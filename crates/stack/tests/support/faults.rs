@@ -11,14 +11,14 @@ use testkit::{MachineState, exclusive, is_root};
 /// Tells the child which scenario to run, where to die, and in which directory.
 const FAULT: &str = "DISKPROOF_TEST_FAULT";
 
-/// A set of scenarios, and the test that is run again as the process that is killed.
+/// A set of scenarios, and the test that runs again as the process that is killed.
 pub(crate) struct Matrix {
     pub(crate) scenarios: fn(&Bench) -> Vec<Scenario>,
     pub(crate) child: &'static str,
-    /// Faults are injected around these acts; none named: around all.
+    /// The acts around which faults are injected; empty: all acts.
     pub(crate) acts: &'static [&'static str],
-    /// Of the moments in which a step fails, every so many-th is taken, where time is dear: a kill, at each, leaves no less behind. All with
-    /// `DISKPROOF_TEST_FAULTS=all`.
+    /// Tries only every n-th of the moments at which a step fails, where the tests are slow. Kills are tried at each moment, and
+    /// leave at least as much behind. `DISKPROOF_TEST_FAULTS=all` tries all.
     pub(crate) failures_every: usize,
 }
 
@@ -33,8 +33,8 @@ pub(crate) fn asked_for_all() -> bool {
 }
 
 impl Matrix {
-    /// Faults at every point of every scenario, one after the other; afterwards the machine must be what it was. `fewest`: what it must
-    /// at least hold.
+    /// Injects faults at every point of every scenario, one after the other; afterwards the machine must be as before. `fewest`
+    /// is the least number of faults.
     pub(crate) fn run(&self, fault: Fault, fewest: usize) {
         if !is_root() {
             eprintln!("skipped: needs root");
@@ -70,7 +70,8 @@ impl Matrix {
         assert!(faults >= fewest, "only {faults} faults were injected");
     }
 
-    /// Between the points, too, spread evenly over the length: while programs run as children, which then outlive us for a moment.
+    /// Kills also between the points, spread evenly over the duration: while programs run as children, which then outlive the
+    /// process for a moment.
     pub(crate) fn kill_at_instants(&self, of: &[&str], instants: u32) {
         if !is_root() {
             eprintln!("skipped: needs root");
@@ -96,7 +97,7 @@ impl Matrix {
         eprintln!("{} processes killed at any instant, 0 leaks", of.len() * instants as usize);
     }
 
-    /// What the process does that is killed; nothing when its test is run with the others.
+    /// The work of the process that is killed; nothing when its test runs with the others.
     pub(crate) fn die_if_told(&self) {
         let Ok(told) = std::env::var(FAULT) else { return };
         let mut told = told.splitn(3, ':');
@@ -114,7 +115,7 @@ impl Matrix {
         assert_eq!(status.signal(), Some(9), "{} at {at}: {status}", scenario.name);
     }
 
-    /// This very program, as the process that is killed: at that point, or, when there is none of that number, by us.
+    /// This test program as the process that is killed: at that point, or, if there is no such point, by us.
     fn child(&self, bench: &Bench, scenario: &Scenario, at: usize) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", self.child, "--nocapture"]);
@@ -124,7 +125,7 @@ impl Matrix {
     }
 }
 
-/// Each once, without faults, and looked at: which of them can't be built is told together.
+/// Builds each once without faults and checks it; reports all that can't be built together.
 pub(crate) fn stands_and_falls(
     scenarios: impl FnOnce(&Bench) -> Vec<Scenario>,
     look: impl Fn(&Scenario, &Machine<'_>, &Built),

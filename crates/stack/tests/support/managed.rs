@@ -23,7 +23,7 @@ pub(crate) fn cached(kind: CacheKind, mode: CacheMode) -> Lvm {
     Lvm { cache: Some(on_ssd(form, None)), ..lvm(LvmLayout::Linear) }
 }
 
-/// Attached to the volume in use, and flushed.
+/// A cache that is attached to the volume in use, and flushed.
 fn come_and_go(mode: CacheMode) -> Lvm {
     let mut lvm = cached(CacheKind::Cachevol, mode);
     if let Some(cache) = &mut lvm.cache {
@@ -55,7 +55,7 @@ pub(crate) fn ssd(mib: u64) -> Vec<Volume> {
     ssd
 }
 
-/// dm-cache that is told which blocks to keep.
+/// A dm-cache with a policy.
 pub(crate) fn keeping(policy: &str, mut lvm: Lvm) -> Lvm {
     if let Some(LvmCache { form: CacheForm::Cache { policy: asked, .. }, .. }) = &mut lvm.cache {
         *asked = Some(policy.to_owned());
@@ -63,7 +63,7 @@ pub(crate) fn keeping(policy: &str, mut lvm: Lvm) -> Lvm {
     lvm
 }
 
-/// raid10 of so many copies, laid out so.
+/// A raid10 with two copies in this layout.
 fn copied(kind: MdCopies) -> Md {
     Md { layout: Some(MdLayout { kind, copies: 2 }), ..md(MdLevel::Raid10) }
 }
@@ -76,13 +76,13 @@ fn beside(name: &'static str, count: usize, layers: Vec<Layer>) -> Scenario {
     Scenario { beside: ssd(48), ..over(name, count, layers) }
 }
 
-/// The argument so many places behind another one, of the first program that was run to build the stack with it.
+/// The argument `behind` places after `before`, in the first program that built the stack with it.
 fn told<'b>(built: &'b Built, before: &str, behind: usize) -> &'b str {
     let find = |argv: &'b Vec<String>| argv.iter().skip_while(|arg| *arg != before).nth(behind);
     built.argv.iter().find_map(find).unwrap()
 }
 
-/// What the kernel and LVM say of what was built, against what was asked.
+/// Compares what the kernel and LVM report with what was requested.
 pub(crate) fn is_as_asked(scenario: &Scenario, machine: &Machine<'_>, built: &Built) {
     for layer in &scenario.layers {
         match layer {
@@ -105,7 +105,7 @@ pub(crate) fn is_as_asked(scenario: &Scenario, machine: &Machine<'_>, built: &Bu
     }
 }
 
-/// Documentation/admin-guide/md.rst. Whether the resync was waited for or left out, there is none under way or to come.
+/// See Documentation/admin-guide/md.rst. Whether the resync was awaited or skipped, none is running or pending.
 fn array_is_as_asked(scenario: &str, md: &Md, node: &str) {
     let dir = Path::new("/sys/block").join(Path::new(node).file_name().unwrap()).join("md");
     let says = |file: &str| {
@@ -121,7 +121,7 @@ fn array_is_as_asked(scenario: &str, md: &Md, node: &str) {
         assert_eq!(bitmap != "none", md.bitmap, "{scenario}: {bitmap}");
     }
     if let Some(layout) = md.layout {
-        // near copies in the lowest byte, far ones in the next; offset is far with a bit of its own
+        // The lowest byte has the near copies, the next one the far copies; offset is far with its own flag.
         let copies = u32::from(layout.copies);
         let number = match layout.kind {
             MdCopies::Near => 0x100 | copies,
@@ -143,14 +143,14 @@ fn tags_are_as_asked(scenario: &Scenario, lvm: &Lvm, group: &str) {
     let all = mains.chain(scenario.beside.iter().map(|_| cache_tag)).map(Option::unwrap_or_default);
     let mut asked: Vec<&str> = all.collect();
     if scenario.layers.first() != Some(&Layer::Lvm(lvm.clone())) {
-        // the array below is its only main device
+        // The array below is its only main device.
         asked.drain(1..scenario.volumes.len());
     }
     asked.sort_unstable();
     assert_eq!(tags, asked, "{}", scenario.name);
 }
 
-/// One of every kind, and what they compose to.
+/// One scenario of every kind, and combinations of them.
 pub(crate) fn managed() -> Vec<Scenario> {
     let ext4 = || simple(FsKind::Ext4);
     let raid1 = |resync| LvmLayout::Raid1 { copies: 2, resync };

@@ -1,4 +1,4 @@
-//! What the loop tests share.
+//! Shared parts of the loop tests.
 #![allow(dead_code, unused_imports, reason = "each test binary uses its part of it")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 

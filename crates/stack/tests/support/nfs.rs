@@ -1,4 +1,4 @@
-//! Stacks that are exported by NFS and mounted again, which need a kernel with NFS; and the server they need.
+//! Stacks that are exported by NFS and mounted, which need a kernel with NFS; and the server for them.
 
 use super::scenario::{Scenario, btrfs_raid0, emulated, simple, zfs};
 use record::nfs::{Nfs, NfsVersion};
@@ -20,13 +20,13 @@ fn nfs(version: Option<NfsVersion>, export: &[&str], transfer: Option<u64>) -> L
     })
 }
 
-/// Mounted by another node.
+/// Mounted on another machine.
 pub(crate) fn apart(version: Option<NfsVersion>) -> Layer {
     let Layer::Nfs(layer) = nfs(version, &[], None) else { unreachable!() };
     Layer::Nfs(Nfs { client: Some("other".to_owned()), ..layer })
 }
 
-/// One of every kind.
+/// One scenario of every kind.
 pub(crate) fn served(lent: &Path) -> Vec<Scenario> {
     let on = |name, count, mib, layers| Scenario {
         name,
@@ -57,14 +57,14 @@ pub(crate) fn served(lent: &Path) -> Vec<Scenario> {
 pub(crate) struct Server;
 
 impl Server {
-    /// Started for a test that is about something else; stopped when it is dropped.
+    /// Starts the server for a test of something else; stops it on drop.
     pub(crate) fn running() -> Self {
         systemctl(&["start", "nfs-server"]);
         let _ = std::fs::write("/proc/fs/nfsd/v4_end_grace", "Y");
         Self
     }
 
-    /// Services, sockets and mounts that are active, but for what comes and goes by itself.
+    /// Active services, sockets and mounts, except those that come and go by themselves.
     pub(crate) fn units() -> BTreeSet<String> {
         let said =
             systemctl(&["list-units", "--plain", "--no-legend", "--state=active,activating,deactivating"]);

@@ -1,4 +1,4 @@
-//! One stack of every kind, from nothing to nothing.
+//! A scenario for every kind of stack: built from nothing, and taken down to nothing.
 
 use super::bench::Bench;
 use device::Place;
@@ -21,7 +21,7 @@ const MIB: u64 = 1 << 20;
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) volumes: Vec<Volume>,
-    /// Beside the main ones.
+    /// The volumes beside the main ones.
     pub(crate) beside: Vec<Volume>,
     pub(crate) layers: Vec<Layer>,
 }
@@ -48,7 +48,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn ext2_by_hand() -> Layer {
-    // `down` must succeed also when `up` never ran: umount of what isn't mounted fails, so a shell forgives it
+    // `down` must also succeed when `up` never ran; umount fails without a mount, so a shell ignores that.
     Layer::Command(CommandLayer {
         up: vec![words("mkfs.ext2 -q {device}"), words("mount -t ext2 {device} {mount}")],
         down: vec![vec![
@@ -62,7 +62,7 @@ fn ext2_by_hand() -> Layer {
     })
 }
 
-/// A device made by the user's own program: here, one that is the volume itself.
+/// A device of the user's own program: here it is the volume itself.
 fn device_by_hand() -> Layer {
     Layer::Command(CommandLayer {
         up: vec![words("blockdev --setra 256 {device}")],
@@ -71,7 +71,7 @@ fn device_by_hand() -> Layer {
     })
 }
 
-/// A pool, its cache on the volume `ssd` if it is said to have one.
+/// A ZFS pool, with its cache on the volume `ssd` if `cache` is set.
 pub(crate) fn zfs(vdev: Vdev, cache: bool, properties: &[(&str, &str)]) -> Layer {
     let properties =
         properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -92,13 +92,13 @@ pub(crate) fn has_zfs() -> bool {
     Path::new("/sys/module/zfs").exists() || host::resolve(host::Tool::ZfsFuse).is_ok()
 }
 
-/// Settings of the kernel: a scheduler, which changes what other settings are; one of two settings that say the same.
+/// Kernel settings: a scheduler, which resets other settings, and one of two settings that exclude each other.
 pub(crate) fn knobs(set: &[(KnobName, &str)]) -> Layer {
     let set = set.iter().map(|(name, value)| Knob { name: *name, value: (*value).to_owned() }).collect();
     Layer::Knobs(Knobs { set })
 }
 
-/// One of every kind.
+/// One scenario of every kind.
 pub(crate) fn scenarios(lent: &Path) -> Vec<Scenario> {
     let free = Limits::default();
     let slow = Limits {
@@ -156,12 +156,13 @@ impl Scenario {
         }
     }
 
-    /// Provides, builds, works, takes the stack down, takes the volumes down; caches come and go in between as they are asked to.
+    /// Provides volumes, builds, works, and takes the stack and the volumes down. In between, caches are attached and detached as
+    /// requested.
     pub(crate) fn whole(&self, bench: &Bench, hooks: &dyn Hooks) -> Result<(), Box<dyn Error>> {
         self.whole_looked_at(bench, hooks, |_, _, _| ())
     }
 
-    /// The same, looked at as soon as it is built.
+    /// The same, with a check right after the build.
     pub(crate) fn whole_looked_at(
         &self,
         bench: &Bench,
@@ -204,7 +205,7 @@ impl Scenario {
         let stack = self.stack();
         let mut built = Vec::new();
         if stack.client().is_some() {
-            // both ends in one journal: what each does is what it would do on a machine of its own
+            // Both ends use one journal: each does what it would do on its own machine.
             let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };
             let served = serve(&machine, &mut journal, &volumes, &stack, &to, &cancel)?;
             let directory = served.nfs.as_ref().and_then(|nfs| nfs.directory.clone()).ok_or("no export")?;
@@ -225,7 +226,7 @@ impl Scenario {
     }
 }
 
-/// Writes to the ground and reads it back.
+/// Writes to the device or file system under test and reads it back.
 pub(crate) fn works(built: &Built) -> std::io::Result<()> {
     let path = match built.ground.place() {
         Place::Block(device) => device.clone(),

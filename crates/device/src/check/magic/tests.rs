@@ -16,7 +16,7 @@ fn noise(seed: u64) -> Vec<u8> {
     std::iter::repeat_with(&mut next).flatten().take(BYTES).collect()
 }
 
-/// Names of what is found.
+/// The names of the signatures that are found.
 fn look(disk: &File, size: u64) -> std::io::Result<Vec<&'static str>> {
     Ok(super::look(disk, size, true)?.iter().map(|Mark { name, .. }| *name).collect())
 }

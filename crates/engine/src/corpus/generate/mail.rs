@@ -1,4 +1,5 @@
-//! Mail: headers that repeat from mail to mail, text that quotes, HTML with its boilerplate, attachments in base64 that don't compress.
+//! Generates mail: headers that repeat from mail to mail, text with quotes, HTML with boilerplate, base64 attachments that don't
+//! compress.
 
 use super::words::{Words, pick};
 use crate::native::random::Random;
@@ -42,10 +43,10 @@ const TYPES: [(&str, &str); 5] = [
 ];
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// From this size on a mail may have attachments or HTML.
+/// The least size of a mail with attachments or HTML.
 const LARGE: usize = 3_500;
 
-/// Appends a mail of exactly so many bytes.
+/// Appends a mail of exactly `size` bytes.
 pub(crate) fn mail(random: &mut Random, size: usize, out: &mut Vec<u8>) {
     let begin = out.len();
     let words = Words::get();
@@ -67,7 +68,7 @@ pub(crate) fn mail(random: &mut Random, size: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// What a mail is made of.
+/// The kind of a mail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Plain,
@@ -76,7 +77,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// The larger a mail, the likelier it has an attachment.
+    /// Draws the kind: the larger a mail, the more likely it has an attachment.
     fn draw(random: &mut Random, size: usize) -> Self {
         let (attached, html) = match size {
             0..=20_000 => (3, 47),
@@ -103,7 +104,7 @@ fn person(random: &mut Random) -> String {
 }
 
 fn line(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // Into memory: can't fail.
+    // A write to memory can't fail.
     let _ = out.write_fmt(text);
     out.push(b'\n');
 }
@@ -157,7 +158,7 @@ fn headers(random: &mut Random, size: usize, shape: Shape, boundary: &str, out: 
     out.push(b'\n');
 }
 
-/// Paragraphs, some of them quoted, and a signature.
+/// Appends paragraphs, some of them quoted, and a signature.
 fn text(random: &mut Random, words: &Words, bytes: usize, out: &mut Vec<u8>) {
     let end = out.len() + bytes;
     let author = pick(&PEOPLE, random);
@@ -171,7 +172,7 @@ fn text(random: &mut Random, words: &Words, bytes: usize, out: &mut Vec<u8>) {
             words.paragraph(random, "> ", 120, 400, out);
             out.push(b'\n');
         } else if random.percent(20) {
-            // Said before, and quoted from the answer.
+            // The text of a paragraph above, quoted in the answer.
             let said: Vec<u8> = out[paragraph].to_vec();
             for said in said.split(|byte| *byte == b'\n').filter(|said| !said.is_empty()) {
                 out.extend_from_slice(b"> ");
@@ -184,7 +185,7 @@ fn text(random: &mut Random, words: &Words, bytes: usize, out: &mut Vec<u8>) {
     line(out, format_args!("-- \n{author}"));
 }
 
-/// Plain text first, then the same length again in HTML.
+/// Appends plain text, then the same length in HTML.
 fn html(random: &mut Random, words: &Words, bytes: usize, boundary: &str, out: &mut Vec<u8>) {
     let end = out.len() + bytes;
     line(out, format_args!("--{boundary}\nContent-Type: text/plain; charset=utf-8\n"));
@@ -226,7 +227,7 @@ fn html(random: &mut Random, words: &Words, bytes: usize, boundary: &str, out: &
     line(out, format_args!("</table></body></html>\n--{boundary}--"));
 }
 
-/// A few lines of text, then one attachment that takes the rest.
+/// Appends a few lines of text, then one attachment that takes the rest.
 fn attached(random: &mut Random, words: &Words, bytes: usize, boundary: &str, out: &mut Vec<u8>) {
     let end = out.len() + bytes;
     line(out, format_args!("--{boundary}\nContent-Type: text/plain; charset=utf-8\n"));
@@ -246,7 +247,7 @@ fn attached(random: &mut Random, words: &Words, bytes: usize, boundary: &str, ou
     line(out, format_args!("--{boundary}--"));
 }
 
-/// 76 characters of random bytes.
+/// Appends 76 characters of random bytes in base64.
 fn base64_line(random: &mut Random, out: &mut Vec<u8>) {
     let mut column = 0;
     while column < 76 {

@@ -1,4 +1,4 @@
-//! What is in the files of a source tree and of a collection of photos.
+//! Generates source files and photos.
 
 use super::words::{Words, pick};
 use crate::native::random::Random;
@@ -7,7 +7,7 @@ use std::io::Write as _;
 const TYPES: [&str; 8] =
     ["int", "unsigned long", "struct device *", "void *", "u64", "bool", "size_t", "const char *"];
 
-/// Appends a source file of exactly so many bytes: a licence that all have in common, functions, comments.
+/// Appends a source file of exactly `size` bytes: a licence that all files share, functions, comments.
 pub(crate) fn source(random: &mut Random, size: usize, out: &mut Vec<u8>) {
     let begin = out.len();
     let words = Words::get();
@@ -50,12 +50,12 @@ fn statement(random: &mut Random, words: &Words, out: &mut Vec<u8>) {
 }
 
 fn line(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // Into memory: can't fail.
+    // A write to memory can't fail.
     let _ = out.write_fmt(text);
     out.push(b'\n');
 }
 
-/// Appends a photo of exactly so many bytes: a head like a JPEG's, then what doesn't compress.
+/// Appends a photo of exactly `size` bytes: a header like a JPEG's, then data that don't compress.
 pub(crate) fn photo(random: &mut Random, size: usize, out: &mut Vec<u8>) {
     let end = out.len() + size;
     out.extend_from_slice(b"\xff\xd8\xff\xe1\x1f\xfeExif\0\0II*\0\x08\0\0\0");

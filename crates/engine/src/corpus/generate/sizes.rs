@@ -1,15 +1,17 @@
-//! Sizes of files: a distribution as a table of its quantiles. Whole numbers only, so that they are the same on every machine.
+//! Sizes of files: a distribution as a table of quantiles. Integers only, so that they are the same on every machine.
 
 use crate::native::permutation::Scatter;
 use crate::native::random::Random;
 
-/// One in a million is the finest step of a table.
+/// The shares in a table are parts of this.
 const MILLION: u64 = 1_000_000;
 
-/// Points of a distribution function: so many files of a million are smaller than so many bytes; between two points it is straight.
+/// Points of a distribution function: the number of files per million that are smaller than this many bytes. It is linear between
+/// two points.
 pub(crate) type Quantiles = &'static [(u64, u64)];
 
-/// Mail: half of it below 1.7 KB, most of all files near 2.5 KB, and a long tail that lifts the mean to 7,831 bytes.
+/// Mail: half of the files are below 1.7 KB, the most frequent size is about 2.5 KB, and a long tail raises the mean to 7,831
+/// bytes.
 pub(crate) const MAIL: Quantiles = &[
     (0, 310),
     (120_000, 620),
@@ -27,7 +29,7 @@ pub(crate) const MAIL: Quantiles = &[
     (1_000_000, 1_406_600),
 ];
 
-/// Source code: many small files, few large ones; a mean of about 16 KB, as in large C projects.
+/// Source code: many small files, few large ones; the mean is about 16 KB, as in large C projects.
 pub(crate) const SOURCE_TREE: Quantiles = &[
     (0, 0),
     (10_000, 40),
@@ -52,7 +54,7 @@ pub(crate) const PHOTOS: Quantiles = &[
     (1_000_000, 11_000_000),
 ];
 
-/// The sizes of a corpus: its files divide the distribution evenly among them, so that small corpora resemble large ones.
+/// The sizes of a corpus: the files divide the distribution evenly, so that a small corpus resembles a large one.
 pub(crate) struct Sizes {
     quantiles: Quantiles,
     files: u64,
@@ -60,15 +62,15 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// `files` must not be 0.
+    /// Creates the sizes; `files` must not be 0.
     pub(crate) fn new(quantiles: Quantiles, files: u64, seed: u64) -> Self {
         let mut random = Random::new(seed, u64::MAX);
         Self { quantiles, files, scatter: Scatter::new(files, &mut random) }
     }
 
-    /// Size of the file of this number.
+    /// The size of the file with this number.
     pub(crate) fn of(&self, number: u64) -> u64 {
-        // The middle of the file's part, in parts of a million times 2^16: fine enough for any number of files.
+        // The middle of the file's share, in parts of a million times 2^16: fine enough for any number of files.
         let rank = u128::from(self.scatter.block(number));
         let part = (2 * rank + 1) * u128::from(MILLION << 16) / (2 * u128::from(self.files));
         let at = u64::try_from(part).unwrap_or(MILLION << 16);
@@ -101,7 +103,7 @@ mod tests {
         place * bin + bin / 2
     }
 
-    /// The archive of the field case: 273,273 files, 2.14 GB, a mean of 8 KB, a median of 1.7 KB, most near 2.5 KB.
+    /// The real archive: 273,273 files, 2.14 GB, mean 8 KB, median 1.7 KB, most frequent size about 2.5 KB.
     #[test]
     fn mail_has_the_sizes_of_the_archive() {
         let all = sorted(273_273, 1);

@@ -1,4 +1,4 @@
-//! Text that compresses as text does: words drawn by Zipf's law, phrases that come again, sentences, lines.
+//! Text that compresses like real text: words drawn by Zipf's law, repeated phrases, sentences, lines.
 
 use crate::native::random::Random;
 use std::sync::OnceLock;
@@ -11,12 +11,12 @@ back years where much your way well down should because each just those people m
 men work long get here between both life being under never day same another know while last might us great old year off come since against \
 go came right used take three server file mail list message patch kernel driver problem thanks please version release error system network";
 
-/// Words in all.
+/// The number of words.
 const WORDS: usize = 3072;
-/// Bits of a draw.
+/// The bits of a draw.
 const DRAW_BITS: u32 = 16;
 
-/// Syllables that the rarer words are made of.
+/// The syllables of the rarer words.
 const SYLLABLES: [&str; 48] = [
     "con", "ter", "ment", "tion", "pro", "re", "in", "de", "ing", "er", "al", "ex", "com", "per", "ver",
     "pre", "sub", "tra", "ble", "ly", "ous", "ant", "ist", "ful", "ness", "sta", "mar", "gen", "lo", "ri",
@@ -24,16 +24,16 @@ const SYLLABLES: [&str; 48] = [
     "port", "ward",
 ];
 
-/// The vocabulary, and which word each draw means.
+/// The vocabulary, and the word for each draw.
 pub(crate) struct Words {
     text: String,
-    /// Begin and length of each word in `text`.
+    /// The begin and length of each word in `text`.
     places: Vec<(u32, u8)>,
     by_draw: Vec<u16>,
 }
 
 impl Words {
-    /// Made once.
+    /// The vocabulary, which is built once.
     pub(crate) fn get() -> &'static Self {
         static WORDS: OnceLock<Words> = OnceLock::new();
         WORDS.get_or_init(Self::make)
@@ -66,12 +66,12 @@ impl Words {
         self.text.get(begin..begin + usize::from(length)).unwrap_or("the")
     }
 
-    /// A word by its frequency.
+    /// Draws a word by its frequency.
     pub(crate) fn draw(&self, random: &mut Random) -> &str {
         self.word(random.next())
     }
 
-    /// Sentences on lines of about 70 characters, after `prefix` at the begin of each line; so many bytes from `least` to `least + more`.
+    /// Appends sentences in lines of about 70 characters, each line after `prefix`; between `least` and `least + more` bytes.
     pub(crate) fn paragraph(
         &self,
         random: &mut Random,
@@ -112,7 +112,7 @@ impl Words {
     }
 }
 
-/// Which of so many words each draw means: the word of rank r has a share of 1 / (r + 1).
+/// The word for each draw: the word of rank r has a share proportional to 1 / (r + 1).
 fn zipf(words: usize) -> Vec<u16> {
     let weight = |rank: usize| (1_u64 << 40) / (rank as u64 + 1);
     let sum: u64 = (0..words).map(weight).sum();
@@ -127,7 +127,7 @@ fn zipf(words: usize) -> Vec<u16> {
     table
 }
 
-/// One of some texts.
+/// One of several texts.
 pub(crate) fn pick<'t>(from: &[&'t str], random: &mut Random) -> &'t str {
     let index = usize::try_from(random.below(from.len() as u64)).unwrap_or(0);
     from.get(index).copied().unwrap_or_default()

@@ -38,7 +38,7 @@ fn report(jobs: Vec<JobReport>) -> Report {
 
 const TIMES: Times = Times { ramp_ms: 200, trial_ms: 300, row_ms: 100, final_flush: false };
 
-/// Load begins at 1000; the ramp ends at 1200, the trial at 1500; the last row is of the final wait.
+/// The load begins at 1000; the ramp ends at 1200, the trial at 1500; the last row belongs to the final wait.
 const ROWS: [(u64, u64, u64, u64); 6] =
     [(1100, 0, 9, 0), (1203, 0, 8, 1), (1301, 0, 7, 0), (1402, 0, 6, 2), (1499, 0, 5, 0), (1600, 0, 4, 0)];
 
@@ -70,7 +70,7 @@ fn a_final_flush_belongs_to_the_time_and_all_that_was_written_to_the_count() {
     let dir = tempfile::tempdir().unwrap();
     let rows = ROWS.map(|(time, _, low, high)| (time, 1, low, high));
     write_log(dir.path(), 0, &rows);
-    // 5 more completed after the last row; the flush ended 2 s after load began.
+    // 5 more completed after the last row; the flush ended 2 s after the beginning of the load.
     let job = JobReport { write: direction(47, 2000, &[(10, 44), (126, 3)]), ..JobReport::default() };
     let times = Times { final_flush: true, ..TIMES };
     let Counted { write, window, .. } = count(&report(vec![job]), dir.path(), times).unwrap();

@@ -124,7 +124,7 @@ fn other_json_is_no_document() {
     assert!(!reading.cut_off);
 }
 
-/// Pieces that a damaged output could be made of.
+/// Pieces of damaged output.
 fn pieces() -> impl Strategy<Value = String> {
     let cut = |text: &'static str| (0..text.len()).prop_map(move |at| text[..at].to_owned());
     prop_oneof![

@@ -1,13 +1,13 @@
-//! fio's latency bins: 64 per power of two, so a value is off by at most 2^-7 = 0.78 % (fio's stat.h).
+//! fio's latency bins: 64 per power of two, so a value has an error of at most 2^-7 = 0.78 % (fio's stat.h).
 
 use record::latency::LatencyHistogram;
 
 const BITS: u32 = 6;
 const PER_GROUP: usize = 1 << BITS;
-/// fio stops at 29 groups (17 s); with 59 every 64-bit value has its bin.
+/// The number of bins: fio stops at 29 groups (17 s); with 59 every 64-bit value has its bin.
 const COUNT: usize = 59 * PER_GROUP;
 
-/// Counts per bin. Fixed size: 30 KB.
+/// The counts per bin, in a fixed size of 30 KB.
 #[derive(Debug, Clone)]
 pub struct Bins {
     counts: Box<[u64; COUNT]>,
@@ -35,7 +35,7 @@ impl Bins {
         self.high = self.high.max(index);
     }
 
-    /// Number of values.
+    /// The number of values.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
@@ -60,7 +60,7 @@ impl Bins {
         found
     }
 
-    /// As the record keeps it.
+    /// The histogram in the record's form.
     #[must_use]
     pub fn histogram(&self) -> LatencyHistogram {
         let filled = (self.low..=self.high).filter_map(|i| Some((i, *self.counts.get(i)?)));
@@ -68,7 +68,7 @@ impl Bins {
         LatencyHistogram { bins_ns: bins.collect() }
     }
 
-    /// Adds another's counts.
+    /// Adds another histogram's counts.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine += theirs;
@@ -78,7 +78,7 @@ impl Bins {
         self.high = self.high.max(other.high);
     }
 
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) {
         if let Some(used) = self.counts.get_mut(self.low..=self.high) {
             used.fill(0);
@@ -109,7 +109,7 @@ fn index(value: u64) -> usize {
     (((dropped + 1) << BITS) as usize) + usize::try_from(within).unwrap_or(0)
 }
 
-/// fio's `plat_idx_to_val`: the middle of the bin; of the last one for what is beyond.
+/// fio's `plat_idx_to_val`: the middle of the bin; for a larger index that of the last bin.
 pub(in crate::fio) fn representative(index: usize) -> u64 {
     let index = index.min(COUNT - 1);
     if index < 2 * PER_GROUP {

@@ -1,27 +1,27 @@
-//! Which columns a log has. fio writes no header; the number of columns depends on its version and options.
+//! The columns of a log. fio writes no header, and the number of columns depends on its version and options.
 
-/// Columns beside time, value, direction and block size, in fio's order.
+/// The columns besides time, value, direction and block size, in fio's order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// A second value: the highest (`log_window_value=both` of newer versions).
+    /// A second value: the highest one (`log_window_value=both` of newer versions).
     pub highest: bool,
     /// Offset (`log_offset=1`).
     pub offset: bool,
-    /// Priority: all versions diskproof runs.
+    /// Priority, in all versions that diskproof supports.
     pub priority: bool,
     /// Time of issue in ns (`log_issue_time=1` of newer versions).
     pub issued: bool,
 }
 
 impl Columns {
-    /// How many columns that makes.
+    /// The total number of columns.
     #[must_use]
     pub fn count(self) -> usize {
         4 + [self.highest, self.offset, self.priority, self.issued].into_iter().filter(|c| *c).count()
     }
 
-    /// The columns of a log by its first line, as far as a line can tell: a second value must be announced by whoever asked fio
-    /// for it. Six columns end in a priority, which is 0, 1 or hexadecimal, or in a time of issue, which is none of these.
+    /// Guesses the columns of a log from its first line, as far as possible: a second value must be announced by the caller. A
+    /// row of six columns ends in a priority, which is 0, 1 or hexadecimal, or in a time of issue, which is none of these.
     #[must_use]
     pub fn detect(first_line: &str) -> Option<Self> {
         let fields: Vec<_> = first_line.trim_end().split(',').map(str::trim).collect();

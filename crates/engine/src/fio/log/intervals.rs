@@ -1,4 +1,4 @@
-//! Rows folded into spans of time.
+//! Sums rows into time intervals.
 
 use super::{Bins, Direction, LogError, Reader, Row};
 use record::latency::LatencyHistogram;
@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Read;
 
-/// One span of time, over all logs. Spans in which nothing happened are left out.
+/// A time interval over all logs. Empty intervals are left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// Its begin, on the logs' clock.
+    /// Its begin in ms, on the logs' clock.
     pub start_ms: u64,
     /// Reads, if any.
     pub read: Option<DirectionStats>,
@@ -19,51 +19,51 @@ pub struct Interval {
     pub trim: Option<DirectionStats>,
 }
 
-/// One direction of a span.
+/// The sums of one direction in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DirectionStats {
-    /// I/Os completed.
+    /// The I/Os that completed.
     pub ios: u64,
     /// I/Os per second.
     pub iops: f64,
-    /// Bytes moved.
+    /// The bytes moved.
     pub bytes: u64,
-    /// Mean of the logged value (ns in latency logs).
+    /// The mean of the logged value (ns in latency logs).
     pub mean: f64,
-    /// Smallest value, exact.
+    /// The smallest value, exactly.
     pub min: u64,
-    /// Median, of the histogram: off by at most 0.78 %.
+    /// The median, from the histogram: an error of at most 0.78 %.
     pub p50: u64,
-    /// 99th percentile, likewise.
+    /// The 99th percentile, likewise.
     pub p99: u64,
-    /// 99.9th percentile, likewise.
+    /// The 99.9th percentile, likewise.
     pub p999: u64,
-    /// Largest value, exact.
+    /// The largest value, exactly.
     pub max: u64,
 }
 
-/// The whole of the logs.
+/// The sums over whole logs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
-    /// Rows read.
+    /// The rows that were read.
     pub rows: u64,
-    /// Rows that came after a row of a later span; they are counted in that later span.
+    /// The rows that came after a row of a later interval; they count in that later one.
     pub late_rows: u64,
-    /// Spans given out.
+    /// The intervals that were returned.
     pub intervals: u64,
-    /// Values of all reads.
+    /// The values of all reads.
     pub read: LatencyHistogram,
-    /// Values of all writes.
+    /// The values of all writes.
     pub write: LatencyHistogram,
-    /// Values of all trims.
+    /// The values of all trims.
     pub trim: LatencyHistogram,
 }
 
-/// Folds logs, merged by time, into spans of `length_ms`; each span is given to `each` as soon as it is over. Memory: one
-/// buffer per log and a fixed number of histograms, whatever the length of the logs.
+/// Sums logs, merged by time, into intervals of `length_ms`, and passes each one to `each` as soon as it is complete. Memory: one
+/// buffer per log and a fixed number of histograms, however long the logs are.
 ///
 /// # Errors
-/// When a log can't be read; spans given out before then hold.
+/// When a log can't be read; intervals that were passed before stay valid.
 pub fn intervals<R: Read>(
     logs: &mut [Reader<R>],
     length_ms: u64,
@@ -94,7 +94,7 @@ pub fn intervals<R: Read>(
     Ok(open.finish(&mut each))
 }
 
-/// The span that is being filled, and the sums over all.
+/// The current interval, and the sums over all.
 struct Open {
     length_ms: u64,
     end_ms: u64,
@@ -163,7 +163,7 @@ impl Open {
     }
 }
 
-/// One direction of the open span.
+/// One direction of the current interval.
 #[derive(Default)]
 struct Tally {
     bins: Bins,

@@ -1,17 +1,17 @@
-//! Rows of a log, one at a time, from a buffer of fixed size.
+//! Reads the rows of a log one at a time, through a buffer of fixed size.
 
 use super::{Columns, LogError};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes read at once; also the longest line, far beyond any that fio writes.
+/// The bytes per read, and the longest line: much longer than any line of fio.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// How much of a bad line an error shows.
+/// The bytes of a bad line that an error shows.
 const SHOWN_BYTES: usize = 80;
 
-/// What an I/O did.
+/// The direction of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// Read.
@@ -22,38 +22,38 @@ pub enum Direction {
     Trim,
 }
 
-/// One row.
+/// A row of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Since the job's start, or by the clock the job chose.
+    /// The time in ms since the job's start, or on the clock that the job chose.
     pub time_ms: u64,
-    /// What the log is about: ns in latency logs, KiB/s in bandwidth logs, I/Os per second in IOPS logs.
+    /// The logged value: ns in latency logs, KiB/s in bandwidth logs, I/Os per second in IOPS logs.
     pub value: u64,
-    /// The highest value of the span, where the log has it.
+    /// The highest value of the interval, if the log has it.
     pub highest: Option<u64>,
-    /// What the I/O did.
+    /// The direction of the I/O.
     pub direction: Direction,
-    /// Block size.
+    /// The block size in bytes.
     pub bytes: u64,
-    /// Where.
+    /// The offset.
     pub offset_bytes: Option<u64>,
-    /// Priority: 0 or 1, or the 16-bit class and level with `log_prio`.
+    /// The priority: 0 or 1, or the 16-bit class and level with `log_prio`.
     pub priority: Option<u64>,
-    /// When it was issued.
+    /// The time of issue.
     pub issued_ns: Option<u64>,
 }
 
-/// Reads one log.
+/// A reader of one log.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
     path: PathBuf,
     buffer: Box<[u8]>,
-    /// Where the next row begins.
+    /// The position of the next row.
     at: usize,
-    /// Where the last whole line in the buffer ends; at the end of the log, where its last byte is.
+    /// The end of the last complete line in the buffer; at the end of the log, that of its last byte.
     whole: usize,
-    /// Where the bytes in the buffer end.
+    /// The end of the bytes in the buffer.
     filled: usize,
     ended: bool,
     lines: u64,
@@ -72,21 +72,21 @@ impl Reader<File> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads from anything; the path is for errors.
+    /// Reads from any source; the path is for errors.
     pub fn new(input: R, path: &Path) -> Self {
         let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
         let path = path.to_owned();
         Self { input, path, buffer, at: 0, whole: 0, filled: 0, ended: false, lines: 0, columns: None }
     }
 
-    /// Announces the columns instead of telling them by the first line.
+    /// Sets the columns, instead of guessing them from the first line.
     #[must_use]
     pub fn with_columns(mut self, columns: Columns) -> Self {
         self.columns = Some(columns);
         self
     }
 
-    /// Lines read so far.
+    /// The number of lines read so far.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
@@ -95,7 +95,7 @@ impl<R: Read> Reader<R> {
     /// The next row; `None` at the end.
     ///
     /// # Errors
-    /// When the log can't be read, or a line isn't what fio writes; the error says which.
+    /// When the log can't be read, or a line isn't in fio's format; the error names the line.
     #[inline]
     pub fn next_row(&mut self) -> Result<Option<Row>, LogError> {
         loop {
@@ -120,7 +120,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Tells the columns by the first line that isn't empty.
+    /// Guesses the columns from the first non-empty line.
     fn detect(&mut self) -> Option<Columns> {
         let rest = self.buffer.get(self.at..self.whole)?;
         let line = rest.split(|b| *b == b'\n').next()?;
@@ -132,7 +132,7 @@ impl<R: Read> Reader<R> {
         self.columns
     }
 
-    /// Moves what is left to the front and reads on; whether there is anything to parse.
+    /// Moves the rest of the buffer to the front and reads more; returns whether there is anything to parse.
     fn refill(&mut self) -> Result<bool, LogError> {
         self.buffer.copy_within(self.at..self.filled, 0);
         self.filled -= self.at;
@@ -169,13 +169,13 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Why a line gave no row.
+/// Why a line has no row.
 enum Problem {
     Empty,
     Expected(&'static str),
 }
 
-/// Walks over one line, once.
+/// A position in a line, which moves forward only.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -220,7 +220,7 @@ impl Cursor<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Whether the line ends here; steps over its end.
+    /// Whether the line ends here; skips its end.
     #[inline]
     fn line_ends(&mut self) -> bool {
         while matches!(self.peek(), Some(b' ' | b'\r' | b'\t')) {
@@ -236,7 +236,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Steps over `, `.
+    /// Skips `, `.
     #[inline]
     fn comma(&mut self, expected: &'static str) -> Result<(), Problem> {
         if self.peek() != Some(b',') {
@@ -260,7 +260,7 @@ impl Cursor<'_> {
         let start = self.at;
         let mut number = 0_u64;
         while let Some(digit) = self.peek().map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
-            // 19 digits always fit; more are counted below.
+            // 19 digits always fit; longer numbers are counted below.
             number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
             self.at += 1;
         }

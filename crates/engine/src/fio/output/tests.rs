@@ -42,7 +42,7 @@ fn rates_are_summed_over_each_jobs_own_time() {
     assert_eq!(span(&r, &FREE), Span { begin_before_end_seconds: 2.0, length_seconds: 2.0 });
 }
 
-/// The first line of docs/decisions/0001's table: 16k reads at depth 64 from a volume limited to 80 IOPS.
+/// The first line of the table in docs/decisions/0001: 16k reads at depth 64 from a volume limited to 80 IOPS.
 #[test]
 fn after_a_ramp_the_final_wait_is_left_out() {
     let r = one(JobDirection { bytes: Some(1269 * 16384), ..reads(1205, 1269, 15_802, 10) });

@@ -1,4 +1,4 @@
-//! A job file on a block device: each file the user names, or that fio would make up, is a span of the device.
+//! A job file on a block device: each file that the user names, or that fio would generate, becomes a span of the device.
 
 use super::value::bytes;
 use super::{Rewritten, UserJob, files};
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const ALIGN_BYTES: u64 = 1 << 20;
 
-/// What decides the content of written blocks; the layout takes it over.
+/// Options that decide the content of written blocks; the layout uses them too.
 const CONTENT: &[&str] = &[
     "buffer_compress_chunk",
     "buffer_compress_percentage",
@@ -21,17 +21,17 @@ const CONTENT: &[&str] = &[
     "zero_buffers",
 ];
 
-/// Where a job works.
+/// The place of a job.
 struct Extent {
-    /// The span's key: the user's file name, or the job itself.
+    /// The span's key: the user's file name, or the job's name.
     key: String,
-    /// Where in the span.
+    /// The offset in the span.
     offset: u64,
-    /// How long one clone's piece is.
+    /// The length of one clone's piece.
     size: u64,
-    /// How far clones are apart.
+    /// The distance between clones.
     step: u64,
-    /// Bytes the span needs.
+    /// The bytes that the span needs.
     needs: u64,
 }
 
@@ -88,7 +88,7 @@ fn extent(index: usize, job: &UserJob) -> Result<Extent, String> {
     let too_large = || refuse("its sizes add up to more than 2^64 bytes");
     let (key, step) = match listed.into_iter().next() {
         Some(file) => (format!("file {file}"), increment),
-        // Clones without a file name have each their own file in fio; here each its own piece.
+        // In fio, clones without a file name have a file each; here each has its own piece.
         None => {
             let own = size.checked_next_multiple_of(ALIGN_BYTES).and_then(|s| s.checked_add(increment));
             (format!("job {index}"), own.ok_or_else(too_large)?)
@@ -126,7 +126,7 @@ fn layout_head(seed: u64) -> Section {
     head
 }
 
-/// Writes all pieces of one section.
+/// Lays out all pieces of one section.
 fn fill(job: &UserJob, device: &Path, start: u64, extent: &Extent) -> Section {
     let mut section = Section::new(format!("layout-{}", job.section.name));
     section.flag("stonewall", true);

@@ -1,6 +1,6 @@
-//! Times and sizes as fio's job files write them.
+//! Parses times and sizes in fio's job files.
 
-/// A time in seconds: bare numbers are seconds; `us`, `ms`, `s`, `m`, `h`, `d`. `None` when it is none of these.
+/// Parses a time into seconds: bare numbers are seconds; suffixes are `us`, `ms`, `s`, `m`, `h`, `d`. `None` for anything else.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     let number: f64 = number.parse().ok()?;
@@ -16,7 +16,8 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     Some(number * unit)
 }
 
-/// A size in bytes with fio's default base: `k`, `m`, `g`, `t`, `p` and `kb`... are powers of 1024, `kib`... (sic) of 1000.
+/// Parses a size into bytes with fio's default base: `k`, `m`, `g`, `t`, `p` and `kb`... are powers of 1024, `kib`... (sic) of
+/// 1000.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let number: u64 = number.parse().ok()?;

@@ -31,7 +31,7 @@ fn seeded(seed: u64, job: &JobTask, n: usize) -> Vec<Choice> {
     std::iter::from_fn(|| chooser.next()).take(n).collect()
 }
 
-/// Of one place of 100 blocks.
+/// The choices in one place of 100 blocks.
 fn choices(job: JobTask, n: usize) -> Vec<Choice> {
     seeded(1, &placed(job, &[100]), n)
 }
@@ -40,7 +40,7 @@ fn offsets(choices: &[Choice], kind: Kind) -> Vec<u64> {
     choices.iter().filter(|c| c.kind == kind).map(|c| (c.offset_bytes - BASE) / 4096).collect()
 }
 
-/// A size mix of up to 32 KiB.
+/// Mixes of sizes up to 32 KiB.
 fn mixes() -> [Sizes; 3] {
     let split = Sizes::Split(vec![(4096, 20), (12288, 50), (32768, 30)]);
     [Sizes::One(4096), Sizes::Range { low: 4096, high: 32768 }, split]
@@ -144,7 +144,7 @@ proptest! {
         }
     }
 
-    /// Whatever the number and sizes of its files, one pass touches every block once.
+    /// For any number and sizes of files, one pass touches every block once.
     #[test]
     fn a_pass_covers_every_block_of_every_file_once(
         seed in any::<u64>(), first in 1_u64..300, second in 1_u64..300, third in 1_u64..300, random in any::<bool>(),
@@ -163,7 +163,7 @@ proptest! {
         }
     }
 
-    /// A sequence of mixed sizes leaves nothing out, but what is smaller than the smallest block.
+    /// A sequence of mixed sizes leaves out only a rest that is smaller than the smallest block.
     #[test]
     fn a_sequence_of_mixed_sizes_is_without_gaps(seed in any::<u64>(), mix in 0_usize..3, blocks in 1_u64..300) {
         let job = JobTask { sizes: mixes()[mix].clone(), once: true, ..placed(job(Rw::Write), &[blocks]) };
@@ -175,7 +175,7 @@ proptest! {
         assert_eq!(next, BASE + blocks * 4096);
     }
 
-    /// Where everything fits, sizes are as often as asked: within five standard deviations.
+    /// Where everything fits, sizes occur as often as requested: within five standard deviations.
     #[test]
     fn sizes_have_their_shares_at_random_offsets(seed in any::<u64>()) {
         let job = JobTask { sizes: mixes()[2].clone(), ..placed(job(Rw::Randread), &[1 << 20]) };

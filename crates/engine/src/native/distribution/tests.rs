@@ -15,7 +15,7 @@ fn counts(distribution: &Distribution, blocks: u64, seed: u64) -> Vec<u64> {
     counts
 }
 
-/// How many of ten seeds exceed what one of 1000 exceeds by chance.
+/// How many of ten seeds exceed the value that one of 1000 exceeds by chance.
 fn misfits(distribution: &Distribution, shares: &[f64]) -> usize {
     let blocks = shares.len() as u64;
     let exceeds = |seed: &u64| {
@@ -40,7 +40,7 @@ fn zipf_fits_for_every_exponent() {
         let shares = normalized((1..=100_u32).map(|r| f64::from(r).powf(-theta)).collect());
         assert!(misfits(&Distribution::Zipf(theta), &shares) <= 1, "theta {theta}");
     }
-    // The test can tell: a slightly different law doesn't fit.
+    // The test can detect a slightly different law: that one doesn't fit.
     let shares = normalized((1..=100_u32).map(|r| f64::from(r).powf(-1.13)).collect());
     assert_eq!(misfits(&Distribution::Zipf(1.1), &shares), 10);
 }
@@ -55,7 +55,7 @@ fn pareto_fits() {
         let mut samples: Vec<f64> =
             (0..DRAWS).map(|_| super::float(ranks.next(&mut random)) / scale).collect();
         let distance = kolmogorov(&mut samples, |x| x.powf(1.0 / power));
-        // With small h much falls into the very first of even 2^40 ranks, where the law is no longer smooth.
+        // With small h, many accesses fall into the first of even 2^40 ranks, where the law is no longer smooth.
         assert!(distance < 2.2 || h < 0.3, "h {h}: {distance}");
         let hot = samples.iter().filter(|x| **x < h).count();
         let share = f64::from(u32::try_from(hot).unwrap()) / f64::from(DRAWS);

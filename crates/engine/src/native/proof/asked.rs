@@ -1,11 +1,11 @@
-//! What `verify` can't be combined with, whatever each job's options are by themselves.
+//! Options that can't be combined with `verify`, besides those of each job alone.
 
 use super::stamp::SECTOR_BYTES;
 use crate::native::sizes::Sizes;
 use crate::native::task::JobTask;
 
 /// # Errors
-/// In words: what isn't possible, and what to do.
+/// The reason as text: what isn't possible, and the remedy.
 pub(crate) fn check(jobs: &[JobTask], laid_out: bool) -> Result<(), String> {
     for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.verify) {
         let unit = job.sizes.smallest();

@@ -1,4 +1,4 @@
-//! A job's ledgers, one for each of its files, and which of its I/Os may begin.
+//! A job's ledgers, one for each of its files, which also decide which of its I/Os may begin.
 
 use super::ledger::Ledger;
 use super::stamp::Spot;
@@ -7,7 +7,7 @@ use crate::native::tally::Kind;
 use crate::native::task::JobTask;
 use std::ops::Range;
 
-/// One file's ledger and its number over all jobs.
+/// A file's ledger, and its number among the files of all jobs.
 #[derive(Debug)]
 pub(crate) struct Book {
     pub(crate) number: u32,
@@ -15,7 +15,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Where a unit belongs.
+    /// The place of a unit.
     #[inline]
     pub(crate) fn spot(&self, unit: usize) -> Spot {
         Spot { file: self.number, offset_bytes: self.ledger.offset_bytes(unit) }
@@ -30,7 +30,7 @@ pub(crate) struct Books {
 
 impl Books {
     /// # Errors
-    /// When there is more to remember than an address space holds.
+    /// When the ledgers exceed the address space.
     pub(crate) fn new(job: &JobTask) -> Result<Self, String> {
         let unit_bytes = job.sizes.smallest();
         let books = job.places.iter().map(|place| {
@@ -44,14 +44,13 @@ impl Books {
         self.books
     }
 
-    /// Whether an I/O may begin: no write meets another in flight.
+    /// Whether an I/O may begin: a write must not overlap another one in flight.
     #[inline]
     pub(crate) fn may_begin(&self, choice: &Choice) -> bool {
         choice.kind != Kind::Write || self.of(choice).is_none_or(|(book, units)| !book.ledger.overlaps(units))
     }
 
-    /// Begins an I/O that may begin, and notes for each of its units: of a write the generation, of a read the oldest that it
-    /// may see.
+    /// Begins an I/O, and notes for each of its units the generation of a write, or the oldest generation that a read may see.
     #[inline]
     pub(crate) fn begin(&mut self, choice: &Choice, noted: &mut [u32]) {
         let Some((book, units)) = self.of_mut(choice) else { return };
@@ -64,7 +63,7 @@ impl Books {
         }
     }
 
-    /// Ends an I/O that has begun, and notes of a read the newest generation that each unit may have.
+    /// Ends an I/O, and notes for each unit of a read the newest generation that it may have seen.
     #[inline]
     pub(crate) fn end(&mut self, choice: &Choice, good: bool, newest: &mut [u32]) {
         let Some((book, units)) = self.of_mut(choice) else { return };

@@ -1,16 +1,16 @@
-//! Whether a block holds what it should: the fast way, for every block.
+//! Checks that a block has the right content: the fast way, for every block.
 
 use super::diagnose::{Fault, diagnose};
 use super::ledger::Expected;
 use super::stamp::{Header, Spot, Stamper, is_whole};
 
-/// What is wrong with a unit, if anything.
+/// The fault of a unit, if it has one.
 #[inline]
 pub(crate) fn check(stamper: &Stamper, spot: Spot, expected: Expected, unit: &[u8]) -> Option<Fault> {
     if is_right(stamper, spot, expected, unit) { None } else { diagnose(stamper, spot, expected, unit) }
 }
 
-/// Whether header and checksum say that all is right.
+/// Whether header and checksum are both right.
 #[inline]
 fn is_right(stamper: &Stamper, spot: Spot, expected: Expected, unit: &[u8]) -> bool {
     let Some(header) = Header::read(unit) else { return false };

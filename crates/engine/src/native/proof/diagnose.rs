@@ -1,7 +1,7 @@
-//! What is wrong with a unit that isn't right: the slow way, for the few.
+//! Finds the fault of a wrong unit: the slow way, for the few.
 //!
-//! What each write put there can be made again, so a unit is compared sector by sector with what it should hold and with what it
-//! once held.
+//! The data of each write can be generated again, so a unit is compared sector by sector with what it should contain and with
+//! what it contained earlier.
 
 use super::ledger::Expected;
 use super::stamp::{HEADER_BYTES, Header, SECTOR_BYTES, Spot, Stamper, is_whole};
@@ -9,24 +9,24 @@ use crate::native::buffer::PIECE_BYTES;
 use record::trial::FaultKind;
 use std::fmt::Write as _;
 
-/// Pieces of bodies that are made again, at most, to find out which write a sector is of.
+/// The most pieces that are generated again to find out which write a sector belongs to.
 const MOST_PIECES: usize = 1 << 14;
 
-/// Earlier writes that are tried at least, however large the unit.
+/// The least number of earlier writes that are tried, however large the unit.
 const LEAST_WRITES: usize = 64;
 
-/// A unit's fault.
+/// The fault of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: FaultKind,
-    /// Of the first wrong byte where the kind has one, else of the unit; from the begin of the file or device.
+    /// The offset of the first wrong byte where the kind has one, else of the unit; from the beginning of the file or device.
     pub(crate) offset_bytes: u64,
-    /// In words.
+    /// A description as text.
     pub(crate) example: String,
 }
 
-/// Names what is wrong with a unit. `None`: it holds parts of writes that may all be there, since they were in flight while it
-/// was read, or failed.
+/// Finds the fault of a unit. `None` when it contains parts of writes that may all be there, because they were in flight during
+/// the read, or failed.
 #[cold]
 pub(crate) fn diagnose(stamper: &Stamper, spot: Spot, expected: Expected, unit: &[u8]) -> Option<Fault> {
     let difference = difference(stamper, spot, expected, unit)?;
@@ -53,7 +53,7 @@ pub(crate) fn diagnose(stamper: &Stamper, spot: Spot, expected: Expected, unit: 
     Some(Fault { offset_bytes, ..whole(FaultKind::Corrupt, there) })
 }
 
-/// Where a unit differs from all that it may hold.
+/// The difference of a unit from everything that it may contain.
 struct Difference {
     first: usize,
     count: usize,
@@ -69,7 +69,7 @@ impl Difference {
     }
 }
 
-/// `None` when every byte is one that a right generation has there.
+/// `None` when every byte is that of an allowed generation.
 fn difference(stamper: &Stamper, spot: Spot, expected: Expected, unit: &[u8]) -> Option<Difference> {
     let mut right = vec![0; unit.len()];
     let mut wrong = vec![true; unit.len()];
@@ -82,13 +82,13 @@ fn difference(stamper: &Stamper, spot: Spot, expected: Expected, unit: &[u8]) ->
             return None;
         }
     }
-    // `right` is now of the last acknowledged write.
+    // `right` now has the last acknowledged write.
     let first = wrong.iter().position(|wrong| *wrong)?;
     let count = wrong.iter().filter(|wrong| **wrong).count();
     Some(Difference { first, count, found: *unit.get(first)?, wanted: *right.get(first)? })
 }
 
-/// What a unit in one piece is, by its own word; `None` for what can't be.
+/// The fault of a complete unit, by its header; `None` for an impossible header.
 fn by_header(
     stamper: &Stamper,
     spot: Spot,
@@ -124,7 +124,7 @@ fn elsewhere(spot: Spot, header: Header) -> String {
     text
 }
 
-/// What else can be said about bytes that are none of ours.
+/// Other observations about bytes that aren't ours.
 fn strange(stamper: &Stamper, spot: Spot, unit: &[u8]) -> String {
     let header = Header::read(unit).filter(|h| h.trial == stamper.trial() && h.spot != spot);
     header.map_or_else(String::new, |h| {
@@ -149,14 +149,14 @@ fn due(expected: Expected) -> String {
     }
 }
 
-/// Which write each sector is of; `None` if one is of no write to this place.
+/// The write that each sector belongs to; `None` if one belongs to no write to this place.
 fn sectors(stamper: &Stamper, spot: Spot, expected: Expected, unit: &[u8]) -> Option<Vec<u32>> {
     let mut found = Vec::with_capacity(unit.len() / SECTOR_BYTES);
     let pieces = unit.len().div_ceil(PIECE_BYTES);
     let most = u32::try_from((MOST_PIECES / pieces.max(1)).max(LEAST_WRITES)).unwrap_or(u32::MAX);
     for (piece, bytes) in (0..).zip(unit.chunks(PIECE_BYTES)) {
         let mut open: Vec<(&[u8], Option<u32>)> = bytes.chunks(SECTOR_BYTES).map(|s| (s, None)).collect();
-        // What other sectors are of is the likeliest.
+        // The writes of other sectors are the most likely.
         let mut likely: Vec<u32> = found.clone();
         likely.sort_unstable();
         likely.dedup();
@@ -195,7 +195,7 @@ fn has_header(stamper: &Stamper, spot: Spot, generation: u32, unit: &[u8]) -> bo
     made.get(..HEADER_BYTES) == unit.get(..HEADER_BYTES)
 }
 
-/// E.g. `sectors 0 to 3 hold write 2, 4 to 7 write 1`.
+/// The sectors in ranges, e.g. `sectors 0 to 3 hold write 2, 4 to 7 write 1`.
 fn runs(sectors: &[u32]) -> String {
     const TOLD: usize = 6;
     let mut parts = Vec::new();

@@ -1,11 +1,11 @@
-//! What checking found, over all blocks of a job.
+//! The results of checking, over all blocks of a job.
 
 use super::diagnose::Fault;
 use record::trial::{FaultKind, Verified, VerifyFault};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Offsets kept per kind and file.
+/// The most offsets that are kept per kind and file.
 const OFFSETS_KEPT: usize = 16;
 
 /// Faults of one kind in one file.
@@ -16,17 +16,17 @@ struct Seen {
     example: String,
 }
 
-/// What was checked and found.
+/// The checked bytes and the faults.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     bytes: u64,
     seen: BTreeMap<(FaultKind, u32), Seen>,
-    /// Units that were found wrong: each counts once, however often it is read.
+    /// The wrong units: each counts once, however often it is read.
     units: BTreeSet<(u32, u64)>,
 }
 
 impl Faults {
-    /// Counts what was checked, right or wrong.
+    /// Counts checked bytes, right or wrong.
     #[inline]
     pub(crate) fn checked(&mut self, bytes: u64) {
         self.bytes += bytes;
@@ -50,7 +50,7 @@ impl Faults {
         true
     }
 
-    /// Adds what another job found, in files of its own.
+    /// Adds the faults of another job, in files of its own.
     pub(crate) fn merge(&mut self, other: Self) {
         self.bytes += other.bytes;
         for (unit, fault) in other.seen {
@@ -59,7 +59,7 @@ impl Faults {
         self.units.extend(other.units);
     }
 
-    /// As records have it.
+    /// The faults in the record's form.
     pub(crate) fn record<'a>(self, path: impl Fn(u32) -> &'a Path) -> Verified {
         let faults = self.seen.into_iter().map(|((kind, file), seen)| VerifyFault {
             kind,

@@ -1,21 +1,21 @@
-//! Which I/O of a job comes next under `verify`: a write that meets another in flight is put aside until that has ended.
+//! Chooses a job's next I/O under `verify`: a write that overlaps another one in flight waits until that has ended.
 
 use super::books::{Book, Books};
 use super::held::Held;
 use crate::native::chooser::Choice;
 use crate::native::task::JobTask;
 
-/// What comes next.
+/// The choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pick {
     Io(Choice),
-    /// Nothing before something has ended.
+    /// None before an I/O has ended.
     Wait,
-    /// Nothing any more.
+    /// None any more.
     Over,
 }
 
-/// A job's ledgers and the writes that wait.
+/// A job's ledgers and the waiting writes.
 pub(crate) struct Guard {
     books: Books,
     held: Held<Choice>,
@@ -23,12 +23,12 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// # Errors
-    /// When there is more to remember than an address space holds.
+    /// When the ledgers exceed the address space.
     pub(crate) fn new(job: &JobTask) -> Result<Self, String> {
         Ok(Self { books: Books::new(job)?, held: Held::new() })
     }
 
-    /// The next I/O that may begin: one that was put aside, or one that is drawn.
+    /// The next I/O that may begin: a waiting one, or a newly drawn one.
     #[inline]
     pub(crate) fn pick(&mut self, mut draw: impl FnMut() -> Option<Choice>) -> Pick {
         let Self { books, held } = self;
@@ -46,13 +46,13 @@ impl Guard {
         Pick::Wait
     }
 
-    /// An I/O that was picked begins; see [`Books::begin`].
+    /// Begins an I/O that was picked; see [`Books::begin`].
     #[inline]
     pub(crate) fn begin(&mut self, choice: &Choice, noted: &mut [u32]) {
         self.books.begin(choice, noted);
     }
 
-    /// An I/O has ended; see [`Books::end`].
+    /// Ends an I/O; see [`Books::end`].
     #[inline]
     pub(crate) fn end(&mut self, choice: &Choice, good: bool, newest: &mut [u32]) {
         self.books.end(choice, good, newest);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// All that is drawn is done, each once, and never two writes of a unit at once.
+        /// All drawn I/Os are done, each once, and never two writes of a unit at the same time.
         #[test]
         fn nothing_is_lost_and_nothing_overlaps(seed in any::<u64>(), depth in 1_usize..40) {
             let mut random = Random::new(seed, 0);

@@ -1,11 +1,11 @@
-//! Work that can't begin yet, put aside in order while other work goes on.
+//! A queue of work that can't begin yet, while other work goes on.
 
 use std::collections::VecDeque;
 
-/// What is put aside at most; beyond it the next waits.
+/// The most items that wait; with more, the job itself waits.
 const MOST: usize = 64;
 
-/// Work put aside.
+/// The waiting work, in order.
 #[derive(Debug)]
 pub(crate) struct Held<T> {
     waiting: VecDeque<T>,
@@ -16,14 +16,14 @@ impl<T> Held<T> {
         Self { waiting: VecDeque::with_capacity(MOST) }
     }
 
-    /// The oldest that may begin now.
+    /// Removes and returns the oldest item that may begin now.
     #[inline]
     pub(crate) fn take(&mut self, may_begin: impl FnMut(&T) -> bool) -> Option<T> {
         let index = self.waiting.iter().position(may_begin)?;
         self.waiting.remove(index)
     }
 
-    /// Whether no more can be put aside.
+    /// Whether no more can wait.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.len() >= MOST

@@ -1,27 +1,27 @@
-//! What was written where: a generation for every unit of a file's region, in memory.
+//! The record of writes: a generation for every unit of a file's region, in memory.
 //!
-//! A write counts up the generation of each unit that it covers when it is issued. Until it is acknowledged, the old and the new
-//! content are both right; so they are if it fails. Two writes never share a unit at the same time.
+//! A write increments the generation of each unit that it covers when it is issued. Until it is acknowledged, both the old and
+//! the new content are right; so they are if it fails. Two writes never share a unit at the same time.
 
 use std::ops::Range;
 
-/// A write of the unit is in flight.
+/// The flag of a unit with a write in flight.
 const IN_FLIGHT: u32 = 1 << 31;
 
-/// Beyond this a unit is written with the same generation again and again.
+/// The last generation: later writes of a unit use it again.
 const LAST: u32 = IN_FLIGHT - 1;
 
-/// Generations that a unit may have.
+/// The generations that a unit may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The last that was acknowledged: anything older is wrong.
+    /// The last acknowledged one: any older one is wrong.
     pub(crate) oldest: u32,
-    /// The last that was issued.
+    /// The last issued one.
     pub(crate) newest: u32,
 }
 
 impl Expected {
-    /// Just one.
+    /// Only this generation.
     pub(crate) fn only(generation: u32) -> Self {
         Self { oldest: generation, newest: generation }
     }
@@ -38,15 +38,15 @@ pub(crate) struct Ledger {
     base_bytes: u64,
     unit_bytes: u64,
     acknowledged: Vec<u32>,
-    /// With [`IN_FLIGHT`].
+    /// The last issued generation, with [`IN_FLIGHT`].
     issued: Vec<u32>,
 }
 
 impl Ledger {
-    /// For a region of whole units, all as laid out.
+    /// Creates a ledger for a region of whole units, all as laid out.
     ///
     /// # Errors
-    /// When there are more units than an address space holds.
+    /// When there are more units than an address space can hold.
     pub(crate) fn new(base_bytes: u64, size_bytes: u64, unit_bytes: u64) -> Result<Self, String> {
         let unit_bytes = unit_bytes.max(1);
         let units = usize::try_from(size_bytes / unit_bytes)
@@ -74,19 +74,19 @@ impl Ledger {
         (first / self.unit_bytes).min(count) as usize..end.min(count) as usize
     }
 
-    /// Where a unit begins, in the file or device.
+    /// The offset of a unit in the file or device.
     #[inline]
     pub(crate) fn offset_bytes(&self, unit: usize) -> u64 {
         self.base_bytes + unit as u64 * self.unit_bytes
     }
 
-    /// Whether a write would meet one that is in flight.
+    /// Whether a write would overlap one in flight.
     #[inline]
     pub(crate) fn overlaps(&self, units: Range<usize>) -> bool {
         self.issued.get(units).unwrap_or_default().iter().any(|issued| issued & IN_FLIGHT != 0)
     }
 
-    /// Begins a write: its units have a new generation from now on. False, and nothing is begun, if it overlaps one in flight.
+    /// Begins a write: its units get a new generation. False if it overlaps one in flight; then nothing begins.
     #[inline]
     pub(crate) fn begin(&mut self, units: Range<usize>) -> bool {
         let issued = self.issued.get_mut(units).unwrap_or_default();
@@ -99,7 +99,7 @@ impl Ledger {
         true
     }
 
-    /// A write has been completed in full: nothing older is right any more.
+    /// Records that a write was completed in full: no older content is right any more.
     #[inline]
     pub(crate) fn acknowledge(&mut self, units: Range<usize>) {
         let issued = self.issued.get_mut(units.clone()).unwrap_or_default();
@@ -110,27 +110,27 @@ impl Ledger {
         }
     }
 
-    /// A write has failed, or moved less than asked: nobody knows what is there.
+    /// Records that a write failed or moved too few bytes: its content is unknown.
     #[cold]
     pub(crate) fn fail(&mut self, units: Range<usize>) {
         self.issued.get_mut(units).unwrap_or_default().iter_mut().for_each(|issued| *issued &= LAST);
     }
 
-    /// Notes the oldest generations that a read beginning now may see.
+    /// Notes the oldest generations that a read may see if it begins now.
     #[inline]
     pub(crate) fn note_oldest(&self, units: Range<usize>, oldest: &mut [u32]) {
         let acknowledged = self.acknowledged.get(units).unwrap_or_default();
         oldest.iter_mut().zip(acknowledged).for_each(|(noted, acknowledged)| *noted = *acknowledged);
     }
 
-    /// Notes the newest generations that a read ending now may have seen: those that are being written, or were issued last.
+    /// Notes the newest generations that a read may have seen if it ends now: those in flight, or issued last.
     #[inline]
     pub(crate) fn note_newest(&self, units: Range<usize>, newest: &mut [u32]) {
         let issued = self.issued.get(units).unwrap_or_default();
         newest.iter_mut().zip(issued).for_each(|(noted, issued)| *noted = issued & LAST);
     }
 
-    /// What is there when nothing is in flight.
+    /// The generations that a unit may have when nothing is in flight.
     #[inline]
     pub(crate) fn expected(&self, unit: usize) -> Expected {
         let (mut oldest, mut newest) = ([0], [0]);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain model: a list of writes in flight and of what may be there.
+        /// Compares with a plain model: a list of writes in flight and of the content that may be there.
         #[test]
         fn it_agrees_with_a_plain_model(steps in proptest::collection::vec((any::<Index>(), 0..3_u8, 0..10_usize, 1..5_usize), 1..200)) {
             let mut ledger = ledger();

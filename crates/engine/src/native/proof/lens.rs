@@ -1,4 +1,4 @@
-//! What a lane looks at content with: it stamps what is written and checks what was read.
+//! A lane's view of content: it stamps written blocks and checks read ones.
 
 use super::check::check;
 use super::faults::Faults;
@@ -8,22 +8,22 @@ use crate::native::chooser::Choice;
 use crate::native::task::JobTask;
 use record::trial::FaultKind;
 
-/// One lane's own.
+/// The state of one lane.
 pub(crate) struct Lens {
     stamper: Stamper,
     /// The numbers of the job's files.
     numbers: Vec<u32>,
     unit_bytes: usize,
     most_units: usize,
-    /// For every unit of every slot: the generation to be written, or the oldest that may be read.
+    /// For every unit of every slot: the generation to write, or the oldest that may be read.
     noted: Vec<u32>,
-    /// For every unit of the block that is being looked at: the newest that may be read.
+    /// For every unit of the block that is being checked: the newest generation that may be read.
     newest: Vec<u32>,
     pub(crate) faults: Faults,
 }
 
 impl Lens {
-    /// For `slots` I/Os in flight.
+    /// Creates a lens for `slots` I/Os in flight.
     pub(crate) fn new(stamper: Stamper, job: &JobTask, slots: usize) -> Self {
         let unit_bytes = usize::try_from(job.sizes.smallest()).unwrap_or(usize::MAX).max(1);
         let most_units = job.buffer_bytes().div_ceil(unit_bytes);
@@ -38,20 +38,20 @@ impl Lens {
         }
     }
 
-    /// Where an I/O's generations are noted when it begins.
+    /// The place for an I/O's generations when it begins.
     #[inline]
     pub(crate) fn noted(&mut self, slot: usize) -> &mut [u32] {
         let first = slot * self.most_units;
         self.noted.get_mut(first..first + self.most_units).unwrap_or_default()
     }
 
-    /// Where a read's generations are noted when it ends.
+    /// The place for a read's generations when it ends.
     #[inline]
     pub(crate) fn newest(&mut self) -> &mut [u32] {
         &mut self.newest
     }
 
-    /// Makes the block of a write that has begun.
+    /// Generates the block of a write that has begun.
     #[inline]
     pub(crate) fn stamp(&self, slot: usize, choice: &Choice, block: &mut [u8]) {
         let noted = self.noted.get(slot * self.most_units..).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Lens {
         }
     }
 
-    /// Looks at the block of a read that has ended well; tells of each unit that is wrong for the first time.
+    /// Checks the block of a successful read, and reports each unit that is found wrong for the first time.
     #[inline]
     pub(crate) fn look(
         &mut self,
@@ -121,7 +121,7 @@ mod tests {
         Choice { kind, data_only: false, file, length_bytes: 4096, offset_bytes }
     }
 
-    /// A disk in memory: what was written last.
+    /// A disk in memory, with the last written content.
     struct Bench {
         books: Books,
         lens: Lens,

@@ -1,20 +1,20 @@
-//! What a region holds when it has been laid out: every unit in its generation 0.
+//! The content of a region after the layout: every unit in its generation 0.
 
 use super::stamp::{Spot, Stamper};
 
-/// Makes any part of a region.
+/// Generates any part of a region.
 pub(crate) struct Original<'a> {
     stamper: &'a Stamper,
     file: u32,
     base_bytes: u64,
     units: u64,
     unit_bytes: u64,
-    /// A unit that is only partly asked for, and its number.
+    /// The number and the content of a unit that is only partly requested.
     cut: (Option<u64>, Vec<u8>),
 }
 
 impl<'a> Original<'a> {
-    /// Of the whole units in `size_bytes` from `spot` on.
+    /// Creates the content of the whole units in `size_bytes` from `spot` on.
     pub(crate) fn new(stamper: &'a Stamper, spot: Spot, size_bytes: u64, unit_bytes: u64) -> Self {
         let unit_bytes = unit_bytes.max(1);
         let Spot { file, offset_bytes } = spot;
@@ -22,7 +22,7 @@ impl<'a> Original<'a> {
         Self { stamper, file, base_bytes: offset_bytes, units, unit_bytes, cut: (None, Vec::new()) }
     }
 
-    /// Overwrites what of a piece belongs to units; all else is left as it is.
+    /// Overwrites the parts of a piece that belong to units, and leaves the rest as it is.
     #[expect(clippy::cast_possible_truncation, reason = "parts of a piece that is in memory")]
     pub(crate) fn fill(&mut self, piece_offset: u64, piece: &mut [u8]) {
         let end = piece_offset + piece.len() as u64;

@@ -1,4 +1,4 @@
-//! Reading all jobs' data back after the load, each job's files by a thread of its own.
+//! Reads the data of all jobs back after the load; each job's files are read by their own thread.
 
 use super::books::Book;
 use super::faults::Faults;
@@ -18,20 +18,21 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What a lane leaves under `verify`.
+/// The result of a lane under `verify`.
 pub(crate) struct Proof {
-    /// Of which job.
+    /// The number of the job.
     pub(crate) job: u32,
-    /// What it found while the load ran.
+    /// The faults found during the load.
     pub(crate) faults: Faults,
-    /// What should be where, and the files; one lane of a job has them.
+    /// The ledgers and the files; one lane of a job has them.
     pub(crate) books: Vec<(Book, File)>,
 }
 
-/// Reads all back that was not found to be unreadable, and tells all that was checked. Faults become errors of their jobs.
+/// Reads everything back, except what is known to be unreadable, and returns all that was checked. Faults become errors of their
+/// jobs.
 ///
 /// # Errors
-/// In words, when there is no memory for it.
+/// When there isn't enough memory; the error is the reason as text.
 pub(crate) fn read_back(
     task: &Task,
     finished: &mut [Finished],
@@ -88,7 +89,7 @@ fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> R
     })
 }
 
-/// A thread's notes of what it comes across.
+/// The findings of a thread.
 struct Reader<'a> {
     job: u32,
     asked: &'a JobTask,

@@ -1,5 +1,5 @@
-//! What a unit (a block of the smallest size) holds under `verify`: a header that tells what it is, and a body that follows
-//! from it.
+//! The content of a unit (a block of the smallest size) under `verify`: a header that identifies it, and a body that follows from
+//! the header.
 //!
 //! | byte | what (little endian) |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | 8 | CRC-32C of all other bytes of the unit |
 //! | 12 | number of the file, in the order of the trial's files |
 //! | 16 | the trial |
-//! | 24 | where the unit belongs, from the begin of the file or device |
+//! | 24 | the unit's place, from the beginning of the file or device |
 //! | 32 | generation: 0 as laid out, n as written for the nth time |
 //! | 36 | length of the unit |
 //! | 40 | the body, at the declared compressibility |
@@ -15,24 +15,24 @@
 use crate::native::buffer::Pattern;
 use crate::native::random::{Random, SplitMix};
 
-/// What storage writes in one piece, as far as anybody promises.
+/// The size that storage writes atomically, as far as any promise goes.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
-/// Length of a header.
+/// The length of a header.
 pub(crate) const HEADER_BYTES: usize = 40;
 
 const MAGIC: [u8; 8] = *b"dskproof";
 
-/// Where a unit belongs.
+/// The place of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
     /// The file's number.
     pub(crate) file: u32,
-    /// From the begin of the file or device.
+    /// From the beginning of the file or device.
     pub(crate) offset_bytes: u64,
 }
 
-/// What a unit says that it is.
+/// The fields of a unit's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) trial: u64,
@@ -82,7 +82,7 @@ fn put(unit: &mut [u8], at: usize, bytes: &[u8]) {
     unit.iter_mut().skip(at).zip(bytes).for_each(|(target, byte)| *target = *byte);
 }
 
-/// Whether a unit's bytes are those that its checksum was made of.
+/// Whether a unit's bytes match its checksum.
 #[inline]
 pub(crate) fn is_whole(unit: &[u8]) -> bool {
     word(unit, 8).is_some_and(|told| told == checksum(unit))
@@ -95,7 +95,7 @@ fn checksum(unit: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(magic), after)
 }
 
-/// Makes a trial's units, and makes them again.
+/// Generates a trial's units, any number of times.
 #[derive(Clone)]
 pub(crate) struct Stamper {
     trial: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Stamper {
 }
 
 impl Stamper {
-    /// The same trial and compressibility make the same units.
+    /// Creates a stamper; the same trial and compressibility give the same units.
     pub(crate) fn new(trial: u64, compress_percentage: u8) -> Self {
         Self { trial, pattern: Pattern::new(Random::new(trial, 0x7665_7269_6679), compress_percentage) }
     }
@@ -112,7 +112,7 @@ impl Stamper {
         self.trial
     }
 
-    /// Makes a unit of a generation.
+    /// Generates a unit of a generation.
     #[inline]
     pub(crate) fn stamp(&self, spot: Spot, generation: u32, unit: &mut [u8]) {
         self.pattern.fill(self.content(spot, generation), unit);
@@ -121,19 +121,19 @@ impl Stamper {
         put(unit, 8, &sum.to_le_bytes());
     }
 
-    /// Makes one piece of a unit's body again, without the header that lies over the first one.
+    /// Generates one piece of a unit's body, without the header that covers the beginning of the first one.
     pub(crate) fn body(&self, spot: Spot, generation: u32, piece: u64, part: &mut [u8]) {
         self.pattern.fill_from(self.content(spot, generation), piece, part);
     }
 
-    /// The header that a unit of ours has.
+    /// The header of one of our units.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "block sizes are below 4 GiB")]
     pub(crate) fn header(&self, spot: Spot, generation: u32, length: usize) -> Header {
         Header { trial: self.trial, spot, generation, length_bytes: length as u32 }
     }
 
-    /// The word that a unit's body follows from.
+    /// The word that determines a unit's body.
     #[inline]
     fn content(&self, spot: Spot, generation: u32) -> u64 {
         let mixed = |seed: u64, word: u64| SplitMix::new(seed ^ word).next();

@@ -1,4 +1,4 @@
-//! After the load: reading everything back and checking it against what was written.
+//! After the load: reads everything back and compares it with what was written.
 
 use super::books::Book;
 use super::check::check;
@@ -11,34 +11,34 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// Read at once, in whole units.
+/// The bytes per read, in whole units.
 const PIECE_BYTES: u64 = 4 << 20;
 
-/// What the sweep comes across; it goes on while the answer is true.
+/// Receives the events of the sweep, which goes on while the answer is true.
 pub(crate) trait SweepVisitor {
-    /// It is about to read at an offset.
+    /// A read is about to begin at an offset.
     fn reading(&mut self, offset_bytes: u64) -> bool;
-    /// It is about to flush the file.
+    /// A flush of the file is about to begin.
     fn flushing(&mut self);
     /// The system call has ended.
     fn done(&mut self);
-    /// A unit is wrong that was not known to be.
+    /// A unit is wrong, and wasn't known to be.
     fn wrong(&mut self, kind: FaultKind, offset_bytes: u64) -> bool;
-    /// Something can't be read or flushed.
+    /// A read or flush failed.
     fn failed(&mut self, action: Action, error: &io::Error, offset_bytes: u64) -> bool;
 }
 
-/// What may fail.
+/// The operations that may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Flush,
     Read,
 }
 
-/// Reads a file's region back, from the storage, not from the page cache.
+/// Reads a file's region back from the storage, not from the page cache.
 ///
 /// # Errors
-/// In words, when there is no memory for it.
+/// When there isn't enough memory; the error is the reason as text.
 pub(crate) fn sweep(
     file: &File,
     book: &Book,
@@ -191,7 +191,7 @@ mod tests {
             Self { file, book, stamper }
         }
 
-        /// A write of one unit, which the ledger knows, and the storage if it `lands`.
+        /// Writes one unit; the ledger records it, and the storage gets it if it `lands`.
         fn write(&mut self, unit: usize, lands: bool) {
             assert!(self.book.ledger.begin(unit..unit + 1));
             let mut bytes = vec![0; 12 << 10];

@@ -1,9 +1,9 @@
-//! Units for the tests of what checks them.
+//! Units for tests of the checks.
 
 use super::stamp::{Spot, Stamper};
 use proptest::prelude::{Strategy, any};
 
-/// A unit as it was written.
+/// A unit as written.
 pub(crate) struct Case {
     pub(crate) stamper: Stamper,
     pub(crate) spot: Spot,
@@ -18,7 +18,7 @@ impl std::fmt::Debug for Case {
 }
 
 impl Case {
-    /// The same place at another time.
+    /// The same place in another generation.
     pub(crate) fn at(&self, generation: u32) -> Vec<u8> {
         self.of(self.spot, generation)
     }
@@ -31,7 +31,7 @@ impl Case {
     }
 }
 
-/// Any unit: of 512 bytes to 18 KiB, now and then large, of any compressibility.
+/// Any unit: of 512 bytes to 18 KiB, sometimes larger, of any compressibility.
 pub(crate) fn case() -> impl Strategy<Value = Case> {
     let sectors = proptest::prop_oneof![8 => 1_usize..=36, 1 => 250_usize..=270];
     let generation = proptest::prop_oneof![8 => 1_u32..100, 1 => 1_u32..0x7fff_ffff];

@@ -1,5 +1,5 @@
-//! Which trial a block is of: told to headers, so that what an earlier trial left is never taken for this one's, not even one
-//! with the same seed.
+//! The trial's number in block headers: it distinguishes this trial's blocks from those of earlier trials, even with the same
+//! seed.
 
 use crate::data::io_error;
 use crate::error::EngineError;
@@ -7,14 +7,14 @@ use crate::native::random::SplitMix;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the layout leaves the trial for the load, in the scratch directory.
+/// The file for the trial's number between layout and load, in the scratch directory.
 const FILE: &str = "native.verify";
 
 fn path(scratch: &Path) -> PathBuf {
     scratch.join(FILE)
 }
 
-/// Makes a trial's number and leaves it for the load.
+/// Creates a trial's number and stores it for the load.
 pub(crate) fn begin(scratch: &Path, seed: u64) -> Result<u64, EngineError> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
@@ -24,7 +24,7 @@ pub(crate) fn begin(scratch: &Path, seed: u64) -> Result<u64, EngineError> {
     Ok(trial)
 }
 
-/// Leaves nothing: the data is laid out without headers.
+/// Removes the number: the data are laid out without headers.
 pub(crate) fn forget(scratch: &Path) -> Result<(), EngineError> {
     let path = path(scratch);
     match std::fs::remove_file(&path) {
@@ -33,7 +33,7 @@ pub(crate) fn forget(scratch: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// The trial that the data was laid out for; `None` if it was laid out for none, or for one of another seed.
+/// The trial for which the data were laid out; `None` if there is none, or it has another seed.
 pub(crate) fn recall(scratch: &Path, seed: u64) -> Option<u64> {
     let text = std::fs::read_to_string(path(scratch)).ok()?;
     let (of, trial) = text.split_once(' ')?;

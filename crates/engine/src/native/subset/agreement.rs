@@ -1,4 +1,4 @@
-//! What `spec` lets through for native, native translates; what native refuses, `spec` refuses before it. One list for both.
+//! What `spec` accepts for native, native translates; what native refuses, `spec` refuses before it. One list serves both.
 
 use super::of_options;
 use crate::native::proof::asked;
@@ -8,7 +8,7 @@ use spec::native_lacks;
 
 type Edit = (&'static str, fn(&mut Options));
 
-/// What native performs.
+/// Options that native supports.
 const ACCEPTED: &[Edit] = &[
     ("nothing said", |_| {}),
     ("write", |o| o.rw = Rw::Write),
@@ -51,7 +51,7 @@ const ACCEPTED: &[Edit] = &[
     ("iodepth_low", |o| other(o, "iodepth_low", "2")),
 ];
 
-/// What native lacks, with a word that both refusals hold.
+/// Options that native lacks, with a word that is in both refusals.
 const REFUSED: &[(&str, Edit)] = &[
     ("libaio", ("libaio", |o| "libaio".clone_into(&mut o.ioengine))),
     ("iodepth", ("too deep", |o| o.iodepth = 32_769)),

@@ -143,7 +143,7 @@ const DISTRIBUTIONS: [&str; 14] = [
     "zoned_abs:60/64k:30/128k",
 ];
 
-/// Any workload, sensible or not; shares of sizes add up to 100, as `Options` has it.
+/// Any workload, useful or not; shares of sizes add up to 100, as `Options` requires.
 fn any_options() -> impl Strategy<Value = Options> {
     let sizes = (0_usize..3, 1_u64..5, 0_u8..=100, any::<bool>());
     let pace = (prop::option::of(1_u64..1000), prop::option::of(1_u64..1 << 20), any::<bool>(), 0_u64..3);
@@ -177,7 +177,7 @@ fn any_options() -> impl Strategy<Value = Options> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// What the plan is told that native performs, it does.
+    /// Native performs what the plan reports as supported.
     #[test]
     fn what_a_plan_lets_through_is_performed(options in any_options()) {
         let lacks = spec::native_lacks(&options, Layout::Written);

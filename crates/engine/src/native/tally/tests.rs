@@ -3,7 +3,7 @@ use proptest::prelude::{prop, proptest};
 
 const SPAN: Span = Span { start_ns: 1000, end_ns: 2000, interval_ns: 300, open_end: false };
 
-/// Counts completions (time, kind, latency) as a lane does.
+/// Counts completions (time, kind, latency) like a lane.
 fn tally(span: Span, completions: &[(u64, Kind, u64)]) -> Tally {
     let mut tally = Tally::new(span);
     for &(now, kind, latency) in completions {
@@ -20,7 +20,7 @@ fn only_what_completes_inside_counts() {
     let at = |now| (now, Kind::Read, 10);
     let all = [0, 999, 1000, 1001, 1999, 2000, 5000].map(at);
     assert_eq!(sum(vec![tally(SPAN, &all)]).sides[0].ios, 3);
-    // With a flush at the end, all that was written belongs to it.
+    // With a flush at the end, everything that was written belongs to it.
     let open = Span { open_end: true, ..SPAN };
     assert_eq!(sum(vec![tally(open, &all)]).sides[0].ios, 5);
     assert_eq!(sum(vec![tally(SPAN, &[at(999), at(2000)])]).sides[0].ios, 0);
@@ -64,7 +64,7 @@ fn kinds() -> [Kind; 2] {
 }
 
 proptest! {
-    /// However lanes are grouped and whatever their order, the sum is the same, to the last bin.
+    /// For any grouping and order of lanes, the sum is the same, to the last bin.
     #[test]
     fn adding_lanes_up_is_associative_and_commutative(
         completions in prop::collection::vec((0_u64..3000, 0_usize..4, 0_u64..1 << 40), 0..200),
@@ -72,7 +72,7 @@ proptest! {
     ) {
         let mut completions: Vec<_> = completions.into_iter().map(|(t, k, l)| (t, KINDS[k], l)).collect();
         completions.sort_by_key(|c| c.0);
-        // Lane by lane as `owners` says; with `fold`, the later three go into the first three.
+        // Lane by lane as `owners` says; with `fold`, the last three are merged into the first three.
         let lanes = |fold: usize| {
             (0..6).map(move |lane| (lane, fold)).collect::<Vec<_>>().into_iter().map(|(lane, fold)| {
                 let mine = completions.iter().zip(&owners).filter(|(_, o)| **o % fold == lane);
@@ -90,7 +90,7 @@ proptest! {
         }
     }
 
-    /// However completions are spread over lanes, the sum is the same.
+    /// For any distribution of completions over lanes, the sum is the same.
     #[test]
     fn sums_do_not_depend_on_the_lanes(
         completions in prop::collection::vec((0_u64..3000, 0_usize..2, 0_u64..1 << 40), 0..200),

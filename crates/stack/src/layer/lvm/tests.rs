@@ -13,7 +13,7 @@ fn lvm(layout: LvmLayout) -> Lvm {
     Lvm { layout, size_bytes: None, tag: None, cache: None }
 }
 
-/// The steps, a line each.
+/// The steps, one line each.
 fn told(lvm: &Lvm) -> String {
     let steps = volume_steps(lvm, "g", &DEVICES.map(Path::new), &[Path::new(FAST)]);
     let lines: Vec<String> =

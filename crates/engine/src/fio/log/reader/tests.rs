@@ -93,7 +93,7 @@ fn a_failing_disk_is_reported() {
     assert!(Reader::open(Path::new("/nonexistent.log")).is_err());
 }
 
-/// Gives its bytes in pieces of the given sizes.
+/// Returns its bytes in pieces of the given sizes.
 struct Dribble<'a>(&'a [u8], Vec<usize>);
 
 impl Read for Dribble<'_> {

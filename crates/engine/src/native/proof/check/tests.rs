@@ -15,12 +15,12 @@ fn kind(case: &Case, expected: Expected, unit: &[u8]) -> Option<FaultKind> {
     look(case, expected, unit).map(|fault| fault.kind)
 }
 
-/// Only the generation that the case was written with.
+/// Allows only the generation with which the case was written.
 fn strict(case: &Case) -> Expected {
     Expected::only(case.generation)
 }
 
-/// The first sectors of one unit before the others of another.
+/// The first sectors of one unit, followed by the others of another.
 fn spliced(first: &[u8], rest: &[u8], at: Index) -> Vec<u8> {
     let cut = 512 * (1 + at.index(first.len() / 512));
     [&first[..cut], &rest[cut..]].concat()
@@ -84,7 +84,7 @@ proptest! {
     fn parts_of_two_writes_are_torn(case in case(), at in any::<Index>(), older in 1_u32..60, swap in any::<bool>()) {
         let old = case.at(case.generation.saturating_sub(older));
         let unit = if swap { spliced(&old, &case.unit, at) } else { spliced(&case.unit, &old, at) };
-        // Where only the header tells two writes apart, a part can be the whole.
+        // Where only the header distinguishes two writes, a part can equal the whole.
         prop_assume!(unit != old && unit != case.unit);
         let fault = look(&case, strict(&case), &unit).unwrap();
         let first = first_difference(&unit, &case.unit);
@@ -117,7 +117,7 @@ proptest! {
         assert_eq!(kind(&case, strict(&case), &unit), Some(FaultKind::Corrupt));
     }
 
-    /// A read beside a write sees the one, the other, or any mixture.
+    /// A read during a write sees the one, the other, or any mixture.
     #[test]
     fn a_race_is_no_fault(case in case(), picks in any::<u64>()) {
         let expected = Expected { oldest: case.generation - 1, newest: case.generation };
