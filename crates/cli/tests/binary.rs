@@ -203,7 +203,7 @@ fn a_person_is_asked_for_what_is_missing() {
     let Some((code, said)) = on_a_terminal(&home, &line, "/srv\n") else { return };
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("dir (a directory on the storage in question): "), "{said}");
-    assert!(said.contains("lent directory /srv"), "{said}");
+    assert!(said.contains("directory /srv"), "{said}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn loop_plan_and_quick_say_what_lies_below_a_directory() {
     let text = quick(&merged);
     assert!(text.contains(&format!("note: {on_memory}")), "{text}");
     assert!(
-        text.contains("The ground is memory, not storage: it lies on tmpfs (through overlay)."),
+        text.contains("The storage under test is memory: it lies on tmpfs (through overlay)."),
         "{text}"
     );
     let text = quick(&fuse);

@@ -76,7 +76,7 @@ impl<'a> Spans<'a> {
 
     fn several(&mut self, name: &str, files: u32, options: &Options) -> Result<Vec<Region>, String> {
         if matches!(self.place, Place::Block(_)) {
-            return Err(format!("nrfiles: {files} needs a directory; here the ground is a block device"));
+            return Err(format!("nrfiles: {files} needs a directory; here the load goes to a block device"));
         }
         let block = options.bs_bytes.max(1);
         let each = options.size_bytes / u64::from(files) / block * block;
@@ -91,7 +91,7 @@ impl<'a> Spans<'a> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if filename.is_empty() || !filename.chars().all(plain) {
             return Err(format!(
-                "filename: {filename:?} must be a name of letters, digits, '.', '_' and '-'; the file is made inside the ground"
+                "filename: {filename:?} must be a name of letters, digits, '.', '_' and '-'; diskproof makes the file on the storage under test"
             ));
         }
         let (skipped, size) = (options.offset_bytes, options.size_bytes);

@@ -105,7 +105,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::ServedFromPageCache => "served by the page cache",
         Claim::Compressed => "compressed by the file system",
         Claim::NotDurable => "not on the device yet",
-        Claim::MemoryBacked => "the ground is memory",
+        Claim::MemoryBacked => "the storage under test is memory",
         Claim::DoubleCaching => "cached a second time under the loop device",
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",

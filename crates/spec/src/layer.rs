@@ -202,7 +202,7 @@ pub(crate) fn read(
                 format!("`{}` needs a block device, but {made_by} below is a directory", frame.kind),
             )
             .help(if *made_by == "the volume" {
-                "a lent directory is used as it is: leave `layers` empty, or use an emulated volume or a disk"
+                "an existing directory is used as it is: leave `layers` empty, or use an emulated volume or a disk"
             } else {
                 "a file system is the last layer, but for `nfs` and `knobs`"
             });

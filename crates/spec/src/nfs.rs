@@ -69,7 +69,7 @@ fn check_below(
         Given::Devices(_) => {
             problems
                 .add(frame.key_span, "`nfs` exports a directory, but what is below is a block device")
-                .help("put a file system below it, e.g. `layers: [xfs, nfs]`, or lend it a directory");
+                .help("put a file system below it, e.g. `layers: [xfs, nfs]`, or use an existing directory");
             return None;
         }
         Given::Directory { made_by: MADE_BY } => {

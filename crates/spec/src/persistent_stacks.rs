@@ -113,7 +113,7 @@ fn unfit(workload: &Workload) -> Option<(String, &'static str)> {
     match &workload.ask {
         Ask::Copy(_) | Ask::Bonnie(_) => {
             let message = format!(
-                "but workload `{name}` makes and removes its own files, and each trial needs an empty ground"
+                "but workload `{name}` makes and removes its own files, and each trial needs an empty file system"
             );
             Some((
                 message,

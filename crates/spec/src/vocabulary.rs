@@ -245,7 +245,7 @@ pub(crate) static VOLUME: Table = Table {
     keys: &[
         key("count", Shape::Integer, "How many of them: vol[0], vol[1], ... (emulated volumes only)"),
         key("emulate", Shape::Map(&EMULATE), "Loop devices on fully written files, limited by a cgroup"),
-        key("directory", Shape::Text, "A directory that is lent; nothing outside it is touched"),
+        key("directory", Shape::Text, "An existing directory; diskproof touches nothing outside it"),
         key(
             "disks",
             Shape::Texts,
@@ -302,7 +302,7 @@ pub(crate) static STACK: Table = Table {
         key(
             "layers",
             Shape::ListOf(&Shape::Either(&[Shape::Choice(LAYERS), Shape::Map(&LAYER)])),
-            "Layers from the bottom up; empty: the raw device or the lent directory itself",
+            "Layers from the bottom up; empty: the raw device or the existing directory itself",
         ),
         key(
             "rebuild",
@@ -335,7 +335,7 @@ pub(crate) static LAYER: Table = Table {
         key(
             "raw",
             Shape::Either(&[Shape::Map(&RAW), Shape::Empty]),
-            "Nothing: the block device itself, or the lent directory",
+            "Nothing: the block device itself, or the existing directory",
         ),
         key("ext3", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "ext3"),
         key("ext4", Shape::Either(&[Shape::Map(&FILESYSTEM), Shape::Empty]), "ext4"),

@@ -92,7 +92,7 @@ fn entry(
         problems.add(count.span, format!("`count` does not go with `{kind}`")).help(if *kind == "disks" {
             "the list of disks is the count"
         } else {
-            "lend one directory per volume"
+            "name one directory per volume"
         });
     }
     let price = fields.get("price").and_then(|node| price::read(node, scope, problems));
@@ -178,7 +178,7 @@ fn directory(
     let path = base_dir.join(&text);
     let path = std::path::absolute(&path).unwrap_or(path);
     if path.parent().is_none() {
-        problems.add(node.span, "the root directory cannot be lent").help("lend a directory below it");
+        problems.add(node.span, "the root directory can't be a volume").help("name a directory below it");
         return None;
     }
     Some(VolumeKind::Directory { path })

@@ -26,7 +26,7 @@ pub(crate) fn devices(args: &JsonOnly, settings: &Settings) -> Result<Exit, Fail
     }
     if !fleet::is_root() {
         output::aside(
-            "without root some witnesses can't be heard, and what is on the disks can't be sampled; sudo diskproof devices does both",
+            "without root some checks can't be made and the disks can't be sampled; sudo diskproof devices does both",
         );
     }
     Ok(Exit::Fine)

@@ -112,7 +112,7 @@ fn text(findings: &Findings) -> String {
     text.push_str(match (findings.root, findings.sudo) {
         (true, _) => "  root: everything is possible\n",
         (_, Some(true)) => "  not root, but sudo works without a password: everything is possible\n",
-        _ => "  not root, and sudo would ask for a password: only lent directories, unless run by sudo\n",
+        _ => "  not root, and sudo would ask for a password: only existing directories, unless you run it by sudo\n",
     });
 
     text.push_str("\nkernel\n");
@@ -155,7 +155,7 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::AnsiblePlaybook => "needed for `provision: [{ ansible: ... }]` only",
         Tool::Puppet => "needed for `provision: [{ puppet: ... }]` only",
         Tool::Cp | Tool::Cpio | Tool::Rsync | Tool::Tar => "needed to compare `copier: native` with it only",
-        Tool::Losetup | Tool::Mount | Tool::Umount => "needed for all but lent directories",
+        Tool::Losetup | Tool::Mount | Tool::Umount => "needed for all but existing directories",
         Tool::Blkid | Tool::Wipefs => "needed for disks",
         Tool::MkfsExt3 => "needed for ext3",
         Tool::MkfsExt4 => "needed for ext4",

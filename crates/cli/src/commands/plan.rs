@@ -182,7 +182,7 @@ fn describe(kind: &VolumeKind) -> String {
             format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
-        VolumeKind::Directory { path } => format!("lent directory {}", path.shown()),
+        VolumeKind::Directory { path } => format!("directory {}", path.shown()),
     }
 }
 

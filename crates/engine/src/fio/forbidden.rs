@@ -3,10 +3,10 @@
 
 /// Options that no workload may set, and why.
 const FORBIDDEN: &[(&str, &str)] = &[
-    ("filename", "diskproof names the files, inside the ground"),
-    ("directory", "diskproof names the directory: the ground"),
-    ("filename_format", "diskproof names the files, inside the ground"),
-    ("unique_filename", "diskproof names the files, inside the ground"),
+    ("filename", "diskproof chooses the files"),
+    ("directory", "diskproof chooses the directory"),
+    ("filename_format", "diskproof chooses the files"),
+    ("unique_filename", "diskproof chooses the files"),
     ("opendir", "it would take any file found there"),
     ("lockfile", "it would put lock files elsewhere"),
     ("include", "it would read options from another file"),
@@ -30,8 +30,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("hostname", "it would speak to the network"),
     ("uid", "it would change who opens the files"),
     ("gid", "it would change who opens the files"),
-    ("fill_device", "it would fill the ground to the brim"),
-    ("fill_fs", "it would fill the ground to the brim"),
+    ("fill_device", "it would fill the device or file system"),
+    ("fill_fs", "it would fill the device or file system"),
     ("file_append", "it would grow the files beyond what was laid out"),
     ("unlink", "the data must outlive the trial to be examined"),
     ("unlink_each_loop", "the data must outlive the trial to be examined"),
@@ -73,7 +73,7 @@ pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
 /// Why an I/O engine may not be used; `None` when it may.
 pub(crate) fn ioengine(value: &str) -> Option<String> {
     (!IO_ENGINES.contains(&value)).then(|| {
-        format!("the ioengine {value:?} doesn't do I/O on the ground; use one of {}", IO_ENGINES.join(", "))
+        format!("the ioengine {value:?} doesn't do I/O on the storage under test; use one of {}", IO_ENGINES.join(", "))
     })
 }
 

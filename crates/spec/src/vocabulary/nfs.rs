@@ -6,7 +6,7 @@ use super::{Shape, Table, key};
 pub(crate) static NFS: Table = Table {
     what: "`nfs`",
     keys: &[
-        key("on", Shape::Texts, "The lent directory; only in the first layer"),
+        key("on", Shape::Texts, "The existing directory; only in the first layer"),
         key("version", Shape::Text, "3, 4, 4.0, 4.1 or 4.2; client and server agree upon one if not said"),
         key("export", Shape::Texts, "Options of the export, as exports(5) has them: async, no_wdelay..."),
         key("rsize", Shape::Size, "Most bytes of one READ, a power of two from 1k to 1m"),

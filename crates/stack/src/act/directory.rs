@@ -63,7 +63,7 @@ pub struct LendDir {
 
 impl fmt::Display for LendDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "make {} in the lent directory", self.path.shown())
+        write!(f, "make {} in the existing directory", self.path.shown())
     }
 }
 
@@ -74,7 +74,7 @@ impl Reversible for LendDir {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if !names::is_ours_in(undoing.machine, &self.path, &self.parent) {
-            return Err(not_ours(&self.path, "it is not in the lent directory, or not named like ours"));
+            return Err(not_ours(&self.path, "it is not in the existing directory, or not named like ours"));
         }
         // Removes only an empty one that isn't identified yet; `KeepLentDir` undoes the rest.
         match device::remove_lent(&self.path, self.parent_id.as_ref(), undoing.rebooted) {
@@ -103,7 +103,7 @@ impl KeepLentDir {
 
 impl fmt::Display for KeepLentDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "keep {} in the lent directory", self.path.shown())
+        write!(f, "keep {} in the existing directory", self.path.shown())
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn memory_backed(scene: &Scene<'_>) -> Option<Detected> {
             ("write_asked_bytes", Some(facts.write.asked)),
             ("memory_bytes", facts.memory_total()),
         ]),
-        text: format!("The ground is memory, not storage: {why}."),
+        text: format!("The storage under test is memory: {why}."),
         remedy: "Choose a directory or volume on a disk; `diskproof devices` lists them.".to_owned(),
     })
 }

@@ -107,7 +107,7 @@ fn on_ground(scene: &Scene<'_>) -> Option<Detected> {
             "; {} (pid {}){} moved {} meanwhile",
             p.comm,
             p.pid,
-            if p.on_ground == Some(true) { " or a child of it had files of the ground open and" } else { "" },
+            if p.on_ground == Some(true) { " or a child of it had files under test open and" } else { "" },
             bytes(float(p.read_bytes.saturating_add(p.write_bytes)))
         ),
         None => String::new(),

@@ -69,7 +69,7 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
         (format!("the directory is {unseen}; the share of the device is unknown"), seen_elsewhere(unseen))
     } else if uncounted && nothing_seen {
         (
-            because("no block device under this ground could be seen", &facts.trial.topology.unknown),
+            because("no block device below the stack could be seen", &facts.trial.topology.unknown),
             "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
                 .to_owned(),
         )

@@ -86,7 +86,7 @@ fn on_a_ground_of_our_own_only_who_was_on_it_interferes() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].claim, found[0].severity), (Claim::Interference, Severity::Caveat));
     assert!(
-        found[0].text.contains("dd (pid 4711) or a child of it had files of the ground open"),
+        found[0].text.contains("dd (pid 4711) or a child of it had files under test open"),
         "{}",
         found[0].text
     );

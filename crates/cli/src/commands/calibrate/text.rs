@@ -91,7 +91,7 @@ fn text(volume: &Volume, loads: &[Load], direct: bool) -> String {
             "iops: { type: int, help: \"limit of the emulated volume, per direction\" }",
             "emulate: { size: size, iops: iops }",
         ),
-        Volume::Directory(_) => ("dir: { help: \"a directory that is lent\" }", "directory: \"{dir}\""),
+        Volume::Directory(_) => ("dir: { help: \"an existing directory\" }", "directory: \"{dir}\""),
         Volume::Disk(_) => ("disk: { help: \"a claimed disk\" }", "disks: [\"{disk}\"]"),
     };
     let mut text = format!(
