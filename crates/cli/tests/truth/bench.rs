@@ -1,6 +1,6 @@
-//! Runs sessions through the program, does the deeds, and brings back what was said.
+//! Runs sessions through the program, makes the injections, and brings back what was said.
 
-use super::deed::{Deed, Doing, Phase};
+use super::injection::{Injection, Doing, Phase};
 use super::gauge::Gauge;
 use super::jobfiles;
 use super::letters;
@@ -96,7 +96,7 @@ impl Bench {
         Said { view: self.json(&["export", &run, "--json"]), own }
     }
 
-    /// Runs the experiment and does the deeds; the run's id. `None`, said loudly, when the machine was too busy to reach the
+    /// Runs the experiment and makes the injections; the run's id. `None`, said loudly, when the machine was too busy to reach the
     /// limits of its volumes: then nothing was measured.
     fn perform(
         &self,
@@ -199,7 +199,7 @@ struct Trial {
 
 impl Trial {
     fn new(scenario: &Scenario, site: Site) -> Self {
-        let doing = (scenario.deed != Deed::Nothing).then(|| Doing::new(scenario.deed, site.clone()));
+        let doing = (scenario.injection != Injection::Nothing).then(|| Doing::new(scenario.injection, site.clone()));
         let in_memory = scenario.in_memory;
         Self { in_memory, site, doing, limits: vec![], resident: None, problems: vec![] }
     }

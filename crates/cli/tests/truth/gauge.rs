@@ -104,7 +104,7 @@ impl Drop for Gauge {
 }
 
 fn sample() -> Sample {
-    Sample { at_ns: super::deed::now_ns(), ticks: ticks(), disks: disks() }
+    Sample { at_ns: super::injection::now_ns(), ticks: ticks(), disks: disks() }
 }
 
 /// One process, as `/proc/PID/stat` has it.

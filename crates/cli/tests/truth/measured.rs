@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::deed::Deed;
+use super::injection::Injection;
 use super::gauge::{Disk, Sample};
 use super::scenario::{Scenario, Source};
 use record::finding::Claim;
@@ -188,7 +188,7 @@ impl Measured {
 
     fn cpu(&self, scenario: &Scenario) -> Option<String> {
         let Span { foreign_cpu, steal, harness_cpu, .. } = &self.span;
-        if scenario.deed == Deed::Hog {
+        if scenario.injection == Injection::Hog {
             // whoever else computes beside the hog does what it does
             let hogged = harness_cpu + foreign_cpu;
             return (hogged < LEAST_HOG)
@@ -204,7 +204,7 @@ impl Measured {
         let has = format!(
             "others had {ios_share:.2} of {name}'s I/Os and {bytes_share:.2} of its bytes ({iops:.0} I/Os per second)"
         );
-        if matches!(scenario.deed, Deed::Neighbour { .. }) {
+        if matches!(scenario.injection, Injection::Neighbour { .. }) {
             let must = scenario.claims.iter().any(|(claim, _)| *claim == Claim::Interference);
             return (must && *bytes_share < LEAST_NEIGHBOUR)
                 .then(|| format!("{has}, less than the neighbour's {LEAST_NEIGHBOUR}"));
@@ -248,7 +248,7 @@ impl Measured {
         }
         // other injections keep the volume from its limit for a part of the time, by intent
         let steady =
-            matches!(scenario.deed, Deed::Nothing | Deed::Hog | Deed::Punch { .. } | Deed::Neighbour { .. });
+            matches!(scenario.injection, Injection::Nothing | Injection::Hog | Injection::Punch { .. } | Injection::Neighbour { .. });
         let limited = steady && scenario.limits == [LimitKind::Throttle];
         (limited && reached < REACHED)
             .then(|| format!("the volume reached {reached:.2} of its limit, less than {REACHED}"))
@@ -268,7 +268,7 @@ impl Measured {
 
 /// The share of a scenario's bytes that holes below keep from the disk, and its tolerance.
 fn holes_below(scenario: &Scenario) -> Option<(f64, f64)> {
-    let is_below = matches!(scenario.deed, Deed::PunchBelow { .. } | Deed::PunchUnder { .. });
+    let is_below = matches!(scenario.injection, Injection::PunchBelow { .. } | Injection::PunchUnder { .. });
     let hole = scenario.served.iter().find(|(source, ..)| *source == Source::Hole).filter(|_| is_below);
     hole.map(|(_, share, tolerance)| (*share, *tolerance))
 }

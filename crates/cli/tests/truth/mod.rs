@@ -2,7 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
-mod deed;
+mod injection;
 pub(crate) mod document;
 pub(crate) mod floor;
 mod gauge;

@@ -1,6 +1,6 @@
 //! Outages that are made within a trial: what is held up, from when on, and for how long.
 
-use super::deed::{cpu_cgroup, limit_lines, now_ns, set_limit, write};
+use super::injection::{cpu_cgroup, limit_lines, now_ns, set_limit, write};
 use super::site::Site;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ fn begin(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
 fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
     match how {
         Outage::Limit { volume, .. } => {
-            limit_lines(site, volume, super::deed::LIMIT)?.iter().try_for_each(|(f, line)| write(f, line))
+            limit_lines(site, volume, super::injection::LIMIT)?.iter().try_for_each(|(f, line)| write(f, line))
         }
         Outage::Below => fsfreeze("--unfreeze", &below(site)?),
         Outage::Stopped => signal("CONT", engine),

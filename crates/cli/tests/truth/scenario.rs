@@ -1,6 +1,6 @@
 //! A scenario: what is made to be true, and what must be said of it.
 
-use super::deed::Deed;
+use super::injection::Injection;
 use record::finding::{Claim, Served, Severity};
 use record::judged::LimitKind;
 
@@ -18,7 +18,7 @@ pub(crate) struct Scenario {
     /// Keys of the workload, as within `{ }`.
     pub(crate) workload: &'static str,
     /// What is done while it runs.
-    pub(crate) deed: Deed,
+    pub(crate) injection: Injection,
     /// Claims that must be made, each at least this severe.
     pub(crate) claims: Vec<(Claim, Severity)>,
     /// Claims that may be made as well, since they are true consequences.
@@ -82,7 +82,7 @@ pub(crate) fn truth(
         made: "",
         stack,
         workload,
-        deed: Deed::Nothing,
+        injection: Injection::Nothing,
         claims: Vec::new(),
         may: Vec::new(),
         never: Vec::new(),
@@ -101,8 +101,8 @@ impl Scenario {
         Self { made, ..self }
     }
 
-    pub(crate) fn deed(self, deed: Deed) -> Self {
-        Self { deed, ..self }
+    pub(crate) fn injection(self, injection: Injection) -> Self {
+        Self { injection, ..self }
     }
 
     pub(crate) fn claim(mut self, claim: Claim, severity: Severity) -> Self {

@@ -5,7 +5,7 @@ use super::place::run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A trial under way, as deeds see it.
+/// A trial under way, as injections see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) run: String,

@@ -1,6 +1,6 @@
 //! Figures on either side of each threshold.
 
-use super::{Deed, Foreign, Measured, Scenario, Source, Span};
+use super::{Injection, Foreign, Measured, Scenario, Source, Span};
 use crate::truth::gauge::{Disk, Sample, Ticks};
 use crate::truth::scenario::{clean, truth};
 use record::finding::{Claim, Severity};
@@ -71,8 +71,8 @@ fn others_on_the_disk_are_measured_not_believed() {
     assert!(!is_made(&with(foreign(0.2, 0.3, 0)), scenario()));
     assert!(with(foreign(0.0, 0.1, 0)).others_used_the_disk());
     assert!(!with(foreign(0.05, 0.05, 0)).others_used_the_disk());
-    let beside = Deed::Neighbour { volume: "free", threads: 1, writes: false };
-    let neighbour = truth("row", "x", "free", "").deed(beside);
+    let beside = Injection::Neighbour { volume: "free", threads: 1, writes: false };
+    let neighbour = truth("row", "x", "free", "").injection(beside);
     let neighbour = neighbour.claim(Claim::Interference, Severity::Caveat);
     assert!(!is_made(&with(foreign(0.5, 0.5, 0)), neighbour.clone()));
     assert!(is_made(&with(foreign(0.5, 0.9, 0)), neighbour));
@@ -85,8 +85,8 @@ fn holes_below_are_hidden_by_what_others_read() {
         disk: foreign(0.0, 0.0, disk_read_bytes),
         ..measured(span(0, 0, 0, 0))
     };
-    let deed = Deed::PunchBelow { volume: "free", mib: 64, percent: 50 };
-    let scenario = || truth("row", "x", "free", "").deed(deed).served(Source::Hole, 0.5, 0.06);
+    let injection = Injection::PunchBelow { volume: "free", mib: 64, percent: 50 };
+    let scenario = || truth("row", "x", "free", "").injection(injection).served(Source::Hole, 0.5, 0.06);
     assert!(is_made(&of(520), scenario()));
     assert!(!is_made(&of(540), scenario()));
 }

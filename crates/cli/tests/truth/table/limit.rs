@@ -1,6 +1,6 @@
 //! What limits these is no secret, or something went on beside them.
 
-use crate::truth::deed::Deed;
+use crate::truth::injection::Injection;
 use crate::truth::scenario::{Scenario, Source, truth};
 use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
@@ -64,7 +64,7 @@ fn cpu() -> Vec<Scenario> {
         .needs_cpu(),
         truth("CPU quota", "quota", "free", "rw: randread, bs: 4k, iodepth: 32, size: 64m, direct: 1")
             .made("a cgroup leaves the engine 1 ms of CPU in each 50 ms")
-            .deed(Deed::Quota { micros: 1000 })
+            .injection(Injection::Quota { micros: 1000 })
             .claim(Claim::CpuQuota, Severity::Caveat)
             .limited_by(&[LimitKind::CpuQuota])
             .served(Source::Device, 1.0, 0.02),
@@ -132,7 +132,7 @@ fn changes() -> Vec<Scenario> {
             "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 2s",
         )
         .made("the limit falls from 500 to 200 IOPS in mid-trial")
-        .deed(Deed::Limit { volume: "step", to: 200, after: mid })
+        .injection(Injection::Limit { volume: "step", to: 200, after: mid })
         .claim(Claim::ThrottleChanged, Severity::Caveat)
         .may(&[Claim::NotSteady, Claim::BurstExhausted, Claim::BelowModel])
         .served(Source::Device, 1.0, 0.02),
@@ -143,7 +143,7 @@ fn changes() -> Vec<Scenario> {
             "rw: randwrite, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 2s",
         )
         .made("the limit rises from 500 to 1000 IOPS in mid-trial")
-        .deed(Deed::Limit { volume: "step", to: 1000, after: mid })
+        .injection(Injection::Limit { volume: "step", to: 1000, after: mid })
         .claim(Claim::ThrottleChanged, Severity::Caveat)
         .may(&[Claim::NotSteady, Claim::RampUp, Claim::AboveModel])
         .served(Source::Device, 1.0, 0.02),
@@ -154,7 +154,7 @@ fn others() -> Vec<Scenario> {
     vec![
         truth("second writer", "writer", "step", "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1")
             .made("somebody else writes to the volume's device")
-            .deed(Deed::Writer { volume: "step", from_mib: 20 })
+            .injection(Injection::Writer { volume: "step", from_mib: 20 })
             .claim(Claim::Interference, Severity::Caveat),
         truth(
             "second writer, asked rate",
@@ -163,13 +163,13 @@ fn others() -> Vec<Scenario> {
             "rw: randwrite, bs: 4k, iodepth: 4, size: 64m, direct: 1, rate_iops: 200",
         )
         .made("somebody else writes to the volume's device, which is hardly asked")
-        .deed(Deed::Writer { volume: "free", from_mib: 200 })
+        .injection(Injection::Writer { volume: "free", from_mib: 200 })
         .claim(Claim::Interference, Severity::Caveat)
         .limited_by(&[LimitKind::AskedRate])
         .needs_cpu(),
         truth("CPU hog", "hog", "raw", "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1")
             .made("somebody else computes on all cores")
-            .deed(Deed::Hog)
+            .injection(Injection::Hog)
             .claim(Claim::OthersUsedCpu, Severity::Note)
             .limited_by(&[LimitKind::Throttle])
             .served(Source::Device, 1.0, 0.02),
@@ -178,11 +178,11 @@ fn others() -> Vec<Scenario> {
 
 /// Another file of the disk that holds the backing file.
 fn neighbours() -> Vec<Scenario> {
-    let beside = |writes| Deed::Neighbour { volume: "free", threads: 8, writes };
+    let beside = |writes| Injection::Neighbour { volume: "free", threads: 8, writes };
     let scenario = |name, stack, workload, writes, made| {
         truth("neighbour below", name, stack, workload)
             .made(made)
-            .deed(beside(writes))
+            .injection(beside(writes))
             .claim(Claim::Interference, Severity::Caveat)
             .may(&[Claim::NotSteady])
     };
@@ -223,7 +223,7 @@ fn neighbours() -> Vec<Scenario> {
             false,
             "32 threads read another file of the disk that holds a volume of 500 IOPS, which it can't reach beside them",
         )
-        .deed(Deed::Neighbour { volume: "step", threads: 32, writes: false })
+        .injection(Injection::Neighbour { volume: "step", threads: 32, writes: false })
         .short_of_limit()
         .limited_by(&[LimitKind::Others])
         .served(Source::Device, 1.0, 0.02),
@@ -234,7 +234,7 @@ fn neighbours() -> Vec<Scenario> {
             "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1",
         )
         .made("one thread reads another file of the disk that holds the backing file, which leaves the volume its 500 IOPS")
-        .deed(Deed::Neighbour { volume: "step", threads: 1, writes: false })
+        .injection(Injection::Neighbour { volume: "step", threads: 1, writes: false })
         .limited_by(&[LimitKind::Throttle])
         .served(Source::Device, 1.0, 0.02),
     ]

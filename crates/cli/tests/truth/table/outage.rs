@@ -1,6 +1,6 @@
 //! For a while no I/O completes, or fewer do; and what only resembles that.
 
-use crate::truth::deed::Deed;
+use crate::truth::injection::Injection;
 use crate::truth::outage::Outage;
 use crate::truth::scenario::{CLEAN, Scenario, clean, truth};
 use record::finding::{Claim, Severity};
@@ -17,7 +17,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 
 fn outage(name: &'static str, stack: &'static str, workload: &'static str, how: Outage) -> Scenario {
     truth("outage", name, stack, workload)
-        .deed(Deed::Outages { how, times: ONE })
+        .injection(Injection::Outages { how, times: ONE })
         .claim(Claim::Stalled, Severity::Caveat)
 }
 
@@ -86,7 +86,7 @@ fn engines() -> Vec<Scenario> {
 fn dips() -> Vec<Scenario> {
     let of = |name, runtime, to, times| {
         truth("dips", name, "step", runtime)
-            .deed(Deed::Outages { how: Outage::Limit { volume: "step", to }, times })
+            .injection(Injection::Outages { how: Outage::Limit { volume: "step", to }, times })
             .claim(Claim::NotSteady, Severity::Caveat)
             .claim(Claim::ThrottleChanged, Severity::Caveat)
             .may(&[Claim::BelowModel])

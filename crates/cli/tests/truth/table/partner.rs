@@ -1,6 +1,6 @@
 //! Job files, variants further down a stack, and honest partners: what looks like a class of faults and is none.
 
-use crate::truth::deed::Deed;
+use crate::truth::injection::Injection;
 use crate::truth::scenario::{Scenario, Source, clean, truth};
 use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
@@ -63,7 +63,7 @@ fn below() -> Vec<Scenario> {
     let scenario = |name, stack, workload, percent, share| {
         truth("holes below", name, stack, workload)
             .made("the blocks of a part of the file are punched out of the image that holds the file system")
-            .deed(Deed::PunchUnder { volume: "free", percent })
+            .injection(Injection::PunchUnder { volume: "free", percent })
             .claim(Claim::ServedFromHoles, if share > 0.6 { Severity::Void } else { Severity::Caveat })
             .served(Source::Hole, share, 0.06)
             .served(Source::Device, 1.0 - share, 0.06)
@@ -99,7 +99,7 @@ fn neighbours() -> Vec<Scenario> {
     let scenario = |name, stack, workload, writes, made| {
         truth("neighbour below", name, stack, workload)
             .made(made)
-            .deed(Deed::Neighbour { volume: "free", threads: 8, writes })
+            .injection(Injection::Neighbour { volume: "free", threads: 8, writes })
             .claim(Claim::Interference, Severity::Caveat)
             .may(&[Claim::NotSteady])
             .limited_by(&[LimitKind::Others])

@@ -1,6 +1,6 @@
 //! What shows only over several rounds.
 
-use crate::truth::deed::Deed;
+use crate::truth::injection::Injection;
 use crate::truth::scenario::{CLEAN, Source, truth};
 use crate::truth::session::{Pair, Session};
 use record::finding::{Claim, Severity};
@@ -43,7 +43,7 @@ pub(super) fn session() -> Session {
             .limited_by(&[LimitKind::Throttle]),
             truth("trend", "warming", "step-ext4", "rw: randread, bs: 4k, size: 16m, direct: 0, cache: keep")
                 .made("the page cache keeps 0, 12 ... 60 % of the file, more in each round")
-                .deed(Deed::Cached { percent: &[0, 12, 24, 36, 48, 60] })
+                .injection(Injection::Cached { percent: &[0, 12, 24, 36, 48, 60] })
                 .claim(Claim::Trend, Severity::Caveat)
                 .claim(Claim::ServedFromPageCache, Severity::Caveat)
                 .claim(Claim::SmallerThanMemory, Severity::Caveat)
@@ -55,7 +55,7 @@ pub(super) fn session() -> Session {
                 "rw: randread, bs: 4k, iodepth: 16, size: 16m, direct: 1",
             )
             .made("the limit is 500 or 300 IOPS, round by round; ±8 % is asked")
-            .deed(Deed::LimitOfRound { volume: "step", limits: &[500, 300, 300, 500, 300, 500] })
+            .injection(Injection::LimitOfRound { volume: "step", limits: &[500, 300, 300, 500, 300, 500] })
             .claim(Claim::IntervalTooWide, Severity::Note)
             .may(&[Claim::Bimodal, Claim::BelowModel, Claim::UndeclaredLimit]),
         ],

@@ -1,6 +1,6 @@
 //! Where the bytes come from or go to is not where it seems.
 
-use crate::truth::deed::Deed;
+use crate::truth::injection::Injection;
 use crate::truth::scenario::{Scenario, Source, truth};
 use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
@@ -36,13 +36,13 @@ fn reads() -> Vec<Scenario> {
             "rw: randread, bs: 4k, iodepth: 8, size: 64m, direct: 1, rate_iops: 1500",
         )
         .made("the first half of the written file is punched out before the trial")
-        .deed(Deed::Punch { percent: 50 })
+        .injection(Injection::Punch { percent: 50 })
         .claim(Claim::ServedFromHoles, Severity::Caveat)
         .served(Source::Hole, 0.5, 0.06)
         .served(Source::Device, 0.5, 0.06),
         truth("holes", "hole-throttled", "ext4", "rw: randread, bs: 4k, iodepth: 16, size: 64m, direct: 1")
             .made("a fifth of the file is punched out; the volume is throttled")
-            .deed(Deed::Punch { percent: 20 })
+            .injection(Injection::Punch { percent: 20 })
             .claim(Claim::ServedFromHoles, Severity::Caveat)
             .may(&[Claim::AboveModel])
             .served(Source::Hole, 0.2, 0.1)
@@ -90,7 +90,7 @@ fn below() -> Vec<Scenario> {
     let scenario = |name, workload, percent, share| {
         truth("holes below", name, "free", workload)
             .made("a part of the backing file is punched out under the loop device before the trial")
-            .deed(Deed::PunchBelow { volume: "free", mib: 64, percent })
+            .injection(Injection::PunchBelow { volume: "free", mib: 64, percent })
             .claim(Claim::ServedFromHoles, if share > 0.6 { Severity::Void } else { Severity::Caveat })
             .served(Source::Hole, share, 0.06)
             .served(Source::Device, 1.0 - share, 0.06)
@@ -219,12 +219,12 @@ fn content() -> Vec<Scenario> {
             "rw: randrw, bs: 4k, iodepth: 16, size: 16m, direct: 1, verify: crc32c",
         )
         .made("the backing file is overwritten behind the device's back")
-        .deed(Deed::Corrupt { volume: "step", mib: 8 })
+        .injection(Injection::Corrupt { volume: "step", mib: 8 })
         .claim(Claim::WrongContent, Severity::Void)
         .may(&[Claim::TrialsFailed, Claim::IoErrors]),
         truth("failed", "full", "small", "rw: randwrite, bs: 4k, size: 64m, direct: 1")
             .made("the lent file system is filled up before the data is laid out")
-            .deed(Deed::Full)
+            .injection(Injection::Full)
             .claim(Claim::TrialsFailed, Severity::Void),
     ]
 }

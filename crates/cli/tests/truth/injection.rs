@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// What is done, and when.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum Injection {
     Nothing,
     /// A limit of an emulated volume becomes another one, so long after the engine was started.
     Limit {
@@ -89,10 +89,10 @@ pub(crate) enum Phase {
     Undoing,
 }
 
-/// A deed under way.
+/// An injection under way.
 #[derive(Debug)]
 pub(crate) struct Doing {
-    deed: Deed,
+    injection: Injection,
     site: Site,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Result<Option<u64>, String>>>,
@@ -116,40 +116,40 @@ const ALIGNED: usize = 4096;
 /// How far off the part of a file may be that memory holds, in percent of the file: a folio of half a MiB, which is 3 % of 16 MiB, leaves memory only as a whole.
 const MOST_OFF_PERCENT: f64 = 5.0;
 
-/// What all limits of emulated volumes that deeds change are at first.
+/// What all limits of emulated volumes that injections change are at first.
 pub(crate) const LIMIT: u64 = 500;
 
 impl Doing {
-    pub(crate) fn new(deed: Deed, site: Site) -> Self {
+    pub(crate) fn new(injection: Injection, site: Site) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let mut doing =
-            Self { deed, site, stop, threads: vec![], done_ns: vec![], problems: vec![], undo: vec![] };
+            Self { injection, site, stop, threads: vec![], done_ns: vec![], problems: vec![], undo: vec![] };
         doing.at(Phase::Started);
         doing
     }
 
     /// Does what is due. What can't be done is a problem, told at the end.
     pub(crate) fn at(&mut self, phase: Phase) {
-        let done = match (self.deed, phase) {
-            (Deed::LimitOfRound { volume, limits }, Phase::Started) => self.limit_of_round(volume, limits),
-            (Deed::Full, Phase::Started) => self.fill(),
-            (Deed::Punch { percent }, Phase::LaidOut) => self.punch(percent),
-            (Deed::Writer { volume, from_mib }, Phase::Settling) => self.write_beside(volume, from_mib),
-            (Deed::Neighbour { volume, threads, writes }, Phase::Settling) => {
+        let done = match (self.injection, phase) {
+            (Injection::LimitOfRound { volume, limits }, Phase::Started) => self.limit_of_round(volume, limits),
+            (Injection::Full, Phase::Started) => self.fill(),
+            (Injection::Punch { percent }, Phase::LaidOut) => self.punch(percent),
+            (Injection::Writer { volume, from_mib }, Phase::Settling) => self.write_beside(volume, from_mib),
+            (Injection::Neighbour { volume, threads, writes }, Phase::Settling) => {
                 self.load_beside(volume, threads, writes)
             }
-            (Deed::PunchBelow { volume, mib, percent }, Phase::Settling) => {
+            (Injection::PunchBelow { volume, mib, percent }, Phase::Settling) => {
                 self.punch_below(volume, mib, percent)
             }
-            (Deed::PunchUnder { volume, percent }, Phase::Settling) => self.punch_under(volume, percent),
-            (Deed::Corrupt { volume, mib }, Phase::Settling) => self.corrupt(volume, mib),
-            (Deed::Cached { percent }, Phase::Measuring) => self.uncache(percent),
-            (Deed::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
-            (Deed::Hog, Phase::Measuring) => self.hog(),
-            (Deed::Quota { .. }, Phase::Settling) => self.quota_group(),
-            (Deed::Quota { micros }, Phase::Measuring) => self.quota(micros),
-            (Deed::Outages { how: Outage::Quota, .. }, Phase::Settling) => self.quota_group(),
-            (Deed::Outages { how, times }, Phase::Measuring) => self.outages(how, times),
+            (Injection::PunchUnder { volume, percent }, Phase::Settling) => self.punch_under(volume, percent),
+            (Injection::Corrupt { volume, mib }, Phase::Settling) => self.corrupt(volume, mib),
+            (Injection::Cached { percent }, Phase::Measuring) => self.uncache(percent),
+            (Injection::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
+            (Injection::Hog, Phase::Measuring) => self.hog(),
+            (Injection::Quota { .. }, Phase::Settling) => self.quota_group(),
+            (Injection::Quota { micros }, Phase::Measuring) => self.quota(micros),
+            (Injection::Outages { how: Outage::Quota, .. }, Phase::Settling) => self.quota_group(),
+            (Injection::Outages { how, times }, Phase::Measuring) => self.outages(how, times),
             (_, Phase::Undoing) => {
                 self.end();
                 Ok(())
@@ -183,17 +183,17 @@ impl Doing {
 
     /// Whether it came at the wrong time for this trial.
     fn missed(&self, record: &TrialRecord) -> Option<String> {
-        if self.deed == Deed::Full {
+        if self.injection == Injection::Full {
             let laid_out = record.files_before.iter().any(|f| f.written_bytes >= f.size_bytes);
             return laid_out.then(|| "the data was laid out before the file system was full".to_owned());
         }
         let window = record.engine.as_ref()?.window;
         let length = window.end_ns.saturating_sub(window.start_ns);
-        let (earliest, latest) = match self.deed {
-            Deed::Limit { .. } => (window.start_ns + length / 5, window.end_ns - length / 5),
-            Deed::Outages { .. } => (window.start_ns, window.end_ns),
-            Deed::Quota { .. } | Deed::Cached { .. } => (0, window.start_ns),
-            Deed::Punch { percent } => {
+        let (earliest, latest) = match self.injection {
+            Injection::Limit { .. } => (window.start_ns + length / 5, window.end_ns - length / 5),
+            Injection::Outages { .. } => (window.start_ns, window.end_ns),
+            Injection::Quota { .. } | Injection::Cached { .. } => (0, window.start_ns),
+            Injection::Punch { percent } => {
                 let file = record.files_before.first()?;
                 let empty = (100 * file.hole_bytes).div_ceil(file.size_bytes.max(1));
                 return (empty != percent)
@@ -202,7 +202,7 @@ impl Doing {
             _ => return None,
         };
         let late = self.done_ns.iter().any(|at| *at < earliest || *at > latest) || self.done_ns.is_empty();
-        late.then(|| format!("{:?} came at the wrong time", self.deed))
+        late.then(|| format!("{:?} came at the wrong time", self.injection))
     }
 
     fn limit_of_round(&mut self, volume: &str, limits: &[u64]) -> Result<(), String> {
