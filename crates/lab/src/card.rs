@@ -60,7 +60,7 @@ impl Card {
     pub(crate) fn place_for(&self, bus: Bus) -> Option<Option<usize>> {
         match bus {
             Bus::VirtioScsi => Some(None),
-            Bus::VirtioBlk => {
+            Bus::VirtioBlk | Bus::Nvme => {
                 (0..SLOTS).find(|slot| self.disks.iter().all(|disk| disk.slot != Some(*slot))).map(Some)
             }
         }

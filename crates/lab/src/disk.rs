@@ -298,15 +298,11 @@ fn size(key: &str, value: &str) -> Result<u64, SpecError> {
 }
 
 fn bus(key: &str, value: &str) -> Result<Bus, SpecError> {
-    match value {
-        "virtio-blk" => Ok(Bus::VirtioBlk),
-        "virtio-scsi" => Ok(Bus::VirtioScsi),
-        _ => Err(SpecError::Value {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            expected: "virtio-blk or virtio-scsi",
-        }),
-    }
+    Bus::named(value).ok_or_else(|| SpecError::Value {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        expected: "virtio-blk, virtio-scsi or nvme",
+    })
 }
 
 fn cache(key: &str, value: &str) -> Result<DiskCache, SpecError> {

@@ -171,7 +171,7 @@ pub enum LabError {
     },
     /// All slots are taken.
     #[error(
-        "the lab {name} has room for {most} virtio-blk disks; give others bus=virtio-scsi, which has room for 200"
+        "the lab {name} has room for {most} virtio-blk and nvme disks; give others bus=virtio-scsi, which has room for 200"
     )]
     Full {
         /// The lab.

@@ -102,10 +102,15 @@ fn front(disk: &DiskSpec, slot: Option<usize>) -> Value {
     let mut device = json!({
         "id": device(&disk.name), "drive": node(&disk.name), "serial": disk.name, "write-cache": write_cache,
     });
+    let pci_slot = json!(format!("slot{}", slot.unwrap_or_default()));
     match disk.bus {
         Bus::VirtioBlk => {
             device["driver"] = json!("virtio-blk-pci");
-            device["bus"] = json!(format!("slot{}", slot.unwrap_or_default()));
+            device["bus"] = pci_slot;
+        }
+        Bus::Nvme => {
+            device["driver"] = json!("nvme");
+            device["bus"] = pci_slot;
         }
         Bus::VirtioScsi => {
             device["driver"] = json!("scsi-hd");
@@ -133,7 +138,7 @@ fn asked(name: &str, bus: Bus, throttle: &Throttle) -> Value {
     // A virtio-blk disk is a PCI device with the block device inside.
     let inside = match bus {
         Bus::VirtioBlk => "/virtio-backend",
-        Bus::VirtioScsi => "",
+        Bus::VirtioScsi | Bus::Nvme => "",
     };
     let mut all = json!({
         "id": format!("/machine/peripheral/{}{inside}", device(name)),

@@ -83,6 +83,7 @@ fn boots_up_with_disks_whose_limits_change_while_it_runs_and_goes_down_without_a
     let disks = [
         "d1:size=256m,read_iops=100,write_iops=50",
         "ssd:size=64m,bus=virtio-scsi,cache=writethrough,written=yes",
+        "fast:size=64m,bus=nvme,read_iops=200",
     ];
     guest.0.attach(&disks.map(|disk| disk.parse().unwrap())).unwrap_or_else(|error| fail(&error));
     assert_eq!(
@@ -108,12 +109,15 @@ fn boots_up_with_disks_whose_limits_change_while_it_runs_and_goes_down_without_a
     assert!(again.to_string().contains("has a disk d1 already"), "{again}");
 
     // QEMU's own accounting is exact; a busy host can only make it less. One second's worth may come at once.
+    let nvme = requests(&guest, "nvme-QEMU_NVMe_Ctrl_fast", 6);
+    assert!((80.0..=240.0).contains(&nvme), "200 were allowed, {nvme} done");
     let limited = requests(&guest, "virtio-d1", 6);
     assert!((40.0..=120.0).contains(&limited), "100 were allowed, {limited} done");
     guest.0.set_limits("d1", &"read_iops=300,bps=8m".parse().unwrap()).unwrap();
     let raised = requests(&guest, "virtio-d1", 6);
     assert!((130.0..=360.0).contains(&raised), "300 were allowed, {raised} done");
 
+    guest.0.detach("fast").unwrap_or_else(|error| fail(&error));
     guest.0.detach("ssd").unwrap_or_else(|error| fail(&error));
     assert_eq!(guest.says(&["sh", "-c", &format!("[ -e {scsi} ] && echo there || echo gone")]), "gone");
     assert!(

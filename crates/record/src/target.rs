@@ -72,12 +72,23 @@ impl LabDisk {
 }
 
 impl Bus {
+    /// All, by the names that files and commands use.
+    pub const ALL: [(&str, Self); 3] =
+        [("virtio-blk", Self::VirtioBlk), ("virtio-scsi", Self::VirtioScsi), ("nvme", Self::Nvme)];
+
+    /// Returns the bus with this name in files and commands.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, bus)| *bus)
+    }
+
     /// Returns the name of a disk with this serial number in the guest's `/dev/disk/by-id`.
     #[must_use]
     pub fn id(self, serial: &str) -> String {
         match self {
             Self::VirtioBlk => format!("virtio-{serial}"),
             Self::VirtioScsi => format!("scsi-0QEMU_QEMU_HARDDISK_{serial}"),
+            Self::Nvme => format!("nvme-QEMU_NVMe_Ctrl_{serial}"),
         }
     }
 }
@@ -116,6 +127,8 @@ pub enum Bus {
     VirtioBlk,
     /// A SCSI disk behind a virtio adapter.
     VirtioScsi,
+    /// The only namespace of an NVMe controller.
+    Nvme,
 }
 
 /// How QEMU opens the backing file of a disk, in QEMU's own terms.

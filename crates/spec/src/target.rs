@@ -234,7 +234,7 @@ fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
 }
 
 fn bus(word: &str) -> Bus {
-    if word == "virtio-scsi" { Bus::VirtioScsi } else { Bus::VirtioBlk }
+    Bus::named(word).unwrap_or_default()
 }
 
 fn cache(word: &str) -> DiskCache {

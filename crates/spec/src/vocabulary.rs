@@ -104,7 +104,7 @@ pub(crate) static EXPERIMENT: Table = Table {
         key(
             "targets",
             Shape::MapOf(&Shape::Either(&[Shape::Choice(&["local"]), Shape::Map(&TARGET)])),
-            "Machines the trials run on; this one if not said. Every stack is built on every target that has its volumes",
+            "Machines the trials run on; default: this one. Every stack is built on every target that has its volumes",
         ),
         key(
             "provision",
@@ -171,7 +171,7 @@ pub(crate) static PARAMETER: Table = Table {
             "Value when --set does not give one; may refer to other parameters. Without it the parameter is required",
         ),
         key("help", Shape::Text, "One line that is shown when the value is asked for"),
-        key("type", Shape::Choice(PARAMETER_TYPES), "What the value must be; text if not said"),
+        key("type", Shape::Choice(PARAMETER_TYPES), "What the value must be (default: text)"),
     ],
     instead: &[
         ("value", "write `default`"),
@@ -194,7 +194,7 @@ pub(crate) static TARGET: Table = Table {
         key(
             "address",
             Shape::Text,
-            "Where other targets reach it by NFS: a name or an IPv4 address; the host of `ssh` if not said",
+            "Where other targets reach it by NFS: a name or an IPv4 address (default: the host of `ssh`)",
         ),
     ],
     instead: &[
@@ -223,7 +223,7 @@ pub(crate) static PROVISION: Table = Table {
         key("puppet", Shape::Text, "A manifest, beside the experiment; `puppet apply` on the target"),
         key("args", Shape::Texts, "Arguments of the script"),
         key("vars", Shape::MapOf(&Shape::Text), "Variables of the playbook, facts of the manifest"),
-        key("target", Shape::Text, "The only target it is for; all if not said"),
+        key("target", Shape::Text, "The only target it is for (default: all)"),
     ],
     instead: &[
         ("script", "write `shell: FILE`"),
@@ -251,7 +251,7 @@ pub(crate) static VOLUME: Table = Table {
             Shape::Texts,
             "Real disks, by their name in /dev/disk/by-id, claimed beforehand, or disks of a lab guest. Their content is lost",
         ),
-        key("target", Shape::Text, "The only target that has it; if not said, every target has one"),
+        key("target", Shape::Text, "The only target that has it; default: every target has one"),
         key("price", Shape::Text, "What each of them costs: 8/month, 0.011/hour; also /day and /year"),
     ],
     instead: &[
@@ -404,8 +404,8 @@ pub(crate) static BTRFS: Table = Table {
     what: "`btrfs`",
     keys: &[
         key("on", Shape::Texts, "The volumes; only in the first layer"),
-        key("data", Shape::Choice(PROFILES), "Data profile; single if not said"),
-        key("metadata", Shape::Choice(PROFILES), "Metadata profile; mkfs.btrfs decides if not said"),
+        key("data", Shape::Choice(PROFILES), "Data profile (default: single)"),
+        key("metadata", Shape::Choice(PROFILES), "Metadata profile (default: mkfs.btrfs decides)"),
         key("compress", Shape::Text, "zlib[:1-9], lzo, zstd[:1-15], or none"),
         key("compress_force", Shape::Text, "Like compress, also for data that looks incompressible"),
         key("mkfs_options", Shape::Texts, "Extra arguments for mkfs.btrfs, one per element"),
@@ -461,13 +461,13 @@ pub(crate) static MEASURE: Table = Table {
         key(
             "trial",
             Shape::Duration,
-            "Measured time of one trial; 10s if not said. With until a range it may be chosen from: 5s..60s",
+            "Measured time of one trial; default: 10s. With until a range it may be chosen from: 5s..60s",
         ),
-        key("ramp", Shape::Duration, "Load before measuring begins; 2s if not said"),
+        key("ramp", Shape::Duration, "Load before measuring begins (default: 2s)"),
         key(
             "rounds",
             Shape::Integer,
-            "Passes over all cells; 3 if not said. With until the most; 30 if not said",
+            "Passes over all cells; 3 if not said. With until the most (default: 30)",
         ),
         key("until", Shape::Map(&UNTIL), "When it is enough: rounds are added until then"),
         key(
@@ -475,14 +475,14 @@ pub(crate) static MEASURE: Table = Table {
             Shape::Percent,
             "Relative half-width wanted of every interval; wider ones are marked",
         ),
-        key("confidence", Shape::Percent, "Confidence of every interval; 95% if not said"),
+        key("confidence", Shape::Percent, "Confidence of every interval (default: 95%)"),
         key("budget", Shape::Map(&BUDGET), "What the whole run may cost"),
         key(
             "trim",
             Shape::Percent,
             "Share of the trials cut off at each end before means are taken, e.g. 10%",
         ),
-        key("sample_hz", Shape::Text, "Samples of the kernel's counters per second; 10 if not said"),
+        key("sample_hz", Shape::Text, "Samples of the kernel's counters per second (default: 10)"),
     ],
     instead: &[
         ("time", "write `trial`"),
@@ -510,11 +510,11 @@ pub(crate) static UNTIL: Table = Table {
             Shape::Percent,
             "Until every two cells of one workload are told apart, or shown to differ by less than this",
         ),
-        key("confidence", Shape::Percent, "Confidence of every interval; 95% if not said"),
+        key("confidence", Shape::Percent, "Confidence of every interval (default: 95%)"),
         key(
             "of",
             Shape::Text,
-            "Metric, or a derived one; if not said bw for blocks of 128 KiB and more, else iops",
+            "Metric, or a derived one; default: bw for blocks of 128 KiB and more, else iops",
         ),
     ],
     instead: &[

@@ -18,8 +18,8 @@ pub(crate) static LAB_DISK: Table = Table {
         TOTAL_BPS,
         key("burst", Shape::Map(&BURST), "More than `iops`, until its credit is used up"),
         key("changes", Shape::ListOf(&Shape::Map(&LIMIT_CHANGE)), "Other limits in the course of each trial"),
-        key("bus", Shape::Choice(BUSES), "How the guest sees it; virtio-blk if not said"),
-        key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens what backs it; none if not said"),
+        key("bus", Shape::Choice(BUSES), "How the guest sees it; default: virtio-blk"),
+        key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens the file behind it; default: none"),
     ],
     instead: &[
         ("bw", "write `bps`"),
@@ -58,6 +58,6 @@ pub(crate) static BURST: Table = Table {
 };
 
 /// How a guest sees a disk.
-pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi"];
+pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme"];
 /// How QEMU opens the backing file of a disk.
 pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync"];

@@ -7,7 +7,7 @@ pub(crate) static NFS: Table = Table {
     what: "`nfs`",
     keys: &[
         key("on", Shape::Texts, "The existing directory; only in the first layer"),
-        key("version", Shape::Text, "3, 4, 4.0, 4.1 or 4.2; client and server agree upon one if not said"),
+        key("version", Shape::Text, "3, 4, 4.0, 4.1 or 4.2 (default: client and server agree upon one)"),
         key("export", Shape::Texts, "Options of the export, as exports(5) has them: async, no_wdelay..."),
         key("rsize", Shape::Size, "Most bytes of one READ, a power of two from 1k to 1m"),
         key("wsize", Shape::Size, "Most bytes of one WRITE, a power of two from 1k to 1m"),
@@ -15,7 +15,7 @@ pub(crate) static NFS: Table = Table {
         key(
             "client",
             Shape::Text,
-            "Another target, which mounts it and generates the load; the same machine if not said",
+            "Another target, which mounts it and generates the load (default: the same machine)",
         ),
     ],
     instead: &[

@@ -11,15 +11,15 @@ pub(crate) static LVM: Table = Table {
         key(
             "stripe_size",
             Shape::Size,
-            "Bytes on one device before the next is used, 4k to 4m; 64k if not said",
+            "Bytes on one device before the next is used, 4k to 4m (default: 64k)",
         ),
         key("raid", Shape::Choice(RAIDS), "Mirrors: raid1 over all devices, raid10 striped over pairs"),
         key(
             "resync",
             Shape::Choice(RESYNCS),
-            "Initial copying of mirrors: wait for it, or skip it; skip if not said",
+            "Initial copying of mirrors: wait for it, or skip it (default: skip)",
         ),
-        key("size", Shape::Size, "Size of the logical volume; all there is if not said"),
+        key("size", Shape::Size, "Size of the logical volume (default: all there is)"),
         key("tag", Shape::Text, "Tag of these devices, by which the volume is placed on them"),
         key("cache", Shape::Map(&CACHE), "dm-cache on volumes of its own"),
         key("writecache", Shape::Map(&WRITECACHE), "dm-writecache on volumes of its own"),
@@ -47,15 +47,15 @@ pub(crate) static CACHE: Table = Table {
         key(
             "kind",
             Shape::Choice(CACHE_KINDS),
-            "Whether metadata lies apart (cachepool) or with the data (cachevol); cachevol if not said",
+            "Whether metadata lies apart (cachepool) or with the data (cachevol) (default: cachevol)",
         ),
-        key("mode", Shape::Choice(CACHE_MODES), "When writes reach the origin; writethrough if not said"),
+        key("mode", Shape::Choice(CACHE_MODES), "When writes reach the origin (default: writethrough)"),
         key(
             "chunk_size",
             Shape::Size,
-            "Bytes promoted at a time, a multiple of 32k up to 1g; LVM decides if not said",
+            "Bytes promoted at a time, a multiple of 32k up to 1g (default: LVM decides)",
         ),
-        key("policy", Shape::Choice(CACHE_POLICIES), "Which blocks it keeps; LVM decides if not said"),
+        key("policy", Shape::Choice(CACHE_POLICIES), "Which blocks it keeps (default: LVM decides)"),
         key("tag", Shape::Text, "Tag of these volumes, by which the cache is placed on them"),
         key("attach", Shape::Choice(ATTACHES), ATTACH),
         key("detach", Shape::Choice(DETACHES), DETACH),
@@ -89,9 +89,9 @@ pub(crate) static WRITECACHE: Table = Table {
 };
 
 const ATTACH: &str = "When it is put before the volume: as that is built, or when the data are laid out on the origin \
-                      alone; built if not said";
-const DETACH: &str = "How it goes: with the stack (undo), or flushed after the measured time, which is timed (flush); undo \
-                      if not said";
+                      alone (default: built)";
+const DETACH: &str = "How it goes: with the stack (undo), or flushed after the measured time, which is timed (flush) (default: undo \
+                     )";
 
 /// An md array.
 pub(crate) static MD: Table = Table {
@@ -99,17 +99,17 @@ pub(crate) static MD: Table = Table {
     keys: &[
         key("on", Shape::Texts, "The volumes; only in the first layer"),
         needed("level", Shape::Choice(RAID_LEVELS), "raid0, raid1 or raid10"),
-        key("chunk", Shape::Size, "Bytes on one member before the next is used, 4k to 1g; 512k if not said"),
+        key("chunk", Shape::Size, "Bytes on one member before the next is used, 4k to 1g (default: 512k)"),
         key(
             "layout",
             Shape::Choice(MD_LAYOUTS),
-            "Where the copies of raid10 lie: near, far, offset; n2 if not said",
+            "Where the copies of raid10 lie: near, far, offset (default: n2)",
         ),
-        key("bitmap", Shape::Switch, "Whether writes in progress are noted on the members; 0 if not said"),
+        key("bitmap", Shape::Switch, "Whether writes in progress are noted on the members (default: 0)"),
         key(
             "resync",
             Shape::Choice(RESYNCS),
-            "Initial resync of mirrors: wait for it, or skip it; skip if not said",
+            "Initial resync of mirrors: wait for it, or skip it (default: skip)",
         ),
     ],
     instead: &[
