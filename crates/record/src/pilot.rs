@@ -32,18 +32,8 @@ mod tests {
     fn pilots_are_left_out_when_longer_trials_followed() {
         let of = |max_trial_seconds, seconds: &[f64]| {
             let measure = Measure {
-                trial_seconds: 5.0,
-                ramp_seconds: 0.0,
                 max_trial_seconds,
-                rounds: 9,
-                confidence: 0.95,
-                interval: None,
-                until: None,
-                sample_hz: 10.0,
-                max_seconds: None,
-                max_written_bytes: None,
-                max_cost: None,
-                trim: None,
+                ..Measure::new(5.0, 0.0, 9)
             };
             left_out(&measure, (0..).zip(seconds.iter().copied()))
         };

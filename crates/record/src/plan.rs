@@ -49,6 +49,27 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan of these cells and nothing else, in the version that this program writes.
+    #[must_use]
+    pub fn new(experiment: String, cells: Vec<Cell>, measure: Measure) -> Self {
+        Self {
+            format: FormatVersion::RECORD,
+            experiment,
+            question: None,
+            parameters: BTreeMap::new(),
+            cells,
+            measure,
+            expectations: Vec::new(),
+            contrasts: Vec::new(),
+            source: String::new(),
+            seed: 0,
+            prices: Prices::default(),
+            derived: Vec::new(),
+            targets: Vec::new(),
+            provision: Vec::new(),
+        }
+    }
+
     /// Returns the provisioning steps of a machine.
     pub fn provision_of<'p>(&'p self, target: &'p str) -> impl Iterator<Item = &'p ProvisionStep> {
         self.provision.iter().filter(move |step| step.target.as_deref().is_none_or(|only| only == target))
@@ -166,6 +187,32 @@ pub struct Measure {
     /// Share of trials that is cut off at each end before means are computed, e.g. 0.1; `None`: all trials are used.
     #[serde(default)]
     pub trim: Option<f64>,
+}
+
+impl Measure {
+    /// Confidence of every interval, unless the experiment says otherwise.
+    pub const CONFIDENCE: f64 = 0.95;
+    /// Samples of kernel counters per second, unless the experiment says otherwise.
+    pub const SAMPLE_HZ: f64 = 10.0;
+
+    /// So many rounds of trials of one length: no goal, no budget.
+    #[must_use]
+    pub fn new(trial_seconds: f64, ramp_seconds: f64, rounds: u32) -> Self {
+        Self {
+            trial_seconds,
+            ramp_seconds,
+            max_trial_seconds: None,
+            rounds,
+            confidence: Self::CONFIDENCE,
+            interval: None,
+            until: None,
+            sample_hz: Self::SAMPLE_HZ,
+            max_seconds: None,
+            max_written_bytes: None,
+            max_cost: None,
+            trim: None,
+        }
+    }
 }
 
 /// The goal that ends a run.

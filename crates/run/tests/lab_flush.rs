@@ -62,20 +62,7 @@ fn trial(round: u32, form: CacheForm) -> Request {
         layout: Layout::Written,
         cache: CacheStart::Cold,
     };
-    let measure = Measure {
-        trial_seconds: 30.0,
-        ramp_seconds: 0.0,
-        rounds: 1,
-        confidence: 0.95,
-        interval: None,
-        sample_hz: 10.0,
-        max_seconds: None,
-        until: None,
-        max_trial_seconds: None,
-        max_written_bytes: None,
-        max_cost: None,
-        trim: None,
-    };
+    let measure = Measure::new(30.0, 0.0, 1);
     Request::Trial(Box::new(TrialRequest {
         id: TrialId { cell: cell.clone(), round },
         cell: Cell {

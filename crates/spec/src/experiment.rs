@@ -68,12 +68,8 @@ pub(crate) fn read(
     }
     match (experiment, matrix.cells, problems.none()) {
         (Some(experiment), Some(cells), true) => Outcome::Plan(Box::new(Plan {
-            format: FormatVersion::RECORD,
-            experiment,
             question,
             parameters: recorded,
-            cells,
-            measure,
             expectations,
             contrasts,
             source: text.to_owned(),
@@ -82,6 +78,7 @@ pub(crate) fn read(
             derived,
             targets: matrix.targets,
             provision,
+            ..Plan::new(experiment, cells, measure)
         })),
         _ => Outcome::Wrong,
     }

@@ -26,20 +26,7 @@ const LONGEST: f64 = 86_400.0;
 
 /// Returns the defaults.
 pub(crate) fn defaults() -> Measure {
-    Measure {
-        trial_seconds: 10.0,
-        ramp_seconds: 2.0,
-        rounds: DEFAULT_ROUNDS,
-        confidence: 0.95,
-        interval: None,
-        sample_hz: 10.0,
-        max_seconds: None,
-        until: None,
-        max_trial_seconds: None,
-        max_written_bytes: None,
-        max_cost: None,
-        trim: None,
-    }
+    Measure::new(10.0, 2.0, DEFAULT_ROUNDS)
 }
 
 /// Reads `measure`. `metrics` are the names that `until` may use.

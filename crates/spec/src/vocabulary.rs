@@ -467,7 +467,7 @@ pub(crate) static MEASURE: Table = Table {
         key(
             "rounds",
             Shape::Integer,
-            "Passes over all cells; 3 if not said. With until the most (default: 30)",
+            "Passes over all cells (default: 3). With until: the most (default: 30)",
         ),
         key("until", Shape::Map(&UNTIL), "When it is enough: rounds are added until then"),
         key(

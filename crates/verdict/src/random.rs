@@ -131,33 +131,11 @@ fn assert_sound(served: Served) {
 
 fn plan(truth: &Truth) -> Plan {
     Plan {
-        format: FormatVersion::RECORD,
-        experiment: "any".to_owned(),
-        question: None,
-        parameters: BTreeMap::new(),
-        cells: vec![truth.cell.clone()],
-        measure: Measure {
-            trial_seconds: 20.0,
-            ramp_seconds: 0.0,
-            rounds: 3,
-            confidence: 0.95,
-            interval: Some(0.05),
-            sample_hz: 10.0,
-            max_seconds: None,
-            until: None,
-            max_trial_seconds: None,
-            max_written_bytes: None,
-            max_cost: None,
-            trim: None,
-        },
-        expectations: vec![],
-        contrasts: Vec::new(),
-        source: String::new(),
         seed: 0,
-        prices: record::plan::Prices::default(),
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+        ..Plan::new("any".to_owned(), vec![truth.cell.clone()], Measure {
+            interval: Some(0.05),
+            ..Measure::new(20.0, 0.0, 3)
+        })
     }
 }
 

@@ -39,20 +39,8 @@ pub(crate) fn run(cells: &[(Cell, Vec<TrialRecord>)], expectations: Vec<Expectat
 /// A judged run of these cells, with what `change` makes of its plan.
 pub(crate) fn run_with(cells: &[(Cell, Vec<TrialRecord>)], change: impl FnOnce(&mut Plan)) -> RunView {
     let mut plan = Plan {
-        format: FormatVersion::RECORD,
-        experiment: "test".to_owned(),
-        question: None,
-        parameters: BTreeMap::new(),
-        cells: cells.iter().map(|(c, _)| c.clone()).collect(),
-        measure: measure(3),
-        expectations: Vec::new(),
-        contrasts: Vec::new(),
-        source: String::new(),
         seed: 1,
-        prices: record::plan::Prices::default(),
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+        ..Plan::new("test".to_owned(), cells.iter().map(|(c, _)| c.clone()).collect(), measure(3))
     };
     change(&mut plan);
     // The order of records is nobody's promise.

@@ -28,18 +28,8 @@ pub(crate) const SECONDS: u64 = 20;
 /// How the synthetic trials are measured.
 pub(crate) fn measure(rounds: u32) -> Measure {
     Measure {
-        trial_seconds: 20.0,
-        ramp_seconds: 2.0,
-        rounds,
-        confidence: 0.95,
         interval: Some(0.05),
-        sample_hz: 10.0,
-        max_seconds: None,
-        until: None,
-        max_trial_seconds: None,
-        max_written_bytes: None,
-        max_cost: None,
-        trim: None,
+        ..Measure::new(20.0, 2.0, rounds)
     }
 }
 

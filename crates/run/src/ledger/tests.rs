@@ -41,33 +41,11 @@ fn cell(id: &str, workload: &str) -> Cell {
 
 fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
     Plan {
-        format: FormatVersion::RECORD,
-        experiment: "e".to_owned(),
-        question: None,
-        parameters: BTreeMap::new(),
-        cells: cells.iter().map(|id| cell(id, "randread")).collect(),
-        measure: Measure {
-            trial_seconds: 10.0,
-            ramp_seconds: 0.0,
-            max_trial_seconds: None,
-            rounds,
-            confidence: 0.95,
-            interval: None,
-            until: goal.map(|goal| Until { goal, of: None }),
-            sample_hz: 10.0,
-            max_seconds: None,
-            max_written_bytes: None,
-            max_cost: None,
-            trim: None,
-        },
-        expectations: Vec::new(),
-        contrasts: Vec::new(),
-        source: String::new(),
         seed: 7,
-        prices: Prices::default(),
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+        ..Plan::new("e".to_owned(), cells.iter().map(|id| cell(id, "randread")).collect(), Measure {
+            until: goal.map(|goal| Until { goal, of: None }),
+            ..Measure::new(10.0, 0.0, rounds)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) static LVM: Table = Table {
     what: "`lvm`",
     keys: &[
         key("on", Shape::Texts, "The volumes; only in the first layer"),
-        key("stripes", Shape::Integer, "Devices that data is striped over; linear if not said, or 1"),
+        key("stripes", Shape::Integer, "Devices that data is striped over; 1 (the default) is linear"),
         key(
             "stripe_size",
             Shape::Size,

@@ -16,33 +16,11 @@ pub(crate) fn run_id(text: &str) -> RunId {
 
 pub(crate) fn plan(cells: u32, rounds: u32) -> Plan {
     Plan {
-        format: FormatVersion::RECORD,
-        experiment: "sample".to_owned(),
         question: Some("does it read back?".to_owned()),
         parameters: BTreeMap::from([("n".to_owned(), "3".to_owned())]),
-        cells: (0..cells).map(cell).collect(),
-        measure: Measure {
-            trial_seconds: 20.0,
-            ramp_seconds: 0.1,
-            rounds,
-            confidence: 0.95,
-            interval: None,
-            sample_hz: 10.0,
-            max_seconds: None,
-            until: None,
-            max_trial_seconds: None,
-            max_written_bytes: None,
-            max_cost: None,
-            trim: None,
-        },
-        expectations: Vec::new(),
-        contrasts: Vec::new(),
         source: "experiment: sample\n".to_owned(),
         seed: u64::MAX,
-        prices: record::plan::Prices::default(),
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+        ..Plan::new("sample".to_owned(), (0..cells).map(cell).collect(), Measure::new(20.0, 0.1, rounds))
     }
 }
 

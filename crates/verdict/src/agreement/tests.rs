@@ -26,35 +26,10 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let cells = [EngineKind::Native, EngineKind::Fio].map(|engine| truth(engine).cell);
-        let measure = Measure {
-            trial_seconds: 20.0,
-            ramp_seconds: 0.0,
-            rounds: 5,
-            confidence: 0.95,
-            interval: None,
-            sample_hz: 10.0,
-            max_seconds: None,
-            until: None,
-            max_trial_seconds: None,
-            max_written_bytes: None,
-            max_cost: None,
-            trim: None,
-        };
+        let measure = Measure::new(20.0, 0.0, 5);
         let plan = Plan {
-            format: FormatVersion::RECORD,
-            experiment: "calibrate".to_owned(),
-            question: None,
-            parameters: BTreeMap::new(),
-            cells: cells.to_vec(),
-            measure,
-            expectations: vec![],
-            contrasts: Vec::new(),
-            source: String::new(),
             seed: 1,
-            prices: record::plan::Prices::default(),
-            derived: Vec::new(),
-            targets: Vec::new(),
-            provision: Vec::new(),
+            ..Plan::new("calibrate".to_owned(), cells.to_vec(), measure)
         };
         Self { plan, trials: Vec::new() }
     }

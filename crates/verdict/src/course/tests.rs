@@ -20,20 +20,7 @@ type PerStep = fn(u64) -> u64;
 const STEPS: u64 = 200;
 
 pub(super) fn measure() -> Measure {
-    Measure {
-        trial_seconds: 20.0,
-        ramp_seconds: 2.0,
-        max_trial_seconds: None,
-        rounds: 3,
-        confidence: 0.95,
-        interval: None,
-        until: None,
-        sample_hz: 10.0,
-        max_seconds: None,
-        max_written_bytes: None,
-        max_cost: None,
-        trim: None,
-    }
+    Measure::new(20.0, 2.0, 3)
 }
 
 /// A trial of 20 s with so many reads in each tenth of a second.

@@ -246,33 +246,8 @@ fn disks(count: usize) -> Vec<Volume> {
 
 fn run(cells: &[(Cell, Vec<TrialRecord>)]) -> RunView {
     let plan = Plan {
-        format: FormatVersion::RECORD,
-        experiment: "test".to_owned(),
-        question: None,
-        parameters: BTreeMap::new(),
-        cells: cells.iter().map(|(c, _)| c.clone()).collect(),
-        measure: Measure {
-            trial_seconds: 20.0,
-            ramp_seconds: 2.0,
-            rounds: 3,
-            confidence: 0.95,
-            interval: None,
-            sample_hz: 10.0,
-            max_seconds: None,
-            until: None,
-            max_trial_seconds: None,
-            max_written_bytes: None,
-            max_cost: None,
-            trim: None,
-        },
-        expectations: Vec::new(),
-        contrasts: Vec::new(),
-        source: String::new(),
         seed: 1,
-        prices: record::plan::Prices::default(),
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+        ..Plan::new("test".to_owned(), cells.iter().map(|(c, _)| c.clone()).collect(), Measure::new(20.0, 2.0, 3))
     };
     let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).collect();
     judge(&Input {

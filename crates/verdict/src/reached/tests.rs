@@ -36,33 +36,15 @@ fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
 
 fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
     Plan {
-        format: FormatVersion::RECORD,
-        experiment: "test".to_owned(),
-        question: None,
-        parameters: BTreeMap::new(),
-        cells: cells.iter().map(|(c, _)| c.clone()).collect(),
-        measure: Measure {
-            trial_seconds: 20.0,
-            ramp_seconds: 2.0,
-            max_trial_seconds: None,
-            rounds: 30,
-            confidence: 0.95,
-            interval: None,
+        seed: 1,
+        prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },
+        ..Plan::new("test".to_owned(), cells.iter().map(|(c, _)| c.clone()).collect(), Measure {
             until: goal.map(|goal| Until { goal, of: None }),
-            sample_hz: 10.0,
             max_seconds: Some(3600.0),
             max_written_bytes: Some(10 << 30),
             max_cost: Some(2.5),
-            trim: None,
-        },
-        expectations: Vec::new(),
-        contrasts: Vec::new(),
-        source: String::new(),
-        seed: 1,
-        prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+            ..Measure::new(20.0, 2.0, 30)
+        })
     }
 }
 

@@ -30,33 +30,8 @@ fn plan() -> Plan {
         levels: BTreeMap::new(),
     };
     Plan {
-        format: FormatVersion::RECORD,
-        experiment: "e".to_owned(),
-        question: None,
-        parameters: BTreeMap::new(),
-        cells: vec![cell("a", "xfs"), cell("b", "ext4")],
-        measure: Measure {
-            trial_seconds: 10.0,
-            ramp_seconds: 0.0,
-            rounds: 2,
-            confidence: 0.95,
-            interval: None,
-            sample_hz: 10.0,
-            max_seconds: None,
-            until: None,
-            max_trial_seconds: None,
-            max_written_bytes: None,
-            max_cost: None,
-            trim: None,
-        },
-        expectations: vec![],
-        contrasts: Vec::new(),
-        source: String::new(),
         seed: 0,
-        prices: record::plan::Prices::default(),
-        derived: Vec::new(),
-        targets: Vec::new(),
-        provision: Vec::new(),
+        ..Plan::new("e".to_owned(), vec![cell("a", "xfs"), cell("b", "ext4")], Measure::new(10.0, 0.0, 2))
     }
 }
 
