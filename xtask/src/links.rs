@@ -1,10 +1,10 @@
-//! Links between documents: what they point to must be there.
+//! Checks that the targets of links between documents exist.
 
 use crate::Complaints;
 use std::fs;
 use std::path::Path;
 
-/// Every relative link of a Markdown file, held against the files there are.
+/// Complains about each relative link in a Markdown file whose target doesn't exist.
 pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     let mut complaints = Vec::new();
     for folder in ["", "docs", "docs/decisions", "bench", "fuzz"] {
@@ -25,7 +25,7 @@ pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     Ok(complaints)
 }
 
-/// Targets of `[text](target)` that are paths, with their line; anchors are cut off.
+/// The targets of `[text](target)` that are paths, with their line numbers and without anchors.
 fn links(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
