@@ -162,7 +162,7 @@ impl Throttle {
     /// Checks that QEMU can apply the limits.
     ///
     /// # Errors
-    /// There is a limit of both directions together and one of a single direction; a burst has no limit or length, or isn't above the limit.
+    /// Both directions together have a limit and a single direction has one too; a burst has no limit or length, or isn't above its limit.
     pub fn check(&self) -> Result<(), SpecError> {
         let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = self.limits;
         let clashes = |total: Option<u64>, read: Option<u64>, write: Option<u64>| {
