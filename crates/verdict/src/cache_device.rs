@@ -23,7 +23,7 @@ pub(crate) struct CacheUse {
 }
 
 impl CacheUse {
-    /// The counters of the topmost cache that was examined before and after; `None` also if its counters fell, since then it is another one.
+    /// The counters of the topmost cache that was examined before and after; `None` also if its counters fell: then it is another one.
     pub(crate) fn of(trial: &TrialRecord) -> Option<Self> {
         trial.caches.iter().rev().find_map(|record| match (&record.before, &record.after) {
             (Some(CacheState::Cache(before)), Some(CacheState::Cache(after))) => Self::between(before, after),

@@ -3,7 +3,7 @@
 use crate::span::float;
 use record::quantity::Bytes;
 
-/// A share in percent: `97 %`, `4.2 %`, `0.3 %`; never `100 %` for less.
+/// A share in percent: `97 %`, `4.2 %`, `0.3 %`; `100 %` only from 99.95 % on.
 pub(crate) fn percent(share: f64) -> String {
     let p = share * 100.0;
     let whole = p >= 99.95 || (9.95..99.5).contains(&p) || (p < 99.5 && (p.round() - p).abs() < 0.05);
@@ -16,7 +16,7 @@ pub(crate) fn bytes(n: f64) -> String {
     Bytes(n.max(0.0).round() as u64).to_string()
 }
 
-/// A rate with three significant digits: `80`, `239`, `1,240`, `0.52`.
+/// A rate with two to four significant digits, from 1000 on all digits: `80`, `239`, `1,240`, `0.52`.
 pub(crate) fn rate(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e6 {
