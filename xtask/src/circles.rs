@@ -1,5 +1,5 @@
 //! Counts modules that import each other in a circle: they can't be understood, tested or moved one by one. A crate may have as many as
-//! [`LEFT`] lists, and no more.
+//! `LEFT` lists, and no more.
 
 use crate::Complaints;
 use crate::source::{collect, shipped_lines};
