@@ -185,7 +185,7 @@ Examples:
 
 A disk that is away stays in the run's journal: bring it back and undo again, or give it up by name. Safe to run at any time, and twice.")]
     Undo(Undo),
-    /// Run any command on another machine, which needs only sshd
+    /// Run any diskproof command on another machine, which needs only sshd
     #[command(after_help = "\
 Examples:
   diskproof on root@nas devices
