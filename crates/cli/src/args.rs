@@ -502,7 +502,7 @@ pub(crate) struct Claim {
     /// Claim the disk although it holds data; the first run overwrites that data
     #[arg(long)]
     pub(crate) overwrite_data: bool,
-    /// Confirm that no process uses this disk whose open files diskproof can't see (outside of a container, or with more rights)
+    /// Confirm that this disk isn't used by processes that diskproof can't see (outside of its container, or with more rights)
     #[arg(long)]
     pub(crate) unseen_processes: bool,
 }
