@@ -1,5 +1,5 @@
-//! Modules of a crate that import each other in a circle can't be understood, tested or moved one by one. There are still some; each
-//! crate may have so many as are written down here, and no more.
+//! Counts modules that import each other in a circle: they can't be understood, tested or moved one by one. A crate may have as many as
+//! `LEFT` lists, and no more.
 
 use crate::Complaints;
 use crate::source::{collect, shipped_lines};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// How many modules of a crate lie in circles; crates that aren't named have none. Lower a number when a circle is gone.
+/// The number of modules in circles, by crate; crates that aren't listed have none. Lower a number when a circle is gone.
 const LEFT: &[(&str, usize)] = &[
     ("device", 9),
     ("engine", 22),
@@ -21,10 +21,10 @@ const LEFT: &[(&str, usize)] = &[
     ("verdict", 38),
 ];
 
-/// A module, as the names that lead to it from the root of its crate; the root has none.
+/// A module's path below the root of its crate; the root's is empty.
 type Module = Vec<String>;
 
-/// Complains of each crate with more modules in circles than are written down, or fewer.
+/// Complains about each crate with more modules in circles than listed, or fewer.
 pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     let mut complaints = Vec::new();
     let crates = fs::read_dir(root.join("crates")).map_err(|e| format!("crates: {e}"))?;
@@ -46,7 +46,7 @@ pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     Ok(complaints)
 }
 
-/// The shipped text of each module below a `src` folder.
+/// The text of each module below a `src` folder, without tests.
 fn modules(src: &Path) -> Result<BTreeMap<Module, String>, String> {
     let mut files = Vec::new();
     collect(src, &mut files)?;
@@ -71,7 +71,7 @@ fn modules(src: &Path) -> Result<BTreeMap<Module, String>, String> {
     Ok(modules)
 }
 
-/// The modules from which imports lead back to themselves. The root of a crate only lists its modules.
+/// The modules whose imports lead back to themselves, without the root, which only lists its modules.
 fn in_circles(modules: &BTreeMap<Module, String>) -> Vec<Module> {
     let imports: BTreeMap<&Module, BTreeSet<Module>> =
         modules.iter().map(|(module, text)| (module, imported(module, text, modules))).collect();
@@ -96,7 +96,7 @@ fn imported(module: &Module, text: &str, modules: &BTreeMap<Module, String>) -> 
     found.filter(|target| target != module && !target.is_empty()).collect()
 }
 
-/// The deepest module that a path leads to; `None`: it is another crate's.
+/// The deepest module on a path; `None` if it is another crate's.
 fn resolve(module: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<Module> {
     let (mut target, rest) = match path.first()?.as_str() {
         "crate" => (Vec::new(), &path[1..]),
@@ -120,7 +120,7 @@ fn resolve(module: &Module, path: &[String], modules: &BTreeMap<Module, String>)
     Some(target)
 }
 
-/// All paths that are imported, and those that begin with `crate` or `super` elsewhere.
+/// All paths in `use` statements, and paths elsewhere that begin with `crate` or `super`.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut code = String::new();
@@ -139,7 +139,7 @@ fn paths(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Where the next `use` begins that is a word of its own at the beginning of a statement.
+/// The position of the next `use` at the beginning of a statement.
 fn keyword(text: &str) -> Option<usize> {
     text.match_indices("use ").map(|(at, _)| at).find(|&at| {
         let line = text[..at].rsplit('\n').next().unwrap_or_default().trim();
@@ -147,7 +147,7 @@ fn keyword(text: &str) -> Option<usize> {
     })
 }
 
-/// `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// Expands a use tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
 fn spread(before: &[String], tree: &str, found: &mut Vec<Vec<String>>) {
     let tree = tree.trim();
     if let Some(inner) = tree.strip_prefix('{').and_then(|tree| tree.strip_suffix('}')) {

@@ -1,4 +1,4 @@
-//! Who may import whom. The table is docs/architecture.md's; Cargo.toml files are held against it.
+//! Checks the Cargo.toml files against the table of allowed imports, which is that of docs/architecture.md.
 
 use crate::Complaints;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(crate) fn metadata(root: &Path) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
 }
 
-/// Every import that the table doesn't allow, every crate it doesn't know.
+/// Every import that the table doesn't allow, and every crate that isn't in it.
 pub(crate) fn check(metadata: &Value) -> Result<Complaints, String> {
     let packages = metadata["packages"].as_array().ok_or("cargo metadata has no packages")?;
     let mut complaints = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn check(metadata: &Value) -> Result<Complaints, String> {
     Ok(complaints)
 }
 
-/// The crate of a package, as our docs name it: `diskproof-device` is `device`, `diskproof` itself is `cli`.
+/// A package's name in the docs: `diskproof-device` is `device`, `diskproof` itself is `cli`.
 fn short(package: &str) -> &str {
     if package == "diskproof" { "cli" } else { package.strip_prefix("diskproof-").unwrap_or(package) }
 }

@@ -1,6 +1,6 @@
-//! Files that are made from the program itself: schema, man pages, completions, the command reference.
+//! Files that the program generates: schemas, man pages, completions, the command reference.
 //!
-//! The binary writes them (`diskproof generate DIR`, hidden), so they can't differ from what it does.
+//! The binary writes them (`diskproof generate DIR`, hidden), so they match its behaviour.
 
 use crate::Complaints;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders and files that hold nothing but generated text.
+/// Folders and files with generated text only.
 const MADE: &[&str] = &["schema", "man", "completions", "docs/cli.md"];
 
-/// Writes all of them anew and removes those that are no longer made.
+/// Writes all of them and removes those that are no longer generated.
 pub(crate) fn write(root: &Path) -> Result<Complaints, String> {
     let made = make(root)?;
     for stale in present(root)?.keys().filter(|path| !made.contains_key(*path)) {
@@ -26,7 +26,7 @@ pub(crate) fn write(root: &Path) -> Result<Complaints, String> {
     Ok(vec![])
 }
 
-/// Says which of them are not what the program would write now, and where they first differ.
+/// Complains about each file that differs from what the program would write now, with the first difference.
 pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     let (made, present) = (make(root)?, present(root)?);
     let mut complaints = differences(&made, &present);
@@ -64,7 +64,7 @@ fn first_difference(path: &Path, old: &str, new: &str) -> String {
     }
 }
 
-/// What the program would write now, by path below the workspace.
+/// The files that the program would write now, by path below the workspace.
 fn make(root: &Path) -> Result<BTreeMap<PathBuf, String>, String> {
     let folder = root.join("target/generated");
     if folder.exists() {
@@ -84,7 +84,7 @@ fn make(root: &Path) -> Result<BTreeMap<PathBuf, String>, String> {
     Ok(files)
 }
 
-/// What is in the workspace now.
+/// The files in the workspace now.
 fn present(root: &Path) -> Result<BTreeMap<PathBuf, String>, String> {
     let mut files = BTreeMap::new();
     for made in MADE {

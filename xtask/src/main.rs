@@ -14,7 +14,7 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a chore found wrong; one line each.
+/// What a chore found wrong, one line each.
 type Complaints = Vec<String>;
 
 fn main() -> ExitCode {

@@ -1,20 +1,20 @@
-//! Rules on source text that neither rustc nor clippy knows.
+//! Rules on source text that neither rustc nor clippy checks.
 
 use crate::Complaints;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// No file is longer.
+/// The most lines of a file.
 const MAX_LINES: usize = 600;
-/// Crates that may print: the binary itself and what only developers run.
+/// Crates that may print: the binary, and tools for developers.
 const PRINTING: &[&str] = &["crates/cli", "crates/testkit", "xtask"];
 /// Crates that may hold `unsafe`.
 const UNSAFE: &[&str] = &["crates/engine", "crates/device"];
-/// Names that say nothing of what is inside.
+/// Module names that say nothing about the content.
 const EMPTY_NAMES: &[&str] = &["common", "util", "utils", "helper", "helpers", "misc"];
 const PRINTERS: &[&str] = &["println!", "eprintln!", "print!", "eprint!", "dbg!"];
 
-/// Holds every Rust file and every Cargo.toml of ours against the rules.
+/// Checks every Rust file and every Cargo.toml of the workspace.
 pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     let mut files = Vec::new();
     for folder in ["crates", "xtask", "bench", "fuzz"] {
@@ -29,7 +29,7 @@ pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     Ok(complaints)
 }
 
-/// Every `.rs` and `Cargo.toml` below `folder`, in a stable order; build output is passed over.
+/// Collects every `.rs` file and `Cargo.toml` below `folder`, in a stable order and without build output.
 pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     let mut paths = Vec::new();
@@ -86,8 +86,7 @@ fn check_file(path: &str, text: &str) -> Complaints {
     complaints
 }
 
-/// Numbered lines up to the test module, without comments. Good enough: string literals that look like code would be
-/// complained about, and none of ours do.
+/// Numbered lines up to the test module, without comments. It would take string literals that look like code for code; there are none.
 pub(crate) fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
     let tests =

@@ -1,4 +1,4 @@
-//! What may be typed. Only the shape; what it means is in `commands`.
+//! The command line: its commands and flags. `commands` carries them out.
 
 mod calibrate;
 mod lab;
@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Where the exit codes are explained to whoever asks for help.
+/// The end of `diskproof --help`: examples and exit codes.
 const AFTER_HELP: &str = "\
 Examples:
   diskproof quick .            what does this directory's storage really do? A minute, no root
@@ -49,29 +49,29 @@ pub(crate) struct Args {
     pub(crate) verb: Verb,
 }
 
-/// Settings that every verb takes; each is also a key of the configuration file and an environment variable.
+/// Settings that every command takes; each is also a key of the configuration file and an environment variable.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct Global {
     /// Read settings from this file only (DISKPROOF_CONFIG)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
-    /// The database that keeps results (DISKPROOF_STORE)
+    /// The database of results (DISKPROOF_STORE)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) store: Option<PathBuf>,
     /// The folder of journals, claims, locks and backing files (DISKPROOF_STATE)
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<PathBuf>,
-    /// auto, always or never (DISKPROOF_COLOR)
+    /// Colours: auto, always or never (DISKPROOF_COLOR)
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) color: Option<String>,
-    /// auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)
+    /// auto: become root by `sudo -n` where needed; never: don't (DISKPROOF_SUDO)
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) sudo: Option<String>,
-    /// What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)
+    /// The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ssh_config: Option<PathBuf>,
-    /// Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
+    /// How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
     #[arg(long, global = true, value_name = "HOW")]
     pub(crate) progress: Option<String>,
     /// The same as --progress none
@@ -81,7 +81,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// What does this directory's storage really do? About a minute, no root, no file
+    /// Measure the storage under a directory: about a minute, without root and without an experiment file
     #[command(after_help = "\
 Examples:
   diskproof quick                  the current directory
@@ -90,7 +90,7 @@ Examples:
 
 It writes its data into a folder of its own inside DIR, and removes it again.")]
     Quick(Quick),
-    /// Does the native engine say what fio says? Both measure the same ground in turn
+    /// Check the native engine against fio: both measure the same device or file system in turn
     #[command(after_help = "\
 Examples:
   sudo diskproof calibrate                       an emulated volume of 500 IOPS, made for it
@@ -115,7 +115,7 @@ Examples:
   diskproof plan my.yaml --set n=8 --set bs=16k
   diskproof plan my.yaml --json | jq .plan.cells")]
     Plan(PlanArgs),
-    /// Run an experiment, and answer its question
+    /// Run an experiment and answer its question
     #[command(after_help = "\
 Examples:
   sudo diskproof run experiments/striped-volumes.yaml
@@ -124,7 +124,7 @@ Examples:
 
 Ctrl-C ends the trial under way, undoes what was built and keeps what was measured.")]
     Run(RunArgs),
-    /// Go on with a run that was interrupted, or whose budget was spent: only the missing trials are done
+    /// Continue a run that was interrupted or has spent its budget: only the missing trials are run
     #[command(after_help = "\
 Examples:
   diskproof resume                 the latest run that isn't complete
@@ -133,7 +133,7 @@ Examples:
 
 A run goes on as if it had not ended: the same order, the same seeds, the same rule of stopping.")]
     Resume(Resume),
-    /// Show the answer of a run again
+    /// Show the result of a run again
     #[command(after_help = "\
 Examples:
   diskproof show                   the latest run
@@ -141,14 +141,14 @@ Examples:
     Show(Show),
     /// List all runs
     List(JsonOnly),
-    /// Write a run's answer for programs, or as Markdown
+    /// Write a run's result as JSON, CSV or Markdown
     #[command(after_help = "\
 Examples:
   diskproof export latest --json | jq '.cells[].metrics.iops'
   diskproof export 20261121-2014 --csv -o result.csv
   diskproof export latest --markdown -o answer.md")]
     Export(Export),
-    /// Set cells side by side: of one run, or the same cells of two runs
+    /// Compare the cells of one run, or the same cells of two runs
     #[command(after_help = "\
 Examples:
   diskproof compare latest                       every two stacks of a workload, paired within rounds
@@ -156,7 +156,7 @@ Examples:
   diskproof compare 20261121-2014 latest         after / before, cell by cell, and what else differs
   diskproof compare 20261121-2014 latest --json | jq '.lines[].ratio'")]
     Compare(Compare),
-    /// Is a run worse than its baseline? For CI: exit code 1 on a regression, 0 on none, 5 if nobody can tell
+    /// Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided
     #[command(after_help = "\
 Examples:
   diskproof gate --baseline 20261121-2014                 the latest run against that one
@@ -167,7 +167,7 @@ A regression is shown when the whole interval, all figures accounted for, lies b
 shown when for every figure the interval excludes one. Everything between is undecided, and more rounds decide it.
 Exit code 3: the runs are of different machines, or have nothing in common.")]
     Gate(Gate),
-    /// Judge stored runs anew with this judge, and tell what changed
+    /// Judge stored runs again with this version's rules, and show what changed
     #[command(after_help = "\
 Examples:
   diskproof judge                  the latest run
@@ -185,7 +185,7 @@ Examples:
 
 A disk that is away stays in the run's journal: bring it back and undo again, or give it up by name. Safe to run at any time, and twice.")]
     Undo(Undo),
-    /// Run any verb on another machine, on which nothing but sshd is needed
+    /// Run any diskproof command on another machine, which needs only sshd
     #[command(after_help = "\
 Examples:
   diskproof on root@nas devices
@@ -195,9 +195,9 @@ Examples:
 This program is copied there first, unless it is there already: into ~/.cache/diskproof, under its own digest. Ports, keys
 and names come from ~/.ssh/config. The exit code is that of the verb.")]
     On(On),
-    /// List every disk: free or not, and why
+    /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
-    /// Declare that a disk is yours and may be overwritten
+    /// Declare that a disk is yours and that diskproof may overwrite it
     #[command(after_help = "\
 Examples:
   sudo diskproof claim nvme-Samsung_SSD_990_S1234     asks you to type the disk's serial number
@@ -210,9 +210,9 @@ not, and needs a second confirmation. A blank sample doesn't prove that the disk
 The claim names the disk by serial number and size, so it doesn't follow a name to another disk. A claimed disk is
 still refused while it is mounted, holds a foreign signature, or is used by anything else.")]
     Claim(Claim),
-    /// Take a claim back
+    /// Remove the claim of a disk
     Unclaim(Unclaim),
-    /// A Debian guest with emulated disks: try an LVM cache or ZFS without risking a disk
+    /// Run a Debian guest with emulated disks: try an LVM cache or ZFS without risking a disk
     #[command(after_help = "\
 Examples:
   sudo diskproof lab up --disk d1:size=1g,iops=80 --disk ssd:size=1g
@@ -224,7 +224,7 @@ Examples:
 
 The first `up` builds the image (some minutes) and keeps it. A guest needs no privileges; building the image needs root.")]
     Lab(Lab),
-    /// Tell what this machine can do: tools, privileges, kernel, clock, noise, the native engine's ceiling, settings
+    /// Show what this machine can do: tools, privileges, kernel, clock, noise, the native engine's ceiling, settings
     Doctor(Doctor),
     /// Print a completion script for a shell
     #[command(after_help = "\
@@ -232,13 +232,13 @@ Examples:
   diskproof completions bash > ~/.local/share/bash-completion/completions/diskproof
   diskproof completions zsh > ~/.zfunc/_diskproof")]
     Completions(Completions),
-    /// The process on the measured machine; speaks to its controller over stdio
+    /// The agent process on the measured machine; speaks to its controller over stdio
     #[command(hide = true)]
     Node,
-    /// The native engine's worker; performs the task in a file
+    /// The native engine's worker process; performs the task in a file
     #[command(hide = true)]
     EngineNative(EngineNative),
-    /// The corpus engine's worker, started by the node.
+    /// The corpus engine's worker process; performs the task in a file
     #[command(hide = true)]
     EngineCorpus(EngineNative),
     /// Write man pages, completions, schema and command reference below a folder
@@ -248,23 +248,23 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Quick {
-    /// A directory on the storage in question
+    /// A directory on the storage to measure
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
     /// Measured seconds per trial
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
-    /// Rounds: each measures everything once
+    /// Rounds; each measures every workload once
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Bytes of data, e.g. 512m; default: from free space
+    /// Data per trial, e.g. 512m; default: 256m, or a quarter of the free space if that is less
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
     #[command(flatten)]
     pub(crate) events: Events,
 }
 
-/// How a run tells what it does.
+/// How a run reports its events.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Events {
     /// Print every event as one line of JSON; the same as --progress json
@@ -277,19 +277,19 @@ pub(crate) struct New {
     /// Where to write it; default: standard output
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
-    /// What it starts from
+    /// The kind of volume in it
     #[arg(long, value_enum, default_value_t = Kind::Emulated)]
     pub(crate) kind: Kind,
 }
 
-/// What a new experiment starts from.
+/// The kind of volume in a new experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// Emulated volumes with IOPS limits (needs root)
     Emulated,
-    /// A lent directory (needs no root)
+    /// An existing directory (needs no root)
     Directory,
-    /// Real disks, claimed beforehand (needs root, overwrites them)
+    /// Real disks that you have claimed (needs root, overwrites them)
     Disks,
 }
 
@@ -299,10 +299,10 @@ pub(crate) struct Experiment {
     /// The experiment file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Give a parameter of the experiment a value; repeatable
+    /// Set a parameter of the experiment; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of every random choice; default: the file's, else the clock's
+    /// Seed of every random choice; default: the file's, else one from the clock
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -320,7 +320,7 @@ pub(crate) struct PlanArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) experiment: Experiment,
-    /// Provision the targets also where nothing changed since they were
+    /// Run every provisioning step again, also where nothing changed since the last time
     #[arg(long)]
     pub(crate) provision: bool,
     #[command(flatten)]
@@ -329,9 +329,9 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Resume {
-    /// The run: its name or how it begins; default: the latest that isn't complete
+    /// The run: its name or the beginning of it; default: the latest that isn't complete
     pub(crate) run: Option<String>,
-    /// Raise the budget of rounds, of a run that stops when it is enough (`measure: until`)
+    /// Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rounds: Option<u32>,
     /// Raise the budget of time for the whole run, e.g. 2h
@@ -343,7 +343,7 @@ pub(crate) struct Resume {
     /// Raise the budget of money for the whole run
     #[arg(long, value_name = "N")]
     pub(crate) cost: Option<f64>,
-    /// Provision the targets also where nothing changed since they were
+    /// Run every provisioning step again, also where nothing changed since the last time
     #[arg(long)]
     pub(crate) provision: bool,
     #[command(flatten)]
@@ -352,10 +352,10 @@ pub(crate) struct Resume {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// The run: its name, how it begins, or `latest`
+    /// The run: its name, the beginning of it, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// One JSON document, as of `export --json`
+    /// Print one JSON document, the same as `export --json`
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -369,22 +369,22 @@ pub(crate) struct JsonOnly {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Export {
-    /// The run: its name, how it begins, or `latest`
+    /// The run: its name, the beginning of it, or `latest`
     pub(crate) run: String,
-    /// One JSON document, format diskproof.run/1.3 (docs/formats.md)
+    /// Write one JSON document, format diskproof.run/1.3 (docs/formats.md)
     #[arg(
         long,
         conflicts_with_all = ["csv", "csv_raw", "markdown"],
         required_unless_present_any = ["csv", "csv_raw", "markdown"]
     )]
     pub(crate) json: bool,
-    /// One row per cell and metric; texts that a spreadsheet would compute get an apostrophe
+    /// Write CSV, one row per cell and metric; a text that a spreadsheet would take for a formula gets an apostrophe
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) csv: bool,
-    /// The same without apostrophes: for programs, not for spreadsheets
+    /// Write CSV without apostrophes: for programs, not for spreadsheets
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) csv_raw: bool,
-    /// The whole answer as Markdown, for an issue or a wiki
+    /// Write the whole result as Markdown, for an issue or a wiki
     #[arg(long)]
     pub(crate) markdown: bool,
     /// Where to write it; default: standard output
@@ -408,9 +408,9 @@ pub(crate) struct Choice {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// The run (its name, how it begins, or `latest`) whose cells are compared, or the earlier one of two
+    /// The run: its name, the beginning of it, or `latest`; the earlier one if two are compared
     pub(crate) run: String,
-    /// The later one of two
+    /// The later run, if two are compared
     pub(crate) after: Option<String>,
     #[command(flatten)]
     pub(crate) choice: Choice,
@@ -421,21 +421,21 @@ pub(crate) struct Compare {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Gate {
-    /// The run to be no worse than: its name, or how it begins
+    /// The baseline run: its name, the beginning of it, or `latest`
     #[arg(long, value_name = "RUN")]
     pub(crate) baseline: String,
-    /// The run in question: its name, how it begins, or `latest`
+    /// The run to check: its name, the beginning of it, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// What still counts as no regression, in percent
+    /// How much worse a figure may be without being a regression, in percent
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT", value_parser = gate_margin)]
     pub(crate) margin: f64,
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Compare runs of different machines, too
+    /// Also compare runs of different machines
     #[arg(long)]
     pub(crate) across_machines: bool,
-    /// What to make of what can't be told, instead of exit code 5
+    /// How an undecided comparison ends, instead of with exit code 5
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) undecided: Option<Undecided>,
     /// Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)
@@ -443,7 +443,7 @@ pub(crate) struct Gate {
     pub(crate) json: bool,
 }
 
-/// What to make of what can't be told.
+/// How an undecided comparison ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Undecided {
     /// No regression: exit code 0
@@ -452,7 +452,7 @@ pub(crate) enum Undecided {
     Fail,
 }
 
-/// A margin in percent that leaves something of a rate.
+/// Parses a margin in percent, above 0 and below 100: a rate can't fall by 100 % or more.
 fn gate_margin(text: &str) -> Result<f64, String> {
     calibrate::margin(text)
         .and_then(|m| if m < 100.0 { Ok(m) } else { Err("expected less than 100".to_owned()) })
@@ -460,13 +460,13 @@ fn gate_margin(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Judge {
-    /// The runs: names, or how they begin; default: the latest
+    /// The runs: names or their beginnings; default: the latest
     #[arg(conflicts_with = "all")]
     pub(crate) run: Vec<String>,
-    /// All runs that are kept
+    /// All stored runs
     #[arg(long)]
     pub(crate) all: bool,
-    /// One JSON document, format diskproof.judge/1.0 (docs/formats.md)
+    /// Print one JSON document, format diskproof.judge/1.0 (docs/formats.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -475,41 +475,41 @@ pub(crate) struct Judge {
 pub(crate) struct Undo {
     /// Only this run
     pub(crate) run: Option<String>,
-    /// A disk that never comes back, by its name or serial number: what diskproof wrote on it is left there. If it is here, it is undone
+    /// A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone
     #[arg(long, value_name = "DISK", requires = "run")]
     pub(crate) give_up: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct On {
-    /// What ssh takes: host, user@host, or a name of ~/.ssh/config
+    /// The machine as ssh takes it: host, user@host, or a name in ~/.ssh/config
     pub(crate) host: String,
-    /// As root there, by sudo
+    /// Become root there by sudo
     #[arg(long)]
     pub(crate) root: bool,
-    /// The verb and its arguments
+    /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "VERB")]
     pub(crate) verb: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Claim {
-    /// The disk, as it is named in /dev/disk/by-id
+    /// The disk's name in /dev/disk/by-id
     pub(crate) disk: String,
-    /// The disk's serial number, instead of typing it when asked
+    /// The disk's serial number; diskproof then doesn't ask you to type it
     #[arg(long, value_name = "SERIAL")]
     pub(crate) yes_i_own: Option<String>,
-    /// Claim it although blocks of it hold data: what is there is lost with the first run
+    /// Claim the disk although it holds data; the first run overwrites that data
     #[arg(long)]
     pub(crate) overwrite_data: bool,
-    /// Vouch for processes whose open files can't be seen (outside of a container, or with more rights): none uses this disk
+    /// Confirm that this disk isn't used by processes that diskproof can't see (outside of its container, or with more rights)
     #[arg(long)]
     pub(crate) unseen_processes: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unclaim {
-    /// The disk, as it was named when it was claimed
+    /// The disk's name when it was claimed
     pub(crate) disk: String,
 }
 
@@ -518,24 +518,24 @@ pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Leave out the two-second measurement of the machine's noise
+    /// Don't measure the machine's noise (2 seconds)
     #[arg(long)]
     pub(crate) no_noise: bool,
-    /// Leave out the three-second measurement of what the native engine makes here at most; show what is kept
+    /// Don't measure the native engine's highest rate here (3 seconds); show the stored one
     #[arg(long)]
     pub(crate) no_ceiling: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Generate {
-    /// The folder; made if it isn't there
+    /// The folder; created if it doesn't exist
     pub(crate) folder: PathBuf,
 }
 
@@ -546,7 +546,7 @@ pub(crate) struct EngineNative {
 }
 
 impl Verb {
-    /// Whether a run is to be told as JSON events.
+    /// Whether a run prints its events as JSON.
     pub(crate) fn json_events(&self) -> bool {
         match self {
             Self::Quick(quick) => quick.events.json,

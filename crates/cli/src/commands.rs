@@ -1,4 +1,4 @@
-//! One file per verb.
+//! One module per command.
 
 pub(crate) mod calibrate;
 pub(crate) mod claim;

@@ -9,7 +9,7 @@ use std::fmt;
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All went well.
+    /// Success.
     Fine,
     /// An expectation was not met, or a run is worse than its baseline.
     NotMet,
@@ -17,18 +17,18 @@ pub(crate) enum Exit {
     Input,
     /// The machine refuses.
     Machine,
-    /// Our own fault, or an undo that failed.
+    /// A bug in diskproof, or an undo that failed.
     Ours,
-    /// `gate` can't tell: the data exclude neither a regression nor its absence.
+    /// `gate` is undecided: the data exclude neither a regression nor its absence.
     Undecided,
-    /// What a verb ended with on another machine.
+    /// The exit code of a command on another machine.
     Theirs(u8),
-    /// A signal asked us to end; its number.
+    /// A signal asked diskproof to end; its number.
     Signal(u8),
 }
 
 impl Exit {
-    /// The code the shell sees.
+    /// The exit code.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
@@ -53,24 +53,24 @@ impl From<Fault> for Exit {
     }
 }
 
-/// Why a verb could not do its work, and whose fault that is.
+/// Why a command failed, and whose fault that is.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// How the program ends.
     pub(crate) exit: Exit,
     /// Why.
     pub(crate) error: Box<dyn Error + Send + Sync>,
-    /// The error begins with its own place, as `file:line:column`; nobody needs to be told who speaks.
+    /// The error begins with `file:line:column`, so it needs no `diskproof:` before it.
     pub(crate) placed: bool,
 }
 
 impl Failure {
-    /// Diagnostics of a file: the user can mend it there.
+    /// Diagnostics of a file that the user can correct.
     pub(crate) fn diagnostics(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Input, error: error.into(), placed: true }
     }
 
-    /// The user can mend it by typing something else.
+    /// A wrong argument.
     pub(crate) fn input(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Input, error: error.into(), placed: false }
     }
@@ -80,7 +80,7 @@ impl Failure {
         Self { exit: Exit::Machine, error: error.into(), placed: false }
     }
 
-    /// We are to blame.
+    /// A bug in diskproof.
     pub(crate) fn ours(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Ours, error: error.into(), placed: false }
     }
@@ -93,8 +93,8 @@ impl From<FleetError> for Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The error and its causes, each once, outermost first. A line that one of them goes on with is indented, so that it can't pass for
-    /// ours; diagnostics of a file are laid out line by line, and their texts are printable.
+    /// Writes the error and its causes, each once, outermost first. Further lines of an error are indented, so that they don't look like
+    /// diskproof's own; diagnostics of a file keep their lines, with printable text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.error.to_string();
         f.write_str(&if self.placed { printable_lines(&first) } else { indented(&first) })?;

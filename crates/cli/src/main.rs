@@ -1,4 +1,4 @@
-//! `diskproof`: arguments, dispatch, exit codes; nothing else is decided here.
+//! `diskproof`: arguments, dispatch and exit codes, nothing else.
 
 mod args;
 mod commands;
@@ -15,7 +15,7 @@ use exit::{Exit, Failure};
 use settings::Settings;
 use std::process::ExitCode;
 
-/// Nobody else may write what we make, whatever our caller's umask is; what he forbids stays forbidden.
+/// The umask bits that diskproof adds: group and others may not write what it creates. Bits of the caller's umask stay.
 const FORBIDDEN: rustix::fs::Mode = rustix::fs::Mode::from_raw_mode(0o022);
 
 fn main() -> ExitCode {

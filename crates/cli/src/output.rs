@@ -1,16 +1,16 @@
-//! Text for the user: answers to standard output, everything else to standard error.
+//! Text for the user: results to standard output, everything else to standard error.
 //!
-//! Text of strangers is made printable where it enters a record or a message (`record::printable`). Here is the last line of defence: no
-//! control character leaves but a newline, and the colours of `report` where they are wanted.
+//! Foreign text (names of files, processes, machines) is made printable where it enters a record or a message (`record::printable`). This
+//! module is the last line of defence: it prints no control characters but newlines, and the colours of `report` where they are wanted.
 
 use crate::exit::{Exit, Failure};
 use record::printable::{is_hidden, printable, printable_json};
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
-/// Columns assumed where there is no terminal.
+/// The assumed number of columns without a terminal.
 const WIDTH: usize = 100;
 
-/// Writes an answer.
+/// Writes a result.
 ///
 /// # Errors
 /// As [`own`].
@@ -18,7 +18,7 @@ pub(crate) fn answer(text: &str) -> Result<(), Failure> {
     own(&safe(text, Colours::Stop))
 }
 
-/// Writes an answer that `report` may have coloured.
+/// Writes a result that `report` may have coloured.
 ///
 /// # Errors
 /// As [`own`].
@@ -26,7 +26,7 @@ pub(crate) fn painted(text: &str) -> Result<(), Failure> {
     own(&safe(text, Colours::Pass))
 }
 
-/// Writes an answer in JSON, whose texts mean the same however their control characters are written.
+/// Writes a result in JSON, with control characters escaped; the JSON means the same.
 ///
 /// # Errors
 /// As [`own`].
@@ -34,10 +34,10 @@ pub(crate) fn json(text: &str) -> Result<(), Failure> {
     own(&printable_json(text))
 }
 
-/// Writes what holds no text of strangers, e.g. a script for a shell, as it is. A reader that has seen enough (`| head`) is not an error.
+/// Writes text without foreign parts, e.g. a script for a shell, as it is. A closed pipe (`| head`) is not an error.
 ///
 /// # Errors
-/// Standard output can't be written for another reason, e.g. a full disk behind a redirection.
+/// Standard output can't be written for another reason, e.g. the disk is full.
 pub(crate) fn own(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -49,21 +49,21 @@ pub(crate) fn own(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says something beside the answer. Nobody listening is no reason to stop.
+/// Writes a line to standard error; ignores an error of that.
 pub(crate) fn aside(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", safe(text, Colours::Stop));
 }
 
-/// What becomes of the colours in a text.
+/// How the colour codes in a text are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colours {
-    /// There are none of ours in it.
+    /// They are made printable, since none is ours.
     Stop,
-    /// Those of `report` pass.
+    /// Those of `report` are passed on.
     Pass,
 }
 
-/// A text in which nothing is left that a terminal obeys. CSV ends its lines in CR LF, which moves nothing.
+/// Returns a text without terminal control codes, but for the colours that pass. CR LF stays, since CSV ends its lines with it.
 pub(crate) fn safe(text: &str, colours: Colours) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -89,7 +89,7 @@ pub(crate) fn safe(text: &str, colours: Colours) -> String {
     out
 }
 
-/// Says why the program could not do its work; the only place where an error is printed.
+/// Prints why the command failed; the only place that prints an error.
 pub(crate) fn complain(failure: &Failure) {
     let prefix = if failure.placed { "" } else { "diskproof: " };
     aside(&format!("{prefix}{failure}"));
@@ -100,7 +100,7 @@ pub(crate) fn complain(failure: &Failure) {
     }
 }
 
-/// Whether a person may be asked: both ends are a terminal.
+/// Whether there is a person to ask: standard input and standard error are terminals.
 pub(crate) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
@@ -115,14 +115,14 @@ pub(crate) fn ask(question: &str) -> Option<String> {
     }
 }
 
-/// Columns of standard output.
+/// The number of columns of standard output.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     let columns = size.map(|s| usize::from(s.ws_col)).filter(|&columns| columns > 0);
     columns.unwrap_or(WIDTH).clamp(60, 200)
 }
 
-/// Rows in aligned columns, two spaces apart; the last column is as long as it is.
+/// Rows in aligned columns, two spaces apart; the last column isn't padded.
 pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {

@@ -1,4 +1,4 @@
-//! Parameters of an experiment: given by `--set`, or asked for where a person is there to answer.
+//! Parameters of an experiment: from `--set`, or asked for on a terminal.
 
 use crate::exit::Failure;
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use thiserror::Error;
 /// A `--set` that can't be used.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum SetError {
-    /// No `=`.
+    /// It has no `=`.
     #[error("--set {0}: expected NAME=VALUE, e.g. --set n=8")]
     NoValue(String),
-    /// Twice.
+    /// The name is given twice.
     #[error("--set {0}: given twice; which one is meant?")]
     Twice(String),
 }

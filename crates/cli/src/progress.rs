@@ -1,4 +1,4 @@
-//! Tells the user what a run does: one of the consumers of its events.
+//! Progress display: one of the consumers of a run's events.
 
 mod lines;
 mod terminal;
@@ -15,11 +15,11 @@ use std::io::IsTerminal as _;
 use terminal::Bar;
 use tracker::Tracker;
 
-/// How a run is told.
+/// A progress display.
 pub(crate) enum Teller {
-    /// A bar at the foot of a terminal.
+    /// A bar in the last line of a terminal.
     Bar(Box<Bar>),
-    /// One line per thing that happened.
+    /// One line per event.
     Lines(Box<Lines>),
     /// Every event as one line of JSON on standard output.
     Json,
@@ -28,7 +28,7 @@ pub(crate) enum Teller {
 }
 
 impl Teller {
-    /// The teller for `plan`; `done` trials were finished in earlier sittings.
+    /// Creates the display for `plan`; earlier sessions finished `done` trials.
     pub(crate) fn new(how: Progress, plan: &Plan, done: u64) -> Self {
         let tracker = || Tracker::new(plan, done);
         let is_terminal = std::io::stderr().is_terminal();
@@ -41,10 +41,10 @@ impl Teller {
         }
     }
 
-    /// Tells of one event.
+    /// Shows one event.
     ///
     /// # Errors
-    /// Only in [`Self::Json`]: events are somebody's data, so a stream that can't be written ends the run.
+    /// Standard output can't be written, in [`Self::Json`] only: another program needs the events, so the run ends.
     pub(crate) fn tell(&mut self, event: &Event) -> Result<(), Failure> {
         match self {
             Self::Bar(bar) => bar.tell(event),
@@ -62,7 +62,7 @@ impl Teller {
         Ok(())
     }
 
-    /// A way to say something beside the events, also from another thread, without garbling the display.
+    /// Returns a function that prints a line without garbling the display, also from another thread.
     pub(crate) fn speaker(&self) -> Box<dyn Fn(&str) + Send> {
         match self {
             Self::Bar(bar) => bar.speaker(),
@@ -70,7 +70,7 @@ impl Teller {
         }
     }
 
-    /// Clears what should not stay on the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn end(&mut self) {
         if let Self::Bar(bar) = self {
             bar.end();

@@ -1,4 +1,4 @@
-//! Settings and where each came from: defaults < configuration files < environment < command line.
+//! Settings and their origins: defaults < configuration files < environment < command line.
 
 mod file;
 pub(crate) mod keys;
@@ -13,30 +13,30 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The file every user's settings start from.
+/// The system-wide configuration file, read before the user's own.
 const SYSTEM_FILE: &str = "/etc/diskproof/config.yaml";
-/// Where root's state is.
+/// Root's state folder.
 const ROOT_STATE: &str = "/var/lib/diskproof";
 
-/// A value and where it came from.
+/// A setting's value and origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting<T> {
-    /// What it is.
+    /// The value.
     pub(crate) value: T,
-    /// Who said so.
+    /// Where it comes from.
     pub(crate) origin: Origin,
 }
 
-/// Who said what a setting is.
+/// Where a setting's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody.
+    /// The built-in default.
     Default,
     /// A configuration file.
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where in it, from 1.
+        /// The line, counted from 1.
         line: u64,
     },
     /// An environment variable.
@@ -71,12 +71,12 @@ pub(crate) struct Settings {
     pub(crate) sudo: Setting<Sudo>,
     /// See [`SSH_CONFIG`].
     pub(crate) ssh_config: Setting<Option<PathBuf>>,
-    /// The configuration files that were looked for, and whether each was there.
+    /// The configuration files that diskproof looks for, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
 
 impl Settings {
-    /// How machines may be reached.
+    /// How to connect to machines.
     pub(crate) fn fleet(&self) -> fleet::Options {
         fleet::Options {
             state_dir: self.state.value.clone(),
@@ -92,19 +92,19 @@ impl Settings {
 /// Settings that can't be used.
 #[derive(Debug, Error)]
 pub(crate) enum SettingsError {
-    /// A file is there and can't be read.
+    /// A file exists and can't be read.
     #[error("can't read the configuration file {}", path.shown())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// A file is no YAML mapping of text to text.
+    /// A file isn't a YAML mapping of text to text.
     #[error("{}: {message}", path.shown())]
     Malformed { path: PathBuf, message: String },
-    /// A file has a key that nobody knows.
+    /// A file has an unknown key.
     #[error("{}:{line}: unknown setting `{name}`{}", path.shown(), hint(*did_you_mean))]
     UnknownKey { path: PathBuf, line: u64, name: String, did_you_mean: Option<&'static str> },
     /// A value has the wrong form.
     #[error("{origin}: `{text}` is no value for `{key}`; expected {expected}")]
     Value { key: &'static str, text: String, origin: Origin, expected: String },
-    /// There is no place for a default.
+    /// A default path needs HOME or an XDG variable, and neither is set.
     #[error("neither HOME nor {variable} is set, so there is no place for {}; use {flag}", key.help)]
     NoHome { key: Key, variable: &'static str, flag: &'static str },
 }
@@ -116,7 +116,7 @@ fn hint(did_you_mean: Option<&str>) -> String {
     }
 }
 
-/// What somebody said a setting is, still as text.
+/// A setting's value as text, before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
     key: Key,
@@ -124,23 +124,23 @@ pub(crate) struct Said {
     origin: Origin,
 }
 
-/// What the settings depend on beside files; injected for tests.
+/// What the settings depend on besides files; a parameter, so that tests can replace it.
 pub(crate) struct Surroundings<'a> {
     /// The environment.
     pub(crate) variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Whether we are root.
+    /// Whether the process is root.
     pub(crate) root: bool,
     /// [`SYSTEM_FILE`], elsewhere in tests.
     pub(crate) system_file: &'a Path,
-    /// Where relative paths of the command line start from.
+    /// The folder to which relative paths of the command line refer.
     pub(crate) here: &'a Path,
 }
 
 impl Settings {
-    /// The settings of this process.
+    /// Reads the settings of this process.
     ///
     /// # Errors
-    /// The first thing that is wrong with any of the places; also when a higher place overrules it.
+    /// The first wrong value in any of the places, even if a higher place overrides it.
     pub(crate) fn load(global: &Global, json: bool) -> Result<Self, SettingsError> {
         let surroundings = Surroundings {
             variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
@@ -151,7 +151,7 @@ impl Settings {
         Self::resolve(global, json, &surroundings)
     }
 
-    /// The same, from given surroundings.
+    /// Does the same in given surroundings.
     pub(crate) fn resolve(global: &Global, json: bool, at: &Surroundings<'_>) -> Result<Self, SettingsError> {
         let mut said = Vec::new();
         let files = config_files(global, at);
@@ -186,7 +186,7 @@ impl Settings {
         ]
     }
 
-    /// Whether text for this stream may carry colours.
+    /// Whether text for this stream may have colours.
     pub(crate) fn colored(&self, is_terminal: bool) -> bool {
         match self.color.value {
             Color::Always => true,
@@ -196,7 +196,7 @@ impl Settings {
     }
 }
 
-/// The configuration files in the order they are read, and whether each must be there.
+/// The configuration files in the order in which they are read, and whether each must exist.
 fn config_files(global: &Global, at: &Surroundings<'_>) -> Vec<(PathBuf, bool)> {
     let named = global.config.clone().or_else(|| (at.variable)("DISKPROOF_CONFIG").map(PathBuf::from));
     if let Some(path) = named {
@@ -209,7 +209,7 @@ fn config_files(global: &Global, at: &Surroundings<'_>) -> Vec<(PathBuf, bool)> 
     files
 }
 
-/// What the command line says. Relative paths are taken from where the user stands.
+/// The settings on the command line. Relative paths refer to `here`, the current directory.
 fn typed(global: &Global, json: bool, here: &Path) -> Vec<Said> {
     let path = |path: &Option<PathBuf>| path.as_ref().map(|p| here.join(p).to_text());
     let progress = match (json, global.quiet) {
@@ -231,7 +231,7 @@ fn typed(global: &Global, json: bool, here: &Path) -> Vec<Said> {
         .collect()
 }
 
-/// The last that was said of `key`; all that was said is checked, also what is overruled.
+/// The last value of `key`. All values are checked, also those that a later one overrides.
 fn pick<T: FromText>(
     key: Key,
     said: &[Said],
@@ -253,7 +253,7 @@ fn pick<T: FromText>(
     }
 }
 
-/// Our folder below an XDG base directory. The specification says that relative paths in these variables are ignored.
+/// diskproof's folder below an XDG base directory. A relative path in these variables is ignored, as the specification says.
 fn folder(at: &Surroundings<'_>, variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|p| p.is_absolute());
     let base = (at.variable)(variable).and_then(absolute);

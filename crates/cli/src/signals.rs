@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives: the first asks the run to end, later ones only hear that it is being undone.
+//! Ctrl-C and other signals: the first asks the run to end; later ones only get the message that the undo is under way.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often the watcher looks. It only speaks; the run itself sees the flag at once.
+/// How often the watcher checks for signals. It only prints messages; the run itself sees the flag at once.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The user's wish to stop.
+/// The user's request to stop.
 pub(crate) struct Wish {
-    /// Set by the first signal; the run looks at it.
+    /// The flag that the first signal sets and the run reads.
     pub(crate) cancel: Arc<AtomicBool>,
     asked: [(i32, Arc<AtomicBool>); 3],
 }
@@ -31,12 +31,12 @@ impl Wish {
         Ok(Self { cancel, asked })
     }
 
-    /// Which signal asked, if one did.
+    /// The signal that asked to stop, if there was one.
     pub(crate) fn signal(&self) -> Option<i32> {
         self.asked.iter().find(|(_, flag)| flag.load(Ordering::Relaxed)).map(|(signal, _)| *signal)
     }
 
-    /// Answers every signal in words, until the program ends.
+    /// Prints a message for every signal until the program ends.
     pub(crate) fn answer_with(&self, speak: impl Fn(&str) + Send + 'static) -> io::Result<()> {
         let heard = Arc::new(AtomicBool::new(false));
         for (signal, _) in &self.asked {

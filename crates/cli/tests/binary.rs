@@ -1,4 +1,4 @@
-//! The binary as a user meets it, without root: help, exit codes, bad input, settings.
+//! Tests of the binary without root: help, exit codes, bad input, settings.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A home of its own, so that nobody's settings, store or state are touched.
+/// A temporary home, so that the tests don't touch the user's settings, store or state.
 struct Home(TempDir);
 
 impl Home {
@@ -39,7 +39,7 @@ impl Home {
     }
 }
 
-/// What it said, with the home's path replaced.
+/// The output of a command, with the home's path replaced.
 struct Answer {
     code: i32,
     out: String,
@@ -179,7 +179,7 @@ fn parameters_must_be_given_where_nobody_can_be_asked() {
     );
 }
 
-/// Runs a command line under a pseudo-terminal and types `typed` into it; `None` where there is no script(1).
+/// Runs a command line under a pseudo-terminal and types `typed` into it; `None` without script(1).
 fn on_a_terminal(home: &Home, line: &str, typed: &str) -> Option<(i32, String)> {
     let mut child = std::process::Command::new("script")
         .args(["--quiet", "--return", "--command", line, "/dev/null"])
@@ -453,7 +453,7 @@ fn calibrate_refuses_what_it_can_not_measure_or_judge() {
     assert!(!home.path().join(".local").exists(), "what is refused leaves no store");
 }
 
-/// Really, on a lent directory, for as short as can be: what it says is complete; whether they agree depends on the machine.
+/// A real but very short calibration in an existing directory: the output is complete; whether the engines agree depends on the machine.
 #[test]
 fn calibrate_measures_a_lent_directory_by_both_engines() {
     if host::resolve(host::Tool::Fio).is_err() {

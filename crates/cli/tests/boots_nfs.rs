@@ -1,5 +1,5 @@
-//! NFS between two lab guests: one has the disk and exports, the other mounts and loads; and one of the two dies. Needs root, QEMU and
-//! the image.
+//! NFS between two lab guests: one has the disk and exports it, the other mounts it and runs the load; then one of the two dies. Needs
+//! root, QEMU and the image.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -13,7 +13,8 @@ const SERVER: &str = "diskproof-test-target";
 const CLIENT: &str = "diskproof-test-client";
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The same figure twice: what is read is on no cache, so the disk of the server must have delivered it.
+/// The same disk over NFS 4.2 and NFSv3. `randread` isn't cached, so the server's disk must deliver it; `again` comes from the server's
+/// memory.
 const APART: &str = "
 experiment: apart
 targets:
@@ -41,11 +42,11 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 4m }
 measure: { trial: 200s, ramp: 1s, rounds: 1 }
 ";
 
-/// What a node leaves when it doesn't take down what it built.
+/// Lists what an agent process leaves if it doesn't undo what it built.
 const LEFT: &str = "grep diskproof /proc/self/mountinfo; cat /var/lib/nfs/etab; ls /var/lib/diskproof/journal /var/lib/diskproof/mnt 2>/dev/null \
     | grep -v :$ | grep .; systemctl is-active -q nfs-server && echo nfs-server; true";
 
-/// Two guests that are up, and a program that is small enough to be copied into them.
+/// Two running guests, and a program without debug information, which is small enough to copy into them.
 struct Pair {
     dir: PathBuf,
     server: Lab,
@@ -77,12 +78,12 @@ impl Pair {
         self.program(args).output().unwrap()
     }
 
-    /// A run of two hundred seconds, as soon as its load has begun.
+    /// Starts a run of two hundred seconds and waits for the begin of its load.
     fn measuring(&self) -> Child {
         std::fs::write(self.dir.join("long.yaml"), LONG).unwrap();
         let mut program = self.program(&["run", "long.yaml", "--progress", "lines"]);
         let mut run = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        // Its file was written before, and what follows is read.
+        // Its file was written before, so any further I/O is the trial's reads.
         let reads = "awk '/ mounted on .*diskproof/ { ours = 1 } /bytes:/ && ours { print $6 }' /proc/self/mountstats";
         let end = Instant::now() + LIMIT;
         while says(&self.client, reads).trim().parse::<u64>().map_or(true, |bytes| bytes < 1 << 20) {
@@ -96,7 +97,7 @@ impl Pair {
         run
     }
 
-    /// How it ended, what it said, and its name.
+    /// A run's exit code, output and id.
     fn ended(&self, run: Child) -> (Option<i32>, String, String) {
         let ran = run.wait_with_output().unwrap();
         let said = text(&ran.stdout) + &text(&ran.stderr);
@@ -148,7 +149,7 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
     }
     let device = fresh["served"]["device"].as_f64().unwrap();
     assert!(device > 0.85, "the server's disk delivered {device}: {said}");
-    // where the machine has no time for the guests, the disk isn't what limits
+    // if the machine has no time for the guests, the disk isn't the limit
     let at_its_limit = fresh["metrics"]["iops"]["estimate"].as_f64().unwrap() > 38.0;
     assert_eq!(fresh["limited_by"]["by"], if at_its_limit { "device" } else { "cpu" }, "{said}");
     let leaves = fresh["leaves"].to_string();
@@ -156,10 +157,10 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
         leaves.contains("\"server:vd") && leaves.contains("disk of a guest") && leaves.contains("host:"),
         "{leaves}"
     );
-    // more than asked: the server reads ahead where it has blocks in memory before the one it is asked for
+    // more than requested: the server reads ahead if the block before the requested one is in memory
     let moved = fresh["leaves"][0]["read_per_asked"].as_f64().unwrap();
     assert!((0.85..=2.0).contains(&moved), "{leaves}");
-    // of 2 MiB at 60 reads a second, each block comes again: from the server's memory, which direct I/O of the client can't go around
+    // with 2 MiB at 60 reads a second, each block is read again, from the server's memory, which direct I/O of the client can't bypass
     let again = cell("far", "again");
     assert!(again["served"]["other_cache"].as_f64().unwrap() > 0.3, "{said}");
     let cached = export["findings"]
@@ -174,8 +175,8 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
     assert_eq!((left(&pair.server), left(&pair.client)), (String::new(), String::new()), "{said}");
 }
 
-/// One after the other on the same two guests, each of which must be as it was before the next: either node is killed, the controller is
-/// killed, and the guest that serves goes.
+/// Several failures, one after the other on the same two guests, which must be in their earlier state before the next: either agent
+/// process is killed, the controller is killed, and the serving guest disappears.
 #[test]
 fn boots_two_guests_and_one_party_dies() {
     let pair = Pair::new("nfs-dies");
@@ -212,7 +213,7 @@ fn node_of_the_server_is_killed(pair: &Pair) {
     assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
 }
 
-/// Both nodes are told by the end of their input, at the same time: whichever undoes first, both come to an end.
+/// Both agent processes see the end of their input at the same time; whichever undoes first, both end.
 fn controller_is_killed(pair: &Pair) {
     let mut run = pair.measuring();
     run.kill().unwrap();
@@ -224,7 +225,7 @@ fn controller_is_killed(pair: &Pair) {
     }
 }
 
-/// All that the client waits for would come from a machine that isn't there any more.
+/// The client waits for a machine that doesn't exist any more.
 fn server_is_gone(pair: &Pair) {
     let run = pair.measuring();
     pair.server.down().unwrap();

@@ -1,4 +1,4 @@
-//! A lab guest as a target: brought up for the run, with disks of its own, and gone afterwards. Needs root, QEMU and the image.
+//! A lab guest as the machine of a run: started for the run with its own disks, and removed afterwards. Needs root, QEMU and the image.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Two file systems in turn on the same disks: what one leaves, the guard would find before the other. The script tunes the guest, not
-/// this machine.
+/// Two file systems in turn on the same disks; the guard would find leftovers of the first before the second. The script tunes the guest,
+/// not this machine.
 const GUEST: &str = "
 experiment: guest
 provision: [ { shell: tune.sh, args: [tuned] } ]
@@ -22,8 +22,8 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 16, direct: 1, size: 8m 
 measure: { trial: 3s, ramp: 1s, rounds: 2 }
 ";
 
-/// What only a guest has: a limit whose burst nobody records, a cache of ZFS over a whole disk, which it partitions, a disk that
-/// its host caches, and one whose limit falls in each trial.
+/// Scenarios that need a guest: a limit with an unrecorded burst, ZFS on a whole disk, which it partitions, a disk that the host caches,
+/// and a disk with a limit that falls in each trial.
 const TRUTH: &str = "
 experiment: truth
 targets:
@@ -45,7 +45,7 @@ only: [ { stack: burst, workload: randread }, { stack: pool, workload: kept }, {
 measure: { trial: 9s, ramp: 1s, rounds: 2 }
 ";
 
-/// What is pulled out while it is at work.
+/// A disk that is removed while it is in use.
 const PULLED: &str = "
 experiment: pulled
 parameters: { trial: { default: 100s, type: duration } }
@@ -56,7 +56,7 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 16m 
 measure: { trial: trial, ramp: 1s, rounds: 1 }
 ";
 
-/// A disk that somebody gave to the guest before.
+/// A disk that the user attached to the guest before.
 const OWN: &str = "
 experiment: own
 targets: { lab: { guest: diskproof-test-target, disks: { own: { size: 64m, iops: 80, changes: [ { after: 1s, iops: 10 } ] } } } }
@@ -67,7 +67,7 @@ measure: { trial: 2s, rounds: 1 }
 ";
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What the script changes is in a file system of the guest's memory.
+/// A script that changes only a file system in the guest's memory.
 const TUNE: &str = "#!/bin/sh
 uname -r
 [ -e /run/$1 ] && { echo changed=0; exit; }
@@ -75,7 +75,7 @@ touch /run/$1
 echo changed=1
 ";
 
-/// The program without its debug information, which is small enough to be copied into the guest; and no guest.
+/// Prepares a program without debug information, which is small enough to copy into the guest, and removes an old guest.
 fn prepared(name: &str) -> PathBuf {
     let dir = testkit::fresh_dir(name);
     testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
@@ -93,7 +93,7 @@ fn program(dir: &Path, args: &[&str]) -> Command {
     program
 }
 
-/// Whether DAMON is at work on this machine.
+/// Whether DAMON reclaims pages on this machine.
 fn takes_cold_pages() -> bool {
     let mut threads =
         std::fs::read_dir("/sys/kernel/mm/damon/admin/kdamonds").into_iter().flatten().flatten();
@@ -118,7 +118,7 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
         assert_eq!((&cell["target"], &cell["trials"]["done"]), (&"lab".into(), &2.into()), "{cell}");
         let iops = cell["metrics"]["iops"]["estimate"].as_f64().unwrap();
         let disks = if cell["stack"] == "raid0" { 2.0 } else { 1.0 };
-        // QEMU keeps its limits exactly; a busy host can only make it less.
+        // QEMU's limits are exact; on a busy host the rate is only lower.
         assert!((16.0 * disks..=66.0 * disks).contains(&iops), "{iops} of {disks} disks");
     }
     let verified = &export["volumes"][0]["verified"][0];
@@ -139,7 +139,7 @@ fn boots_for_a_run_that_has_the_guest_as_its_target() {
     }
 }
 
-/// By the verbs that people use.
+/// Uses the commands that users type.
 fn a_disk_of_the_users_is_there_again_after_a_reset(dir: &Path) {
     let lab = |args: &[&str]| {
         let (verb, rest) = args.split_first().unwrap();
@@ -158,7 +158,7 @@ fn a_disk_of_the_users_is_there_again_after_a_reset(dir: &Path) {
     assert!(seen.contains("virtio-own") && !seen.contains("here"), "{seen}");
 }
 
-/// The guest was not up before.
+/// The guest wasn't up before the run.
 fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
     let lab = lab::Lab::open(&testkit::state_dir(), "diskproof-test-target").unwrap();
     let mut run = program(dir, &["run", "e.yaml", "--quiet"]).stdout(Stdio::null()).spawn().unwrap();
@@ -181,14 +181,14 @@ fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
     assert_eq!(command(dir, &["undo"]).stdout, b"nothing\n");
 }
 
-/// A run whose trial reads.
+/// Starts a run and waits until its trial reads.
 fn begun(dir: &Path, trial: &str, says: &dyn Fn(&str) -> Result<String, lab::LabError>) -> Child {
     let mut run = program(dir, &["run", "e.yaml", "--set", &format!("trial={trial}"), "--progress", "lines"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Reads that only the trial does: its file was written before.
+    // Only the trial reads, since its file was written before.
     let reads = "[ -n \"$(findmnt --noheadings --type ext4 --source /dev/disk/by-id/virtio-d1)\" ] && \
         awk '{ print $1 }' /sys/block/$(basename $(readlink -f /dev/disk/by-id/virtio-d1))/stat";
     let count = || says(reads).ok().and_then(|text| text.trim().parse::<u64>().ok());
@@ -225,7 +225,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     lab.detach("d1").unwrap();
     let ran = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    // What was written on it could not be taken back, which is an undo that failed.
+    // What was written on it could not be removed, so the undo failed.
     assert_eq!(ran.status.code(), Some(4), "{said}");
     assert!(said.contains("is out of reach") && said.contains("--give-up"), "{said}");
     let id = said.split_whitespace().find_map(|word| {
@@ -239,7 +239,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let left = "findmnt --noheadings --list | grep diskproof; cat /var/lib/diskproof/journal/* 2>/dev/null; udevadm settle; \
         ls /dev/disk/by-id | grep d1; true";
     assert_eq!(says(left).unwrap(), "", "{said}");
-    // The guest is ours and stays; only what a killed run had given to it goes.
+    // The guest is the user's and stays; only the killed run's disks are removed.
     let mut run = begun(&dir, "100s", &says);
     run.kill().unwrap();
     run.wait().unwrap();
@@ -254,7 +254,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let limited = command(&dir, &["lab", "limit", "d1", "total_iops=20", "--name", "diskproof-test-target"]);
     assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stderr));
     let ran = run.wait_with_output().unwrap();
-    // Where lines are broken is no matter.
+    // Line breaks don't matter.
     let said = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         ran.status.success() && said.contains("while it was measured: total_iops from 50 to 20."),
@@ -289,14 +289,14 @@ fn boots_and_the_truth_of_its_disks_is_told() {
     };
     let burst = found("burst", "burst_exhausted");
     let rate = |name: &str| burst["evidence"][name].as_f64().unwrap_or_else(|| panic!("{burst}"));
-    // (120 - 40) I/Os a second of credit go, of 480: after 6 s of load, a second of which is the ramp.
+    // Credit is spent at (120 - 40) I/Os a second, of 480: it lasts for 6 s of load, and 1 s of that is the ramp.
     assert!((3.0..=8.0).contains(&rate("fell_at_seconds")), "{burst}");
     assert!((35.0..=45.0).contains(&rate("provided_iops")), "{burst}");
     assert_eq!(cell("burst")["limited_by"]["by"], "device", "what QEMU limits is the guest's device: {said}");
     let arc = found("pool", "served_from_other_cache");
     assert_eq!(arc["severity"], "void", "{arc}");
     assert!(cell("pool")["served"]["other_cache"].as_f64().unwrap() > 0.95, "{said}");
-    // QEMU wrote the file through the host's page cache, which has kept it, unless this kernel takes out what it need not.
+    // QEMU wrote the file through the host's page cache, which still has it, unless this kernel reclaims pages without need.
     match claimed("hosted", "served_from_host_cache") {
         Some(host) => {
             assert!(["void", "caveat"].contains(&host["severity"].as_str().unwrap()), "{host}");
@@ -308,7 +308,7 @@ fn boots_and_the_truth_of_its_disks_is_told() {
             found("hosted", "source_unknown");
         }
     }
-    // Each trial begins with the limit that it should: else the second would tell of one that was changed before.
+    // Each trial begins with the right limit; else the second one would report a limit that changed before.
     let sick = found("sick", "throttle_changed");
     assert_eq!((&sick["severity"], &sick["trials"]), (&"note".into(), &2.into()), "{sick}");
     assert!(sick["text"].as_str().unwrap().contains("as the experiment asks: 5"), "{sick}");

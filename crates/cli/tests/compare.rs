@@ -1,4 +1,4 @@
-//! `compare`, `gate` and `judge` on stores whose truth is made by construction.
+//! `compare`, `gate` and `judge` on synthetic stores with known truth.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -33,7 +33,7 @@ impl Home {
         Store::open(&self.0.path().join("results.db")).unwrap()
     }
 
-    /// A run of two cells: the first with these IOPS round by round, the second always with half of what is steady.
+    /// A run of two cells: the first with these IOPS by round, the second always with half of the steady rate.
     fn run(&self, name: &str, iops: [f64; 5], cpu: &str) {
         let store = self.store();
         let run = run_id(name);
@@ -83,7 +83,7 @@ impl Home {
     }
 }
 
-/// Runs: `base`, `same` as it, `worse` by a tenth, `wild`, `other` on another machine.
+/// The runs: `base`, `same` as it, `worse` by a tenth, `wild`, and `other` on another machine.
 fn home() -> Home {
     let home = Home::new();
     home.run("base", STEADY, "Example CPU");
@@ -158,7 +158,7 @@ fn judging_anew_tells_what_changed() {
     let again = home.diskproof(&["judge", "base"]);
     assert!(again.out.contains("nothing changed against diskproof"), "{}", again.out);
 
-    // An older judge had found nothing, and had another answer.
+    // Older rules had found nothing, and had another answer.
     let (store, run) = (home.store(), run_id("base"));
     let (_, text) = store.kept_judgement(&run).unwrap().unwrap();
     let mut view: serde_json::Value = serde_json::from_str(&text).unwrap();

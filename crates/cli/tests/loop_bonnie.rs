@@ -1,11 +1,11 @@
-//! Bonnie++ for real, on an emulated volume: what is too fast to be measured is told so from its `+++++` to every report. Needs root.
+//! A real run of Bonnie++ on an emulated volume: every report shows its `+++++` as too fast to measure. Needs root.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 use serde_json::Value;
 use std::path::Path;
 use testkit::{MachineState, Watch};
 
-/// Small enough for reads and stats to be too fast; flushing for each of 3072 files takes more than half a second on any disk.
+/// So small that reads and stats are too fast; flushing each of 3072 files takes more than half a second on any disk.
 const EXPERIMENT: &str = "
 experiment: bonnie
 volumes: { vol: { emulate: { size: 64m } } }

@@ -1,4 +1,4 @@
-//! `diskproof calibrate` for real, on an emulated volume, for as short as can be. Whether the engines agree in so little time is not asked.
+//! A real but very short `diskproof calibrate` on an emulated volume. It doesn't check whether the engines agree in so little time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -15,7 +15,7 @@ fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Loop devices whose backing file lies in the test's folder.
+/// The loop devices with a backing file in the test's folder.
 fn loops_left(dir: &Path) -> usize {
     let mine = dir.to_string_lossy().into_owned();
     let backing = |device: std::fs::DirEntry| {

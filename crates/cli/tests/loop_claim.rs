@@ -1,5 +1,5 @@
-//! `diskproof claim` of a disk with data that nobody signed. The disk is a loop device, whose directory in sysfs is covered by a copy
-//! with a serial number, in a mount namespace of the program's own.
+//! `diskproof claim` of a disk with data but without a signature. The disk is a loop device. In the program's own mount namespace, a
+//! copy with a serial number covers the device's directory in sysfs.
 #![allow(clippy::unwrap_used, reason = "a test that can't set up its scene fails")]
 
 use record::printable::Shown as _;
@@ -38,7 +38,7 @@ impl Bench {
         fs::canonicalize(Path::new("/sys/class/block").join(self.disk.name())).unwrap()
     }
 
-    /// What the guard reads of the disk, and a serial number.
+    /// Copies the files that the guard reads, and adds a serial number.
     fn cover(&self) {
         let cover = self.dir.join("cover");
         for folder in ["holders", "slaves", "loop"] {
@@ -50,7 +50,8 @@ impl Bench {
         fs::write(cover.join("serial"), SERIAL).unwrap();
     }
 
-    /// A command line that shows the program the disk with its serial number. The umask once made the state directory world-writable.
+    /// A command line under which the program sees the disk with its serial number. With this umask, the state directory once was
+    /// world-writable.
     fn line(&self, rest: &str) -> String {
         let (cover, sys) = (self.dir.join("cover"), self.sys());
         let program = assert_cmd::cargo::cargo_bin!("diskproof");
@@ -93,7 +94,7 @@ fn says(output: &Output, words: &[&str]) {
 #[test]
 fn loop_claim_of_a_disk_with_unsigned_data_wants_a_confirmation_of_its_own() {
     let Some(bench) = start() else { return };
-    // A quarter of it holds data; nothing that anybody signed.
+    // A quarter of it holds data, without any signature.
     bench.fill((0..16384).filter(|block| block % 4 == 3));
     let refused = bench.claim(&format!("--yes-i-own {SERIAL}"));
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
@@ -130,14 +131,14 @@ fn loop_claim_of_a_blank_disk_needs_no_more_than_before_and_nothing_is_wide_open
     {
         assert_eq!(mode(&bench.dir.join(name)), allowed, "{name}, whatever the umask");
     }
-    // Claimed once is not enough when it is full of data by now.
+    // A claim isn't enough if the disk is full of data by now.
     bench.fill(0..16384);
     let refused = bench.claim(&format!("--yes-i-own {SERIAL}"));
     assert!(!refused.status.success(), "{}", text(&refused));
     says(&refused, &["4096 of a sample of 4096 blocks of 4 KiB hold data (100 %)"]);
 }
 
-/// At a terminal: two questions, and the second counts.
+/// On a terminal there are two questions, and the second one decides.
 #[test]
 fn loop_at_a_terminal_the_second_question_is_about_the_data() {
     let Some(bench) = start() else { return };

@@ -1,4 +1,4 @@
-//! Runs that somebody disturbs: who stops the engine or the agent process, who takes a volume between two trials.
+//! Disturbed runs: the engine or the agent process is stopped, or a volume is taken away between two trials.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -28,7 +28,7 @@ workloads: { randread: { rw: randread, bs: 4k, size: 8m } }
 measure: { trial: 2s, ramp: 0s, rounds: 2 }
 "#;
 
-/// How long a process is stopped.
+/// How long a process stays stopped.
 const STOPPED: Duration = Duration::from_secs(3);
 
 struct Lab {
@@ -79,7 +79,7 @@ impl Lab {
         serde_json::from_slice(&shown.stdout).unwrap()
     }
 
-    /// What the run found of this kind.
+    /// The run's findings with this claim.
     fn found(&self, claim: &str) -> Vec<Value> {
         let view = self.view();
         let found = view["findings"].as_array().unwrap();
@@ -93,7 +93,7 @@ struct Running {
 }
 
 impl Running {
-    /// Reads events until one is as wanted.
+    /// Reads events until `wanted` accepts one.
     fn until(&mut self, wanted: impl Fn(&Value) -> bool) {
         let mut line = String::new();
         loop {
@@ -109,7 +109,7 @@ impl Running {
         children(self.child.id()).first().copied().expect("an agent process")
     }
 
-    /// The engine's processes, once they are there.
+    /// Waits for the engine's processes and returns them.
     fn engine(&self, name: &str) -> Vec<u32> {
         let until = Instant::now() + Duration::from_secs(10);
         loop {
@@ -132,7 +132,7 @@ impl Running {
     }
 }
 
-/// The words that a process was started with.
+/// The command line of a process.
 fn told_by(pid: u32) -> String {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&words).replace('\0', " ")
@@ -160,7 +160,7 @@ fn signal(pid: u32, signal: Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Stops these processes in mid-trial for a while, and waits for the run's end.
+/// Stops these processes during a trial for a while, and waits for the run's end.
 fn stopped_for_a_while(mut run: Running, who: impl Fn(&Running) -> Vec<u32>) {
     run.until(|event| event["step"] == "measure");
     std::thread::sleep(Duration::from_secs(2));
@@ -178,7 +178,7 @@ fn assert_stalled(lab: &Lab, words: &str) {
     let (text, seconds) = (found[0]["text"].as_str().unwrap(), &found[0]["evidence"]["stalled_seconds"]);
     assert!(text.contains(words) && text.contains("says nothing about the storage"), "{text}");
     let seconds = seconds.as_f64().unwrap();
-    // the sampler may see it a sample late, and it may end with the trial
+    // the sampler may see it one sample late, and the trial may end before it
     assert!((1.5..STOPPED.as_secs_f64() + 1.5).contains(&seconds), "{text}");
 }
 
@@ -235,7 +235,7 @@ fn loop_nobody_is_stopped_on_a_quiet_or_a_busy_machine() {
     }
 }
 
-/// The first trial is measured, then somebody puts a device of his own over the volume: the guard refuses the second.
+/// After the first trial, another device is put over the volume: the guard refuses the second trial.
 #[test]
 fn loop_a_run_with_a_trial_that_the_guard_refused_does_not_end_well() {
     let Some(lab) = Lab::new("taken") else { return };
@@ -257,7 +257,7 @@ fn loop_a_run_with_a_trial_that_the_guard_refused_does_not_end_well() {
     assert_eq!(lab.view()["cells"][0]["trials"]["done"].as_u64(), Some(1));
 }
 
-/// The loop device of a lab's volume.
+/// The loop device of the test's volume.
 fn our_loop(dir: &Path) -> PathBuf {
     let mine = dir.shown().to_string();
     let devices = std::fs::read_dir("/sys/block").unwrap().flatten();

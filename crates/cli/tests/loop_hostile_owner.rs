@@ -1,5 +1,5 @@
-//! Root measures in a directory that another user owns, who exchanges our sub-directory for what he likes; and keeps its state
-//! where others may write. Nothing of root's is written, read or removed, and nothing of ours stays.
+//! Root measures in a directory of another user, who replaces diskproof's sub-directory; or root keeps its state in a directory that
+//! others may write. diskproof must not write, read or remove root's files, and must leave nothing behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -27,7 +27,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A directory of nobody's to lend, and one of root's that nobody else may enter. `None`, said loudly, without root.
+    /// A directory of the user nobody to measure in, and one that only root may enter. Without root, prints a message and returns `None`.
     fn new(name: &str) -> Option<Self> {
         if !testkit::is_root() {
             eprintln!("SKIPPED {name}: needs root");
@@ -56,7 +56,7 @@ impl Scene {
         fs::write(self.dir.join("e.yaml"), text).unwrap();
     }
 
-    /// Runs it, with somebody at work beside it.
+    /// Runs diskproof, with an attacker in parallel.
     fn run_beside(&self, args: &[&str], beside: impl Fn(&AtomicBool) + Sync) -> Output {
         let mut command = testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.dir, args);
         let end = AtomicBool::new(false);
@@ -70,7 +70,7 @@ impl Scene {
         })
     }
 
-    /// Our sub-directory, once it is there.
+    /// diskproof's sub-directory, if it exists already.
     fn ours(&self) -> Option<PathBuf> {
         let entries = fs::read_dir(&self.given).ok()?.flatten();
         let mut dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -103,7 +103,7 @@ impl Scene {
         }
     }
 
-    /// Directories that root made below the lent one.
+    /// The directories of root's below the user's one.
     fn left(&self) -> Vec<PathBuf> {
         fn below(dir: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(dir).unwrap().flatten() {
@@ -122,7 +122,7 @@ impl Scene {
     }
 }
 
-/// Takes our sub-directory away as soon as it is there, and puts in its place a link to root's own, or a directory full of links.
+/// Replaces diskproof's sub-directory, as soon as it exists, by a link to root's directory or by a directory full of links.
 fn replace(scene: &Scene, end: &AtomicBool, by_links: bool) -> bool {
     let Some(ours) = scene.await_ours(end) else { return false };
     fs::rename(&ours, scene.given.join("stolen")).unwrap();
@@ -215,7 +215,7 @@ fn loop_undo_says_where_somebody_had_moved_what_a_killed_run_left() {
         testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &scene.dir, &["run", "e.yaml"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let ours = scene.await_ours(&AtomicBool::new(false)).unwrap();
-    // its mark and its journal's line come right after it
+    // its mark and the journal's line follow immediately
     while fs::read_dir(&ours).unwrap().count() == 0 {
         assert!(run.try_wait().unwrap().is_none(), "it was to be killed while it measures");
     }

@@ -1,8 +1,8 @@
-//! kill -9 at any instant, of the controller, of its node, of both, and of the undo that follows: in the end nothing is left on the
-//! machine, and nobody lost anything.
+//! kill -9 at any instant: of the controller, of its agent process, of both, and of the undo that follows. In the end nothing is left
+//! on the machine, and no data is lost.
 //!
-//! `DISKPROOF_TEST_KILLS=500` kills that often; a usual run of the tests has time for a few. Claimed disks are a lab guest's, since loop
-//! devices have no serial number.
+//! `DISKPROOF_TEST_KILLS=500` sets the number of kills; a normal test run makes only a few. The claimed disks are those of a lab
+//! guest, since loop devices have no serial number.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const KILLS: u32 = 16;
-/// A guest is slow.
+/// The number of kills in a guest, which is slow.
 const KILLS_IN_A_GUEST: u32 = 6;
 const NOBODY: u32 = 65534;
 const EMULATED: &str = "
@@ -32,7 +32,7 @@ stacks: { directory: { on: lent } }
 workloads: { load: { rw: randwrite, bs: 4k, size: 2m, rate_iops: 500 } }
 measure: { trial: 1s, ramp: 0s, rounds: 2 }
 ";
-/// A file system on one claimed disk, and the other as it is.
+/// A file system on one claimed disk, and the other one raw.
 const CLAIMED: &str = "
 experiment: claimed
 volumes: { vol: { disks: [virtio-killed1, virtio-killed2] } }
@@ -111,7 +111,7 @@ impl Scene {
         testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), &self.dir, &["undo"]).output().unwrap()
     }
 
-    /// Undoes until there is nothing to undo: a node whose controller is gone undoes by itself, in its own time.
+    /// Repeats the undo until there is nothing to undo, since an agent process without its controller undoes by itself meanwhile.
     fn await_undone(&self, what: &str) {
         let until = Instant::now() + Duration::from_secs(120);
         loop {
@@ -157,7 +157,7 @@ impl Scene {
     }
 }
 
-/// The process that does the work for a controller, once there is one.
+/// The agent process of a controller, if it has started.
 fn node_of(controller: u32) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{controller}/task/{controller}/children")).ok()?;
     children.split_whitespace().find_map(|child| {
@@ -167,7 +167,7 @@ fn node_of(controller: u32) -> Option<u32> {
 }
 
 fn kill(pid: u32) {
-    // it may have ended by itself, and is not reaped before we wait for it
+    // an error is fine: it may have ended by itself; its id isn't used again before we wait for it
     let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL);
 }
 
@@ -185,7 +185,7 @@ fn below(most: Duration, state: &mut u64) -> Duration {
     Duration::from_micros(random(state) % micros)
 }
 
-/// `true`: somebody was killed; `false`: he had ended before.
+/// Returns whether a process was killed; `false`: it had ended before.
 fn kill_once(scene: &Scene, victim: Victim, on: On, whole: Duration, state: &mut u64) -> bool {
     let mut run = scene.begin(on);
     std::thread::sleep(below(whole, state));
@@ -212,7 +212,7 @@ fn kill_once(scene: &Scene, victim: Victim, on: On, whole: Duration, state: &mut
     undo_alive
 }
 
-/// Kills, each at an instant and by a way that are drawn, until so many have died.
+/// Makes kills at random instants and of random victims, until the wanted number has died.
 fn kill_on(grounds: &[On], usual: u32) {
     let Some(scene) = Scene::new() else { return };
     if grounds.contains(&On::Claimed) {

@@ -1,4 +1,4 @@
-//! What limited a cell, on volumes whose limit is made by construction.
+//! The limit of a cell, on volumes with a known limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// What a volume gives, and who asks for how much.
+/// A slow volume, and workloads with different demands.
 const SLOW: &str = "
 experiment: slow
 volumes: { slow: { emulate: { size: 300m, iops: 200 } } }
@@ -19,7 +19,7 @@ workloads:
 measure: { trial: 2s, ramp: 1s, rounds: 1 }
 ";
 
-/// One volume without limits. Writes into unwritten extents change the file system's own data each time.
+/// One volume without limits. Each write into unwritten extents changes the file system's metadata.
 const FREE: &str = "
 experiment: free
 volumes: { free: { emulate: { size: 300m } } }
@@ -31,7 +31,7 @@ workloads:
 measure: { trial: 2s, ramp: 1s, rounds: 1 }
 ";
 
-/// Long enough for somebody to change the limit in between.
+/// Long enough to change the limit in between.
 const CHANGED: &str = "
 experiment: changed
 volumes: { slow: { emulate: { size: 300m, iops: 400 } } }
@@ -47,7 +47,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// `None`, said loudly, without root.
+    /// Without root, prints a message and returns `None`.
     fn new(name: &str) -> Option<Self> {
         if !testkit::is_root() {
             eprintln!("SKIPPED {name}: needs root");
@@ -67,7 +67,7 @@ impl Lab {
         command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Runs an experiment to its end, and gives what was judged.
+    /// Runs an experiment to its end, and returns the judged result.
     fn judged(&self, experiment: &str) -> Value {
         let ran = self.start(experiment).wait_with_output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
@@ -80,7 +80,7 @@ impl Lab {
     }
 }
 
-/// What limited a workload's cell.
+/// The limit of a workload's cell.
 fn limit<'a>(run: &'a Value, workload: &str) -> &'a Value {
     let cells = run["cells"].as_array().unwrap();
     &cells.iter().find(|c| c["workload"] == workload).unwrap()["limited_by"]
@@ -132,7 +132,7 @@ fn loop_a_limit_that_changes_while_it_is_measured_is_named() {
     assert!(!claims(&run).contains(&"undeclared_limit"), "{:?}", claims(&run));
 }
 
-/// Lowers the limit of reads that a run set; false where it isn't set by cgroup v1.
+/// Lowers the limit of reads that a run set; false if it isn't set by cgroup v1.
 fn lower(run: &str) -> bool {
     let file = PathBuf::from(format!("/sys/fs/cgroup/blkio/diskproof-{run}/blkio.throttle.read_iops_device"));
     let Ok(text) = std::fs::read_to_string(&file) else { return false };
@@ -141,7 +141,7 @@ fn lower(run: &str) -> bool {
     true
 }
 
-/// Two volumes that are to differ by 5 %, or any other rate.
+/// Two volumes with these rates.
 fn of_rates(rates: &[u32]) -> String {
     let volumes: String = rates
         .iter()
@@ -154,7 +154,7 @@ fn of_rates(rates: &[u32]) -> String {
     )
 }
 
-/// The kernel gives 80 to both: they must not be measured as if they were 80 and 84.
+/// The kernel gives both volumes 80 IOPS, so they must not be measured as 80 and 84.
 #[test]
 fn loop_a_rate_that_the_kernel_does_not_keep_is_refused_with_those_that_it_does() {
     let Some(lab) = Lab::new("unkept") else { return };
@@ -176,7 +176,7 @@ fn loop_a_rate_that_the_kernel_does_not_keep_is_refused_with_those_that_it_does(
     }
 }
 
-/// What the model of the kernel's rule foresees is what the probe measures, by the device's own counters.
+/// The model of the kernel's rounding predicts what the probe measures by the device's own counters.
 #[test]
 fn loop_a_rate_that_the_kernel_keeps_is_realised_within_one_percent() {
     let Some(lab) = Lab::new("kept") else { return };

@@ -1,4 +1,4 @@
-//! The whole program, for real: volumes are emulated, stacks built, the native engine measures, everything is undone.
+//! Real runs of the whole program: it emulates volumes, builds stacks, measures with the native engine and undoes everything.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -20,7 +20,7 @@ measure: { trial: 2s, ramp: 1s, rounds: 2 }
 expect: [ { of: iops, is: "200 * n", within: 25% } ]
 "#;
 
-/// A lent directory: one cell, so many rounds that it is under way whenever somebody looks.
+/// An existing directory: one cell, and so many rounds that the run doesn't end before the test is done.
 const LENT: &str = r#"
 experiment: lent
 parameters: { dir: { help: a directory }, rounds: { type: int, default: 1 } }
@@ -37,7 +37,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// `None`, said loudly, without root.
+    /// Without root, prints a message and returns `None`.
     fn new(name: &str) -> Option<Self> {
         if !testkit::is_root() {
             eprintln!("SKIPPED {name}: needs root");
@@ -59,7 +59,7 @@ impl Lab {
         Said::of(self.command(args).output().unwrap())
     }
 
-    /// Starts a run that tells its events, in the background.
+    /// Starts a run in the background, with its events on standard output.
     fn start(&self, args: &[&str]) -> Running {
         let mut child =
             self.command(args).arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -80,7 +80,7 @@ impl Lab {
         serde_json::from_str(&export.out).unwrap()
     }
 
-    /// Everything on this machine that belongs to this lab: mounts, loop devices, cgroups, files of the state.
+    /// Everything on this machine that belongs to this test: mounts, loop devices, cgroups, files in the state folder.
     fn left(&self) -> Vec<String> {
         let mine = self.dir.to_string_lossy().into_owned();
         let runs: Vec<String> = self.list().iter().map(|r| r["run"].as_str().unwrap().to_owned()).collect();
@@ -111,7 +111,7 @@ impl Lab {
         assert_eq!(self.left(), Vec::<String>::new());
     }
 
-    /// Waits until nothing is left; a node that lost its controller undoes in its own time.
+    /// Waits until nothing is left; an agent process without its controller undoes by itself.
     fn await_nothing_left(&self) {
         let until = Instant::now() + Duration::from_secs(60);
         while !self.left().is_empty() && Instant::now() < until {
@@ -132,7 +132,7 @@ fn below(folder: &Path, depth: u32, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// How a command ended, and what it said.
+/// A command's exit code and output.
 struct Said {
     code: i32,
     out: String,
@@ -149,14 +149,14 @@ impl Said {
     }
 }
 
-/// A run under way.
+/// A running run.
 struct Running {
     child: Child,
     events: BufReader<ChildStdout>,
 }
 
 impl Running {
-    /// Reads events up to the `count`th of this name.
+    /// Reads events until the `count`th of this name.
     fn until(&mut self, name: &str, count: usize) {
         let mut seen = 0;
         let mut line = String::new();
@@ -169,7 +169,7 @@ impl Running {
         }
     }
 
-    /// Until the engine is at work in a trial.
+    /// Reads events until the engine measures in a trial.
     fn until_measuring(&mut self) {
         self.until("trial_started", 1);
         let mut line = String::new();
@@ -187,7 +187,7 @@ impl Running {
         kill(i32::try_from(self.child.id()).unwrap(), signal);
     }
 
-    /// The node: our child's only child.
+    /// The agent process: our child's only child.
     fn node(&self) -> i32 {
         let pid = self.child.id();
         let children =
@@ -197,7 +197,7 @@ impl Running {
     }
 
     fn wait(mut self) -> Said {
-        // What is still written must be read, or the writer waits for ever.
+        // The rest of the output must be read, else the writer blocks forever.
         let mut rest = String::new();
         std::io::Read::read_to_string(&mut self.events, &mut rest).unwrap();
         let mut said = Said::of(self.child.wait_with_output().unwrap());
@@ -206,7 +206,7 @@ impl Running {
     }
 }
 
-/// Where the kernel doesn't list children (CONFIG_PROC_CHILDREN), the parent is field 4 of /proc/PID/stat.
+/// For kernels that don't list children (CONFIG_PROC_CHILDREN): the parent is field 4 of /proc/PID/stat.
 fn child_by_scan(parent: u32) -> i32 {
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
@@ -313,7 +313,7 @@ fn loop_what_a_killed_node_left_is_put_back_by_undo() {
     assert!(lab.list()[0]["stopped"]["error"].as_str().unwrap().contains("node"));
 }
 
-/// A stack that stays up over the rounds, beside one that doesn't.
+/// A persistent stack, and one that isn't persistent.
 const STAYS: &str = r#"
 experiment: stays
 volumes: { vol: { count: 2, emulate: { size: 32m } } }
@@ -432,7 +432,7 @@ fn loop_without_root_only_lent_directories_are_measured() {
     assert_eq!(std::fs::read_dir(lab.dir.join("lent")).unwrap().count(), 0);
 }
 
-/// A volume whose throttle leaves little to chance: sure within 10 % at the first look.
+/// A volume with a steady throttle: within 10 % at the stop rule's first decision.
 const SURE: &str = r#"
 experiment: sure
 volumes: { vol: { emulate: { size: 300m, iops: 200 } } }
@@ -441,7 +441,7 @@ workloads: { randread: { rw: randread, bs: 16k, iodepth: 32, size: 48m, direct: 
 measure: { trial: 1s, ramp: 500ms, until: { interval: 10% }, budget: { rounds: 25 } }
 "#;
 
-/// From memory, and asked to be surer than six short trials can be.
+/// Reads from memory, with a narrower goal than six short trials can reach.
 const UNSURE: &str = r#"
 experiment: unsure
 parameters: { dir: { help: a directory } }

@@ -1,11 +1,11 @@
-//! What is said of a directory that lies on another file system, before and after measuring in it. Needs root.
+//! Messages about a directory on a stacked file system, before and after a measurement in it. Needs root.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Mount points, let go in reverse.
+/// Mount points, unmounted in reverse order.
 struct Mounted(Vec<PathBuf>);
 
 impl Drop for Mounted {

@@ -1,4 +1,4 @@
-//! Runs on other machines: real sshd, real ssh, on loopback. The far machine is this one, with a state folder of its own.
+//! Runs on other machines, with a real sshd and ssh over loopback. The remote machine is this one, with its own state folder.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -39,7 +39,7 @@ workloads: { read: { rw: randread, size: 1m } }
 measure: { trial: 500ms, ramp: 0s, rounds: 1 }
 ";
 
-/// Folders of controller and far machine, and the sshd between them.
+/// The folders of the controller and of the remote machine, and the sshd between them.
 struct Site {
     dir: PathBuf,
     sshd: Child,
@@ -48,7 +48,7 @@ struct Site {
 }
 
 impl Site {
-    /// `None`, said loudly, without root.
+    /// Without root, prints a message and returns `None`.
     fn new(name: &str) -> Option<Self> {
         if !testkit::is_root() {
             eprintln!("SKIPPED {name}: needs root");
@@ -64,7 +64,7 @@ impl Site {
                 .expect("ssh-keygen");
             assert!(made.success());
         }
-        // What is copied to the far side is large enough without its debug information.
+        // The program is copied to the remote side, without its debug information to save time.
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let at = dir.to_string_lossy();
@@ -80,7 +80,7 @@ impl Site {
              Host gone\n HostName 127.0.0.1\n Port 1\n User root\n"
         );
         fs::write(dir.join("ssh_config"), client).unwrap();
-        // Debian's sshd wants this folder, which its service makes at boot.
+        // Debian's sshd needs this folder, which its service creates at boot.
         let made_run_sshd = fs::create_dir("/run/sshd").is_ok();
         let log = fs::File::create(dir.join("sshd.log")).unwrap();
         let sshd = Command::new("/usr/sbin/sshd")
@@ -106,7 +106,7 @@ impl Site {
         self.command(args).output().unwrap()
     }
 
-    /// What nodes of either side left behind.
+    /// Leftovers of agent processes on either side.
     fn left(&self) -> Vec<PathBuf> {
         let folders = ["here", "far"]
             .into_iter()
@@ -217,7 +217,7 @@ fn loop_a_line_that_breaks_is_undone_on_the_far_side() {
     assert_eq!((undone.status.code(), text(&undone.stdout).as_str()), (Some(0), "nothing\n"));
 }
 
-/// Ends the `ssh` that a process started, and nothing else.
+/// Kills only the `ssh` that a process started.
 fn kill_ssh_of(pid: u32) {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     let is_ssh = |child: &&str| fs::read_to_string(format!("/proc/{child}/comm")).unwrap().trim() == "ssh";

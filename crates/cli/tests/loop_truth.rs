@@ -1,5 +1,5 @@
-//! The known-truth suite: what is true of each scenario is made by construction, the program runs it for real, and all that
-//! it claims is held against the truth. The scenarios are in `truth/table`, their description in docs/known-truth.md.
+//! The known-truth suite: we build scenarios with a known truth, the program really runs them, and the suite compares its claims
+//! with the truth. The scenarios are in `truth/table`, their description is in docs/known-truth.md.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -13,7 +13,7 @@ use truth::floor::{self, Tally};
 use truth::session::Session;
 use truth::{document, matrix, table};
 
-/// How often a truth is made that the harness measured as not made: somebody else was at work.
+/// How often a scenario is tried, if the harness measured that other processes prevented it.
 const TRIES: usize = 3;
 
 #[test]
@@ -36,7 +36,7 @@ fn loop_every_known_truth_is_told_and_nothing_else_is_claimed() {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
-/// Not captured by the test harness: it is what the suite is run for.
+/// Prints the outcomes uncaptured, since they are the result of the suite.
 fn show(outcomes: &[Outcome]) {
     let (matrix, remarks) = (matrix::text(outcomes), floor::remarks(outcomes));
     let _ = writeln!(std::io::stderr(), "\n{matrix}\n{remarks}{}", Tally::of(outcomes).line());
@@ -54,13 +54,13 @@ fn the_document_lists_every_scenario() {
     assert!(document.contains(&expected), "docs/known-truth.md should hold:\n{expected}");
 }
 
-/// What somebody at work on a few scenarios names in `DISKPROOF_TEST_TRUTH`, parted by commas.
+/// The scenarios in `DISKPROOF_TEST_TRUTH`, separated by commas.
 fn named() -> Option<BTreeSet<String>> {
     let named = std::env::var("DISKPROOF_TEST_TRUTH").ok()?;
     Some(named.split(',').map(str::to_owned).collect())
 }
 
-/// A session's outcomes. What was judged wrongly is made once more, and is then unsteady or wrong.
+/// A session's outcomes. A wrong scenario runs once more, and is then unsteady or wrong.
 fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
     let named = named();
     let mut outcomes = Vec::new();
@@ -88,7 +88,7 @@ fn judged(bench: &Bench, session: fn() -> Session) -> Vec<Outcome> {
     outcomes
 }
 
-/// How a scenario stands that was wrong at first, once it was made again.
+/// The outcome of a scenario that was wrong at first and ran again.
 fn over_two(first: &CheckResult, second: CheckResult) -> CheckResult {
     let why = |standing: &CheckResult| match standing {
         CheckResult::Wrong(why) => why.clone(),
@@ -100,7 +100,7 @@ fn over_two(first: &CheckResult, second: CheckResult) -> CheckResult {
     }
 }
 
-/// Makes these scenarios, and makes a scenario again where the harness measured that its truth was not made.
+/// Runs these scenarios, and repeats those that the harness measured as not made.
 fn made(
     bench: &Bench,
     session: fn() -> Session,
@@ -115,7 +115,7 @@ fn made(
         chosen.keep(&due);
         let said = bench.run(&chosen);
         for outcome in check::session(&chosen, &said) {
-            // an expectation may have brought others along, which were judged before
+            // an expectation may add other scenarios, which were judged before
             if due.contains(outcome.name) {
                 outcomes.insert(outcome.name, outcome);
             }

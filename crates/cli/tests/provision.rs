@@ -1,4 +1,4 @@
-//! Provisioning as a user meets it: in a lent directory, without root. Scripts touch only files in a folder of the test's own.
+//! Provisioning in an existing directory, without root. The scripts change only files in the test's own folder.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -19,7 +19,7 @@ workloads: { read: { rw: randread, size: 1m } }
 measure: { trial: 500ms, ramp: 0s, rounds: 1 }
 ";
 
-/// Looks before it changes anything.
+/// A script that changes something only if needed.
 const TUNE: &str = "#!/bin/sh
 echo run >> $1/runs
 [ \"$(cat $1/depth 2>/dev/null)\" = $2 ] && { echo changed=0; exit; }
@@ -63,7 +63,7 @@ impl Home {
         self.command(args).output().unwrap()
     }
 
-    /// Runs it well; its document.
+    /// Runs the experiment successfully and returns its JSON document.
     fn run(&self, args: &[&str]) -> Value {
         let output = self.diskproof(&[&["run", "e.yaml"], args].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -147,7 +147,7 @@ fn a_step_that_fails_ends_the_run_before_anything_is_measured() {
     assert_eq!(kept["cells"][0]["trials"]["done"], 0);
     assert_eq!(std::fs::read_dir(home.path().join("data")).unwrap().count(), 0, "nothing was built");
 
-    // The run keeps its script as it was.
+    // The run keeps its own copy of the script.
     home.write("bad.sh", TUNE);
     let output = home.diskproof(&["resume", "latest"]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
@@ -169,7 +169,7 @@ fn a_step_that_is_not_idempotent_is_told_at_once_and_a_caveat_ever_after() {
 #[test]
 fn killed_in_between_it_begins_anew() {
     let home = Home::new();
-    // waits for the test, the first time
+    // waits for the test when it runs first
     let slow = "[ -e $1/begun ] || { touch $1/begun; for i in $(seq 400); do [ -e $1/go ] && exit; sleep 0.05; done; }\n";
     home.write("slow.sh", &TUNE.replace("echo run", &format!("{slow}echo run")));
     let args = ["run", "e.yaml", "--set", "script=slow.sh"];
@@ -193,7 +193,7 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// The node of a controller: its only child. Not every kernel lists children, so parents are looked at (field 4 of stat).
+/// The agent process of a controller: its only child. Not every kernel lists children, so this reads parents (field 4 of stat).
 fn child_of(parent: u32) -> Pid {
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Text of strangers, whatever is in it, reaches the terminal as text: a store that somebody else wrote, directories and files with odd names.
+//! Foreign text reaches the terminal as plain text, whatever is in it: a store from somebody else, directories and files with odd names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -15,7 +15,7 @@ use std::path::Path;
 use store::Store;
 use tempfile::TempDir;
 
-/// A title, a line that looks like ours, a deleted line, a cleared screen, reversed writing, colours, a cell of Markdown, a formula.
+/// A window title, a line that looks like diskproof's, a deleted line, a cleared screen, reversed text, colours, Markdown, a formula.
 const EVIL: &str =
     "=x\u{1b}]0;owned\u{7}\nFORGED: all is well\r\u{1b}[2J\u{9b}5A\u{202e}\u{2028}\u{7f}\t\u{1b}[31m|y|";
 
@@ -45,7 +45,7 @@ fn diskproof(home: &Path, args: &[&str]) -> Answer {
 }
 
 impl Answer {
-    /// Nothing that a terminal obeys, and no line that a stranger began; what he says below a line of ours is indented.
+    /// Checks that the output has no control codes, and no line that begins with foreign text; continued foreign text is indented.
     fn is_safe(&self, args: &[&str]) {
         for text in [&self.out, &self.err] {
             let plain =
@@ -62,7 +62,7 @@ impl Answer {
     }
 }
 
-/// A store in which every text that has no form of its own is hostile.
+/// A store in which every free text is hostile.
 fn foreign_store(home: &Path) {
     let store = Store::open(&home.join("results.db")).unwrap();
     for name in ["a", "b"] {
@@ -151,7 +151,7 @@ fn no_row_of_a_foreign_store_is_broken_in_a_table_of_others() {
     assert!(diskproof(home.path(), &["export", "a", "--csv-raw"]).out.contains(",\"=x\\x1b]0;owned"));
 }
 
-/// The experiment is one's own; the directory's name may be somebody else's.
+/// The experiment is the user's own; the directory's name may be somebody else's.
 #[test]
 fn a_lent_directory_of_any_name_is_planned_and_refused_as_text() {
     let home = TempDir::new().unwrap();
@@ -188,10 +188,10 @@ fn a_lent_directory_of_any_name_is_planned_and_refused_as_text() {
     }
     let plan = diskproof(home.path(), &["plan", file]);
     assert_eq!(plan.code, 0, "{}", plan.err);
-    // where a line breaks depends on how long the directory's name is
+    // line breaks depend on the length of the directory's name
     let unbroken = plan.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unbroken.contains("\\x1b]0;x\\x07\\nFORGED: all is well\\u{9b}2J\\u{202e}"), "{}", plan.out);
-    // what is data stays as it is
+    // data stays unchanged
     let json: serde_json::Value =
         serde_json::from_str(&diskproof(home.path(), &["plan", file, "--json"]).out).unwrap();
     assert!(json.to_string().contains(&serde_json::to_string(dir).unwrap()), "{json}");

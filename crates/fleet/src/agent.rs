@@ -1,4 +1,4 @@
-//! The agent on another machine: this program is put there, and started over ssh.
+//! The agent process on another machine: diskproof copies itself there and starts over ssh.
 
 use crate::error::FleetError;
 use crate::options::Options;
@@ -6,27 +6,27 @@ use host::{LocalRunner, Ssh};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The command that starts an agent on another machine; this program is there when it returns.
+/// Installs this program on another machine and returns the command that starts the agent process there.
 ///
 /// # Errors
-/// The machine can't be reached, or is of another kind.
+/// The machine can't be reached, or has another operating system or architecture.
 pub(crate) fn over(ssh: &Ssh, needs_root: bool) -> Result<Vec<OsString>, FleetError> {
     let installed = install(ssh)?;
     let sudo: &[&str] = if needs_root && installed.uid != 0 { &["sudo", "-n", "--"] } else { &[] };
     Ok(ssh.argv(&[sudo, &[&installed.path, "node"]].concat()))
 }
 
-/// The way to another machine.
+/// The ssh connection to another machine.
 #[must_use]
 pub fn ssh(destination: &str, options: &Options) -> Ssh {
     Ssh::to(destination, options.ssh_config.as_deref())
 }
 
-/// Puts this very program on another machine.
+/// Copies this program to another machine.
 ///
 /// # Errors
-/// The machine can't be reached, or is of another kind.
+/// The machine can't be reached, or has another operating system or architecture.
 pub fn install(ssh: &Ssh) -> Result<host::Installed, FleetError> {
-    // The very file that runs, also where another has taken its place since.
+    // The running program's own file, even if another has replaced it since.
     Ok(ssh.install(&LocalRunner, Path::new("/proc/self/exe"))?)
 }

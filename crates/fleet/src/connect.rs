@@ -1,4 +1,4 @@
-//! How the agents of a plan's machines are started: on this machine as a child process, on others by ssh, in lab guests after they are up.
+//! Starts the agent processes of a plan's machines: on this machine as a child process, on others over ssh, in lab guests once they are up.
 
 use crate::agent::{over, ssh};
 use crate::error::FleetError;
@@ -14,22 +14,22 @@ use record::volume::VolumeKind;
 use run::controller::{NodeAt, targets_of, volumes_of};
 use run::nfs_remote::Route;
 
-/// The agents of a plan's machines, and the lab guests that some of them are in.
+/// The agent processes of a plan's machines, and the lab guests that some of them run in.
 #[derive(Debug)]
 pub struct Connected {
     /// One for each machine that the plan's cells are built on or loaded from.
     pub nodes: Vec<NodeAt>,
-    /// How they reach each other, where one mounts what another serves.
+    /// The network routes between machines that use NFS.
     pub routes: Vec<Route>,
-    /// Left when dropped: a guest that was not up goes down again, else its disks are taken out.
+    /// The lab guests. On drop, a guest that the run started is stopped, and disks that it attached to others are removed.
     _guests: Vec<Guest>,
 }
 
-/// Connects to all machines that the plan's cells are built on or loaded from; the program and the disks that they need of us are there
-/// when this returns.
+/// Connects to all machines on which the plan builds stacks or runs load. Afterwards the program is installed there, and lab guests have
+/// their disks.
 ///
 /// # Errors
-/// A machine can't be reached, a guest not be had, or root is needed and can't be had.
+/// A machine can't be reached, a guest can't be started, or root is needed and not available.
 pub fn connect(plan: &Plan, options: &Options) -> Result<Connected, FleetError> {
     let (mut nodes, mut guests) = (Vec::new(), Vec::new());
     for target in targets_of(plan) {
@@ -60,7 +60,7 @@ fn node(plan: &Plan, name: &str, options: &Options) -> Result<(NodeAt, Option<Gu
     Ok((NodeAt { target: name.to_owned(), argv, hosted }, guest))
 }
 
-/// The agent of one machine as it is: a guest that isn't up has nothing to say, and none is started.
+/// Connects to one machine as it is. `None` for a guest that isn't up; it isn't started.
 ///
 /// # Errors
 /// The machine can't be reached.

@@ -1,4 +1,4 @@
-//! Why a machine can't be reached, or a guest not be had.
+//! Errors of connecting to machines and of lab guests.
 
 use host::{CommandFailure, SshError};
 use lab::LabError;
@@ -6,36 +6,36 @@ use run::controller::RunError;
 use run::fault::Fault;
 use thiserror::Error;
 
-/// A machine that can't be reached, or a guest that can't be had or left.
+/// A machine can't be reached, or a lab guest can't be started or restored to its state before the run.
 #[derive(Debug, Error)]
 pub enum FleetError {
-    /// The lab refuses.
+    /// The lab fails.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// The way by ssh fails.
+    /// ssh fails.
     #[error(transparent)]
     Ssh(#[from] SshError),
-    /// An agent fails.
+    /// An agent process fails.
     #[error(transparent)]
     Agent(#[from] Box<RunError>),
-    /// A program of this machine fails.
+    /// A program on this machine fails.
     #[error(transparent)]
     Command(#[from] CommandFailure),
-    /// Root is needed and can't be had.
+    /// Root is needed and not available.
     #[error(
         "{what} needs root, and {why}. Either run `sudo diskproof ...`, or use a directory volume \
          (`diskproof new --kind directory`, `diskproof quick DIR`), which needs none"
     )]
     NeedsRoot {
-        /// What needs it.
+        /// What needs root.
         what: String,
-        /// Why it can't be had.
+        /// Why root isn't available.
         why: &'static str,
     },
-    /// This program can't be started once more.
+    /// diskproof can't find its own executable.
     #[error("can't tell where our own program is: {0}")]
     OwnProgram(#[source] std::io::Error),
-    /// Limits would change of a disk that stays in the guest.
+    /// The limits would change of a disk that the guest had before the run.
     #[error(
         "lab guest {guest} has a disk {disk} already, and its limits are to change in mid-trial: that is done to a run's own disks only; \
          diskproof lab down --name {guest}, or give the disk another name"
@@ -46,31 +46,31 @@ pub enum FleetError {
         /// The disk.
         disk: String,
     },
-    /// A route leads into a guest that nobody started.
+    /// A route leads into a guest that isn't up.
     #[error("the guest {0} was not brought up")]
     NotUp(String),
-    /// A machine has no address that another one could use.
+    /// A machine has no address that another one can use.
     #[error("target {target} has no address that {other} could reach")]
     NoAddress {
-        /// Which machine.
+        /// The machine.
         target: String,
-        /// Who needs its address.
+        /// The machine that needs the address.
         other: String,
     },
-    /// Another machine doesn't see this one by IPv4.
+    /// Another machine sees no IPv4 address of this one.
     #[error(
         "{destination} does not see this machine by an IPv4 address (`{said}`); reach it by ssh as a target of its own, with `address`"
     )]
     NotSeen {
         /// The other machine.
         destination: String,
-        /// What it says.
+        /// What it reports instead.
         said: String,
     },
-    /// A name without an IPv4 address.
+    /// A name has no IPv4 address.
     #[error("target {target}: this machine finds no IPv4 address of `{name}`; say `address:` in the target")]
     Unresolved {
-        /// Which machine.
+        /// The machine.
         target: String,
         /// Its name.
         name: String,

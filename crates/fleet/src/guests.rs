@@ -1,4 +1,4 @@
-//! Lab guests as targets: brought up for a run and given its disks, and left as they were, also after a run that was killed.
+//! Lab guests as machines of a run: started for it, given its disks, and restored to their earlier state, also after a killed run.
 
 use crate::agent;
 use crate::error::FleetError;
@@ -11,7 +11,7 @@ use run::controller;
 use run::guest_disks::{HostedDisk, Throttle};
 use std::sync::Arc;
 
-/// A run's stay in a lab guest.
+/// A run's lease of a lab guest.
 #[derive(Debug)]
 pub(crate) struct Guest {
     pub(crate) stay: Lease,
@@ -20,10 +20,10 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Brings the guest up if it isn't, and gives it its disks: ours to use, so they are claimed there.
+    /// Starts the guest if it isn't up, attaches the run's disks, and claims them in the guest.
     ///
     /// # Errors
-    /// The guest can't be had or not be reached, or has other disks of these names.
+    /// The guest can't be started or reached, or has other disks of these names.
     pub(crate) fn enter(name: &str, disks: &[LabDisk], options: &Options) -> Result<Self, FleetError> {
         leave_abandoned(options, Some(name))?.iter().for_each(|line| (options.tell)(line));
         let lab = Lab::open(&options.state_dir, name)?;
@@ -38,7 +38,7 @@ impl Guest {
         guest.changes_only_its_own(disks)?;
         let own = agent::install(&guest.ssh)?;
         for disk in disks {
-            // made for the run, and written beforehand
+            // The disk is made for the run, and its file is written before.
             let id = disk.id();
             let claim = [own.path.as_str(), "claim", &id, "--yes-i-own", &disk.name, "--overwrite-data"];
             guest.ssh.run(&LocalRunner, "claim the lab's disk", &claim, None)?;
@@ -46,7 +46,7 @@ impl Guest {
         Ok(guest)
     }
 
-    /// One of its disks, as this machine has it.
+    /// One of the guest's disks, as a file on this machine.
     pub(crate) fn hosted(&self, disk: &LabDisk) -> HostedDisk {
         let (lab, disk) = (self.stay.lab().clone(), disk.clone());
         HostedDisk {
@@ -59,7 +59,7 @@ impl Guest {
         }
     }
 
-    /// Limits are changed only where the disk goes with the run, also when that is killed.
+    /// Checks that limits change only on disks that are removed with the run, also if the run is killed.
     fn changes_only_its_own(&self, disks: &[LabDisk]) -> Result<(), FleetError> {
         let is_own = |disk: &&LabDisk| self.stay.disks().contains(&disk.name);
         let Some(disk) = disks.iter().filter(|disk| !disk.changes.is_empty()).find(|disk| !is_own(disk))
@@ -71,7 +71,7 @@ impl Guest {
     }
 }
 
-/// What QEMU limits a disk of a guest to.
+/// A guest's disk with the limits that QEMU applies.
 #[derive(Debug)]
 struct Throttled {
     lab: Lab,
@@ -106,10 +106,10 @@ impl Drop for Guest {
     }
 }
 
-/// Takes back what killed runs gave to guests, all or one of them. Returns a line about each.
+/// Removes what killed runs started or attached, in all guests or in one. Returns one line about each.
 ///
 /// # Errors
-/// A guest's own undo fails, or something can't be taken back.
+/// The undo in a guest fails, or something can't be removed.
 pub fn leave_abandoned(options: &Options, only: Option<&str>) -> Result<Vec<String>, FleetError> {
     let mut said = Vec::new();
     for stay in lab::abandoned(&options.state_dir)? {
@@ -137,8 +137,8 @@ fn is_up(stay: &Lease) -> Result<bool, FleetError> {
     Ok(stay.lab().status()?.state == State::Up)
 }
 
-/// Undoes what a killed node left in a guest that stays up, while the run's disks are still there: once they are gone,
-/// nobody can tell what is left on them. Returns what the guest says.
+/// Undoes what a killed agent process left in a guest that stays up, before the run's disks are removed: without them, the undo can't
+/// check what is left on them. Returns the guest's output.
 fn undo_before_disks_go(stay: &Lease) -> Result<Vec<String>, FleetError> {
     if stay.brought_up() || stay.disks().is_empty() || !is_up(stay)? {
         return Ok(Vec::new());
@@ -147,16 +147,16 @@ fn undo_before_disks_go(stay: &Lease) -> Result<Vec<String>, FleetError> {
     Ok(controller::undo(&node, None, None)?.0)
 }
 
-/// The way into a guest that is up.
+/// The ssh connection to a running guest.
 ///
 /// # Errors
-/// It isn't, or there is no ssh.
+/// The guest isn't up, or this machine has no ssh.
 pub(crate) fn way_into(lab: &Lab) -> Result<Ssh, FleetError> {
     let argv = lab.ssh_argv()?;
     Ok(Ssh::through(argv, &format!("lab guest {}", lab.name())))
 }
 
-/// What experiments measure is written beforehand.
+/// The lab's description of a disk; its file is written before the run measures it.
 fn spec_of(disk: &LabDisk) -> DiskSpec {
     DiskSpec {
         name: disk.name.clone(),

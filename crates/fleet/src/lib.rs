@@ -1,5 +1,5 @@
-//! Machines: how the agents of a plan's machines are started (a child process here, ssh elsewhere), how machines reach each other for
-//! NFS, and lab guests, which are brought up for a run and left as they were.
+//! Machines: starts the agent processes of a plan's machines (as a child process here, over ssh elsewhere), finds the routes between
+//! machines for NFS, and starts lab guests for a run and restores their earlier state.
 
 mod agent;
 mod connect;

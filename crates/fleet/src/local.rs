@@ -1,4 +1,4 @@
-//! The agent on this machine: run by ourselves, or by root through sudo. The controller itself needs no privileges.
+//! The agent process on this machine, started directly or as root by sudo. The controller itself needs no privileges.
 
 use crate::error::FleetError;
 use crate::options::Options;
@@ -11,7 +11,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The command that starts an agent on this machine; `what` needs root, if given.
+/// The command that starts an agent process on this machine. `what`, if given, names what needs root.
 ///
 /// # Errors
 /// Root is needed, and this process is neither root nor may become it without a password.
@@ -38,7 +38,7 @@ pub fn agent_here(
         argv.extend([sudo.into_os_string(), "-n".into(), "--".into()]);
     }
     argv.push(own.into_os_string());
-    // Root's own default is meant unless somebody said otherwise.
+    // Unless the user names a state directory, root's own default applies.
     if options.state_dir_is_named {
         argv.extend(["--state".into(), options.state_dir.clone().into_os_string()]);
     }
@@ -46,7 +46,7 @@ pub fn agent_here(
     Ok(argv)
 }
 
-/// Whether sudo works without asking.
+/// Whether sudo works without a password.
 #[must_use]
 pub fn may_sudo(runner: &dyn Runner) -> bool {
     runner.run(&Invocation::new(Tool::Sudo).args(["-n", "true"])).is_ok()

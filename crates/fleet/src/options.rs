@@ -1,20 +1,20 @@
-//! What the user settles about reaching machines.
+//! The user's settings for connecting to machines.
 
 use std::path::PathBuf;
 
-/// How machines may be reached.
+/// How to connect to machines.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The controller's state directory, with the guests of the lab in it.
     pub state_dir: PathBuf,
-    /// The user named the state directory, so that an agent on this machine uses it too; else it uses its own user's default.
+    /// Whether the user named the state directory. If so, an agent process on this machine uses it too, else the default of its own user.
     pub state_dir_is_named: bool,
-    /// Whether an agent on this machine may become root by `sudo -n`.
+    /// Whether an agent process on this machine may become root by `sudo -n`.
     pub sudo: bool,
-    /// What ssh reads instead of `~/.ssh/config`.
+    /// The file that ssh reads instead of `~/.ssh/config`.
     pub ssh_config: Option<PathBuf>,
-    /// Whether the user wants to hear of the steps in which a guest is started.
+    /// Whether to print the steps of starting a guest.
     pub tells_steps: bool,
-    /// Says a line to the user, beside the answer.
+    /// Prints a line for the user, to standard error.
     pub tell: fn(&str),
 }

@@ -1,7 +1,7 @@
-//! How targets reach each other of which one mounts by NFS what another serves.
+//! Network routes between two machines of which one mounts an NFS export of the other.
 //!
-//! Machines have addresses: what `address:` says, else the host of their ssh destination; of this machine, the one that the other side
-//! sees of it. Lab guests reach this machine as 10.0.2.2 and are reached by a port of 127.0.0.1 that is forwarded for the run.
+//! A machine's address is that in `address:`, else the host of its ssh destination; this machine's is the one that the other side
+//! sees. A lab guest reaches this machine as 10.0.2.2, and is reached through a port on 127.0.0.1 that is forwarded for the run.
 
 use crate::agent;
 use crate::error::FleetError;
@@ -15,17 +15,17 @@ use run::nfs_remote::{NfsClient, Route};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// This machine, as a lab guest sees it; and whoever comes into a guest by a port of this machine.
+/// This machine's address in a lab guest; connections through a forwarded port come from it too.
 const FROM_GUEST: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
-/// NFS's own port.
+/// The port of NFS.
 const NFS: u16 = 2049;
 
-/// All that the plan's cells need; the machines are reached and the guests up by now.
+/// Returns all routes that the plan's cells need. The machines are connected and the guests up before.
 ///
 /// # Errors
-/// An address can't be found, a port not be forwarded.
+/// An address can't be found, or a port can't be forwarded.
 pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], options: &Options) -> Result<Vec<Route>, FleetError> {
-    // and whether one of theirs asks for NFSv3
+    // true: a stack of the pair asks for NFSv3
     let mut pairs: BTreeMap<[&str; 2], bool> = BTreeMap::new();
     for cell in &plan.cells {
         if let Some((nfs, client)) = cell.stack.nfs().zip(cell.stack.client()) {
@@ -73,7 +73,7 @@ fn kind<'p>(plan: &'p Plan, name: &str) -> &'p TargetKind {
     target(plan, name).map_or(&TargetKind::Local, |target| &target.kind)
 }
 
-/// A target's address in the network, as `other` needs it.
+/// A machine's address for connections from `other`.
 fn address(plan: &Plan, name: &str, other: &str, options: &Options) -> Result<Ipv4Addr, FleetError> {
     if let Some(said) = target(plan, name).and_then(|target| target.address.as_deref()) {
         return resolved(said, name);
@@ -88,7 +88,7 @@ fn address(plan: &Plan, name: &str, other: &str, options: &Options) -> Result<Ip
     }
 }
 
-/// This machine's address, as another one sees who is logged in there.
+/// This machine's address as another machine sees it in the ssh connection.
 fn seen_from(destination: &str, options: &Options) -> Result<Ipv4Addr, FleetError> {
     let ask = ["sh", "-c", "echo \"$SSH_CONNECTION\""];
     let ssh = agent::ssh(destination, options);
@@ -100,7 +100,7 @@ fn seen_from(destination: &str, options: &Options) -> Result<Ipv4Addr, FleetErro
     })
 }
 
-/// The IPv4 address of a name, as this machine finds it.
+/// The IPv4 address of a name, resolved on this machine.
 fn resolved(name: &str, target: &str) -> Result<Ipv4Addr, FleetError> {
     if let Ok(address) = name.parse() {
         return Ok(address);

@@ -1,5 +1,5 @@
-//! Whether KVM works: not whether its device is there, but whether a guest booted with it. The outcome is kept for this kernel, processor,
-//! QEMU and guest kernel.
+//! Whether KVM works: not whether /dev/kvm exists, but whether a guest boots with it. The result is stored for each combination of kernel,
+//! processor, QEMU and guest kernel.
 
 use crate::error::LabError;
 use crate::machine::Accel;
@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What came of trying.
+/// The result of the first try.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tried {
     accel: Accel,
     why: String,
 }
 
-/// What is kept, by [`key`].
+/// Reads the stored results, by [`key`].
 fn read(places: &Places) -> BTreeMap<String, Tried> {
-    // A broken file costs one more try, not the lab.
+    // A broken file costs one more try and is no error.
     let text = fs::read(places.accelerators()).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// What was found out before under this key.
+/// The stored result for a key.
 fn remembered(places: &Places, key: &str) -> Option<Tried> {
     read(places).remove(key)
 }
 
-/// Keeps an outcome.
+/// Stores a result.
 fn remember(places: &Places, key: &str, tried: Tried) -> Result<(), LabError> {
     let mut all = read(places);
     all.insert(key.to_owned(), tried);
@@ -41,7 +41,7 @@ fn remember(places: &Places, key: &str, tried: Tried) -> Result<(), LabError> {
     write_whole(&path, &text)
 }
 
-/// This machine and what is to be booted on it.
+/// A hash of this machine's kernel and processor, of QEMU and of the guest's kernel.
 pub(crate) fn key(guest_kernel: &str, qemu: &str) -> String {
     let uname = rustix::system::uname();
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -50,13 +50,13 @@ pub(crate) fn key(guest_kernel: &str, qemu: &str) -> String {
     short_hash(&format!("{kernel}\n{model}\n{qemu}\n{guest_kernel}"))
 }
 
-/// Whether KVM's device may be opened at all.
+/// Whether /dev/kvm can be opened.
 pub(crate) fn has_device() -> bool {
     fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok()
 }
 
-/// A guest by KVM, if it has a device and is not known not to work; what comes of a first try is kept. `None`: software is to emulate it. `up` is told
-/// whether KVM is known to work; `end` ends what a failed try left.
+/// Starts a guest with KVM, unless there is no device or KVM is known not to work, and stores the result of the first try. `None`: QEMU
+/// must emulate the processor. `up` starts the guest; its argument says whether KVM is known to work. `end` cleans up after a failed try.
 pub(crate) fn by_kvm<T>(
     places: &Places,
     key: &str,
@@ -76,7 +76,7 @@ pub(crate) fn by_kvm<T>(
             remember(places, key, Tried { accel: Accel::Kvm, why })?;
             Ok(Some(guest))
         }
-        // what has another reason says nothing of KVM
+        // the error has another reason and says nothing about KVM
         (Err(error), Some(_)) | (Err(error @ LabError::Port { .. }), None) => Err(error),
         (Err(error), None) => {
             end()?;
@@ -90,7 +90,7 @@ pub(crate) fn by_kvm<T>(
     }
 }
 
-/// Why a start failed, in one line: what QEMU said of it, if it said something; its arguments would fill a screen.
+/// Why a start failed, in one line: the first line of QEMU's own message if there is one, without its arguments, which would fill a screen.
 fn reason(error: &LabError) -> String {
     match error {
         LabError::Command { source: CommandFailure::Failed { stderr, .. }, .. }

@@ -1,12 +1,12 @@
-//! Where this machine gets Debian's packages from, so that no mirror is written into the program.
+//! The Debian mirror that this machine uses, so that none is compiled into the program.
 
 use crate::error::LabError;
 use host::{Invocation, Runner, Tool};
 
-/// One line per index: where, which release, which component, whose.
+/// One line per index: URI, release, component and origin.
 const FORMAT: &str = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)";
 
-/// The mirror to build from: what was asked, else apt's.
+/// The mirror to build from: the requested one, else apt's.
 pub(crate) fn mirror(runner: &dyn Runner, asked: Option<&str>) -> Result<String, LabError> {
     if let Some(asked) = asked {
         return Ok(asked.to_owned());
@@ -17,7 +17,7 @@ pub(crate) fn mirror(runner: &dyn Runner, asked: Option<&str>) -> Result<String,
     pick(&told.stdout).ok_or(LabError::NoMirror)
 }
 
-/// The first mirror of Debian itself: `main` of a release, by its origin or by the path that all its mirrors have.
+/// The first mirror of Debian itself: component `main` of a release, recognised by its origin or by the path that all Debian mirrors have.
 fn pick(lines: &str) -> Option<String> {
     let main = lines.lines().filter_map(|line| {
         let mut fields = line.split('|');
@@ -31,7 +31,7 @@ fn pick(lines: &str) -> Option<String> {
     main.into_iter().next()
 }
 
-/// apt finds its proxies in these; our tools see no environment otherwise.
+/// Passes the proxy variables to apt; diskproof runs programs without its environment otherwise.
 pub(crate) fn with_proxies(mut invocation: Invocation) -> Invocation {
     for name in ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"] {
         for name in [name.to_owned(), name.to_uppercase()] {

@@ -1,4 +1,4 @@
-//! Starting a guest's QEMU, cold or from a saved state, until its sshd answers.
+//! Starts a guest's QEMU, by a boot or from a saved state, and waits until its sshd answers.
 
 use crate::build::Image;
 use crate::error::LabError;
@@ -17,17 +17,17 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// QEMU must have made its machine by then.
+/// The longest time in which QEMU must have created the machine.
 const MAKING: Duration = Duration::from_secs(120);
-/// One command in a guest that has just come up.
+/// The longest time of the first command in a guest that has just started.
 const FIRST_COMMAND: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(200);
-/// Lines of the console that an error quotes.
+/// The number of console lines in an error.
 const QUOTED_LINES: usize = 12;
-/// Free ports can be taken between our look and QEMU's.
+/// Tries with another port: a free port can be taken before QEMU opens it.
 const TRIES: u32 = 5;
 
-/// A guest that is being started.
+/// A guest's start.
 pub(crate) struct Boot<'a> {
     pub(crate) name: &'a str,
     pub(crate) places: &'a GuestPlaces,
@@ -38,7 +38,7 @@ pub(crate) struct Boot<'a> {
 }
 
 impl Boot<'_> {
-    /// A root disk that takes what the guest writes and leaves the image as it is.
+    /// Creates the root disk's overlay, which takes the guest's writes; the image stays unchanged.
     pub(crate) fn make_overlay(&self) -> Result<(), LabError> {
         let create = Invocation::new(Tool::QemuImg)
             .args(["create", "-q", "-f", "qcow2", "-F", "raw", "-b"])
@@ -46,7 +46,7 @@ impl Boot<'_> {
         self.runner.run(&create).map(|_| ()).map_err(LabError::command("making the guest's root disk"))
     }
 
-    /// Starts QEMU, and returns the port that leads to the guest's sshd.
+    /// Starts QEMU, and returns the port that is forwarded to the guest's sshd.
     pub(crate) fn start(&self, restored: bool) -> Result<u16, LabError> {
         for path in [self.places.qmp(), self.places.stream(), self.places.shared(), self.places.console()] {
             remove(&path)?;
@@ -79,7 +79,7 @@ impl Boot<'_> {
         Err(self.failed("found every port of 127.0.0.1 busy that it tried".to_owned()))
     }
 
-    /// Waits until a command runs in the guest, and sets its clock by the way.
+    /// Waits until a command runs in the guest; the command sets the clock.
     pub(crate) fn await_ssh(&self, door: &Door, limit: Duration) -> Result<(), LabError> {
         let ends = Instant::now() + limit;
         loop {
@@ -106,7 +106,7 @@ impl Boot<'_> {
     }
 }
 
-/// A guest's monitor.
+/// Connects to a guest's QEMU monitor.
 pub(crate) fn monitor(places: &GuestPlaces) -> Result<Monitor, LabError> {
     Monitor::connect(&places.qmp()).map_err(|source| LabError::Monitor {
         doing: format!("asking the monitor {}", places.qmp().shown()),
@@ -114,7 +114,7 @@ pub(crate) fn monitor(places: &GuestPlaces) -> Result<Monitor, LabError> {
     })
 }
 
-/// A restored guest believes it is still the time at which it was saved.
+/// Sets the guest's clock: a restored guest's clock shows the time at which it was saved.
 fn set_clock(runner: &dyn Runner, door: &Door) -> Result<(), CommandFailure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let time = format!("@{}.{:03}", now.as_secs(), now.subsec_millis());
@@ -126,7 +126,7 @@ pub(crate) fn free_port() -> Result<u16, LabError> {
     any.map(|address| address.port()).map_err(LabError::file("find a free port at", "127.0.0.1"))
 }
 
-/// The end of what a guest said.
+/// The last lines of a guest's console.
 fn console(path: &Path) -> String {
     let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

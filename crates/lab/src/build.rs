@@ -1,4 +1,4 @@
-//! The image: keys, a tree of packages, a root disk with kernel and initrd. Each step is kept; an interrupted one is done again.
+//! Builds the image: keys, a tree of packages, a root disk with kernel and initrd. A finished step is kept; an interrupted one is repeated.
 
 use crate::apt::{mirror, with_proxies};
 use crate::error::LabError;
@@ -14,37 +14,37 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a build may take before it is given up.
+/// The longest time of one program of the build.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// Space for tree and image.
+/// The free space that tree and image need.
 const IMAGE_MIB: u64 = 2048;
-/// Programs that build it.
+/// The programs that the build needs.
 const NEEDED: [Tool; 6] =
     [Tool::Mmdebstrap, Tool::MkfsExt4, Tool::SshKeygen, Tool::Unshare, Tool::Setpriv, Tool::AptGet];
 
-/// What is to be built.
+/// What to build.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    /// ZFS modules, too: minutes of compiling.
+    /// Whether to build ZFS modules too, which takes minutes.
     pub zfs: bool,
-    /// Where packages come from; `None`: from where apt gets them here.
+    /// The mirror of the packages; `None`: the one that apt uses on this machine.
     pub mirror: Option<String>,
 }
 
-/// What a guest is booted from.
+/// The files from which a guest boots.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
     pub(crate) base: Base,
     pub(crate) hash: String,
     pub(crate) kernel: String,
-    /// The folder of ZFS's modules, if they were asked for.
+    /// The folder of ZFS's modules, if requested.
     pub(crate) modules: Option<PathBuf>,
 }
 
-/// Builds what is not there yet, below a state folder.
+/// Builds what doesn't exist yet below a state folder.
 ///
 /// # Errors
-/// Programs, root, space or a mirror are missing; a step failed.
+/// A program, root, space or a mirror is missing, or a step failed.
 pub fn build(
     state: &Path,
     wanted: &Build,
@@ -54,7 +54,7 @@ pub fn build(
     image(&Places::below(state)?, wanted, runner, ear).map(|_| ())
 }
 
-/// The image, built if need be.
+/// Returns the image and builds it if needed.
 pub(crate) fn image(
     places: &Places,
     wanted: &Build,
@@ -79,7 +79,8 @@ pub(crate) fn image(
     Ok(Image { base, hash, kernel, modules: wanted.zfs.then_some(folder) })
 }
 
-/// Whether there is something to do: all of it, or only to remove what an interruption right before the end left, which only root can.
+/// Whether there is something to do: the whole build, or only the removal of a leftover tree, which an interruption right before the end
+/// leaves and only root can remove.
 fn is_unfinished(done: &Path, leftover: &Path) -> bool {
     !done.exists() || (is_root() && leftover.exists())
 }
@@ -101,7 +102,7 @@ fn need_root(base: &Base) -> Result<(), LabError> {
     Err(LabError::NeedsRoot { path: base.folder.clone() })
 }
 
-/// Refuses when programs are missing, all at once.
+/// Checks that all programs exist; the error lists all that are missing.
 pub(crate) fn need_tools(tools: &[Tool]) -> Result<(), LabError> {
     need(tools, |tool| host::resolve(tool).is_ok())
 }
@@ -117,7 +118,7 @@ fn need(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), LabError>
     Err(LabError::Tools { tools: missing.iter().map(|tool| tool.name()).collect(), packages })
 }
 
-/// Refuses when a folder's file system is nearly full.
+/// Checks that a folder's file system has so much free space.
 pub(crate) fn need_space(path: &Path, what: &'static str, needed_mib: u64) -> Result<(), LabError> {
     let found = rustix::fs::statvfs(path).map_err(|e| LabError::file("look at", path)(e.into()))?;
     let free_mib = found.f_bavail.saturating_mul(found.f_frsize) >> 20;
@@ -149,7 +150,7 @@ fn do_steps(base: &Base, wanted: &Build, runner: &dyn Runner, ear: Ear<'_>) -> R
     step(ear, "root disk", "some seconds", || make_disk(base, runner))
 }
 
-/// Both ends' keys: the guest's is known before its first boot.
+/// Creates the keys of both sides, so that the guest's key is known before its first boot.
 fn make_keys(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
     let made = base.folder.join("keys.tmp");
     remove(&made)?;
@@ -169,7 +170,7 @@ fn make_keys(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
     put(&made, &base.keys())
 }
 
-/// A program under which nothing outlives us: its mounts and processes are its own and end with it, and it ends with our thread.
+/// A program in its own mount and PID namespaces: its mounts and processes end with it, and it ends with our thread.
 pub(crate) fn contained(tool: Tool) -> Result<Invocation, LabError> {
     let path = |tool| host::resolve(tool).map_err(LabError::command("looking for programs"));
     Ok(with_proxies(Invocation::new(Tool::Setpriv))
@@ -211,7 +212,7 @@ fn make_tree(base: &Base, mirror: &str, runner: &dyn Runner) -> Result<(), LabEr
     put(&made, &base.tree())
 }
 
-/// What is in the tree before the packages are.
+/// Writes the files that the tree has before the packages are installed.
 fn lay(base: &Base, overlay: &Path) -> Result<(), LabError> {
     for Laid { path, text } in &recipe::FILES {
         lay_file(overlay, path, text.as_bytes(), 0o644)?;
@@ -259,7 +260,7 @@ fn make_disk(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
     remove(&made)?;
     let file = fs::File::create(&made).map_err(LabError::file("make", &made))?;
     file.set_len(recipe::ROOT_GIB << 30).map_err(LabError::file("size", &made))?;
-    // Throw-away: no journal, and no tables left for the guest to clear while it is measured.
+    // The disk is disposable: no journal, and no lazy initialisation that would write during a measurement.
     let mkfs = Invocation::new(Tool::MkfsExt4)
         .args(["-q", "-F", "-O", "^has_journal", "-m", "0", "-E", "assume_storage_prezeroed=1", "-d"])
         .args([base.tree(), made.clone()])
@@ -270,7 +271,7 @@ fn make_disk(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
     remove(&base.tree())
 }
 
-/// The version of the only kernel in a folder.
+/// The version of the kernel in a folder; there must be exactly one.
 fn kernel_in(boot: &Path) -> Result<String, LabError> {
     let entries = fs::read_dir(boot).map_err(LabError::file("read", boot))?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -1,4 +1,4 @@
-//! What is written down of a guest, in its folder.
+//! The description of a guest, stored in its folder.
 
 use crate::disk::DiskSpec;
 use crate::error::LabError;
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 
-/// A guest, as it was started.
+/// A guest's description.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Card {
     pub(crate) shape: Shape,
-    /// The port of 127.0.0.1.
+    /// The port on 127.0.0.1 that is forwarded to its sshd.
     pub(crate) port: u16,
     pub(crate) accel: Accel,
     /// The image's name.
     pub(crate) image: String,
     pub(crate) kernel: String,
-    /// Whether it was handed over to its user; before that it is nobody's and may be started over.
+    /// Whether its start is complete; an incomplete guest has no user yet and may be started again.
     pub(crate) ready: bool,
     pub(crate) disks: Vec<Attached>,
 }
 
-/// A disk that is in a guest.
+/// A disk that is attached to a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// As asked; its limits are those in force now.
+    /// The requested disk, with its present limits.
     #[serde(flatten)]
     pub spec: DiskSpec,
-    /// Where a virtio-blk disk is plugged in.
+    /// The slot of a virtio-blk disk.
     pub slot: Option<usize>,
 }
 
 impl Card {
-    /// What is written; `None` when nothing is.
+    /// Reads a guest's description; `None` if there is none.
     pub(crate) fn read(guest: &GuestPlaces) -> Result<Option<Self>, LabError> {
         let path = guest.card();
         let text = match fs::read(&path) {
@@ -56,7 +56,7 @@ impl Card {
         write_whole(&path, &text)
     }
 
-    /// Where the next disk of a bus goes; `None`: all slots are taken.
+    /// The slot of the next disk on a bus; `None`: all slots are taken. `Some(None)`: the bus has no slots.
     pub(crate) fn place_for(&self, bus: Bus) -> Option<Option<usize>> {
         match bus {
             Bus::VirtioScsi => Some(None),

@@ -1,4 +1,4 @@
-//! Emulated disks: what is asked of them, as text and as types.
+//! Emulated disks: their description, as text and as types.
 
 use record::target::{Burst, Bus, DiskCache};
 use record::volume::Limits;
@@ -7,47 +7,47 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// virtio-blk keeps 20 bytes of a serial number.
+/// The longest name, in bytes: virtio-blk keeps 20 bytes of a serial number.
 const LONGEST_NAME: usize = 20;
-/// The guest's own disk.
+/// The name of the guest's root disk.
 const TAKEN: &str = "root";
 
-/// One disk to attach.
+/// An emulated disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
     /// Its serial number in the guest: `/dev/disk/by-id/virtio-<name>` or `scsi-0QEMU_QEMU_HARDDISK_<name>`.
     pub name: String,
     /// Its size.
     pub size_bytes: u64,
-    /// How much it may do.
+    /// Its limits.
     pub throttle: Throttle,
-    /// How the guest sees it.
+    /// Its bus in the guest.
     #[serde(default)]
     pub bus: Bus,
-    /// Which caches lie between it and its file.
+    /// The host's cache between it and its file.
     #[serde(default)]
     pub cache: DiskCache,
-    /// Whether its file is written before the guest sees it; else it is sparse, and reading what was never written reaches no disk.
+    /// Whether its file is written completely before the guest gets it. Else it is sparse; a read of an unwritten block reaches no disk.
     #[serde(default)]
     pub written: bool,
 }
 
-/// How much a disk may do.
+/// The limits of a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttle {
-    /// Requests and bytes per second. A limit of requests alone counts one of 1 MiB as one.
+    /// Requests and bytes per second. With a limit of requests only, a request of 1 MiB counts as one.
     pub limits: Limits,
-    /// Credit for going beyond the limit of requests for some time; of the same kind as that limit (together, or each).
+    /// A burst above the limit of requests for some time; it applies to both directions together or to each, like that limit.
     pub burst: Option<Burst>,
 }
 
-/// A disk or a limit that can't be.
+/// A disk or a limit that isn't possible.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SpecError {
-    /// No name before the colon, or one that can't be a serial number.
+    /// There is no name before the colon, or it can't be a serial number.
     #[error("`{0}` can't name a disk: 1 to 20 of a-z, 0-9, - and _, and not `root`; e.g. d1:size=1g,iops=80")]
     Name(String),
-    /// There is no such key.
+    /// The key is unknown.
     #[error("`{key}` is no key of a disk; known are {}", KEYS.join(", "))]
     Key {
         /// As typed.
@@ -60,16 +60,16 @@ pub enum SpecError {
         key: String,
         /// As typed.
         value: String,
-        /// What would be right.
+        /// What is expected.
         expected: &'static str,
     },
-    /// A disk without a size.
+    /// The disk has no size.
     #[error("the disk {0} needs a size, e.g. {0}:size=1g")]
     NoSize(String),
-    /// Limits that exclude each other.
+    /// Two limits exclude each other.
     #[error("{0}")]
     Clash(&'static str),
-    /// A change of something that is no limit.
+    /// The key isn't a limit and can't be changed.
     #[error("{0} can't be changed while the disk is attached; only limits can")]
     Fixed(String),
 }
@@ -105,10 +105,10 @@ impl DiskSpec {
         }
     }
 
-    /// Whether it can be.
+    /// Checks the description.
     ///
     /// # Errors
-    /// Its name, size or limits can't.
+    /// Its name, size or limits aren't possible.
     pub fn check(&self) -> Result<(), SpecError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         let fits = (1..=LONGEST_NAME).contains(&self.name.len());
@@ -125,7 +125,7 @@ impl DiskSpec {
         self.throttle.check()
     }
 
-    /// Its link in the guest.
+    /// The name of its link in the guest's /dev/disk/by-id.
     #[must_use]
     pub fn by_id(&self) -> String {
         self.bus.id(&self.name)
@@ -159,10 +159,10 @@ impl FromStr for DiskSpec {
 }
 
 impl Throttle {
-    /// Whether QEMU can keep it.
+    /// Checks that QEMU can apply the limits.
     ///
     /// # Errors
-    /// A total beside a direction; a burst without a limit, below it, or without a length.
+    /// Both directions together have a limit and a single direction has one too; a burst has no limit or length, or isn't above its limit.
     pub fn check(&self) -> Result<(), SpecError> {
         let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = self.limits;
         let clashes = |total: Option<u64>, read: Option<u64>, write: Option<u64>| {
@@ -187,7 +187,8 @@ impl Throttle {
         Ok(())
     }
 
-    /// The most requests per second that it lets through at any time; `None`: it doesn't limit requests, in one direction at least.
+    /// The highest rate that the limits ever allow, bursts included, in requests per second; `None`: requests of at least one direction
+    /// have no limit.
     #[must_use]
     pub fn most_iops(&self) -> Option<u64> {
         let Limits { total_iops, read_iops, write_iops, .. } = self.limits;
@@ -200,7 +201,7 @@ impl Throttle {
 impl FromStr for Throttle {
     type Err = SpecError;
 
-    /// `iops=200,bps=10m`; an empty text takes all limits away.
+    /// Parses e.g. `iops=200,bps=10m`; an empty text removes all limits.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut limits = Limits::default();
         let mut burst = Burst { iops: 0, seconds: 0 };
@@ -219,7 +220,7 @@ impl FromStr for Throttle {
 impl fmt::Display for Throttle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = self.limits;
-        // the rate of both directions, each by itself, where they are alike; else each
+        // one key for both directions if their limits are equal, else one for each
         let alike = |read: Option<u64>, write: Option<u64>| read.filter(|_| read == write);
         let apart = |of: Option<u64>, read: Option<u64>, write: Option<u64>| of.filter(|_| read != write);
         let rates = [
@@ -253,7 +254,7 @@ fn pairs(text: &str) -> Result<Vec<(&str, &str)>, SpecError> {
 fn limit(limits: &mut Limits, burst: &mut Burst, key: &str, value: &str) -> Result<(), SpecError> {
     let value = if key.ends_with("bps") { size(key, value)? } else { number(key, value)? };
     let burst_of = |place: &mut u64| std::mem::replace(place, value) > 0;
-    // 0 is no limit
+    // 0 means no limit
     let rate =
         |place: &mut Option<u64>| std::mem::replace(place, Some(value).filter(|rate| *rate > 0)).is_some();
     let is_double = match key {
@@ -282,7 +283,7 @@ fn number(key: &str, value: &str) -> Result<u64, SpecError> {
     value.parse().map_err(|_| SpecError::Value { key: key.to_owned(), value: value.to_owned(), expected })
 }
 
-/// fio's sizes: powers of 1024.
+/// Parses a size with fio's suffixes, which are powers of 1024.
 fn size(key: &str, value: &str) -> Result<u64, SpecError> {
     let shift = match value.chars().last().map(|c| c.to_ascii_lowercase()) {
         Some('k') => 10,

@@ -1,4 +1,4 @@
-//! What goes wrong with a lab, and the way out.
+//! Errors of a lab, with their remedies.
 
 use crate::qmp::QmpError;
 use host::CommandFailure;
@@ -7,16 +7,16 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A lab could not do what was asked.
+/// An operation on a lab failed.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// A name that can't be a file's and a machine's.
+    /// The name can't be that of a file and a machine.
     #[error("`{name}` can't name a lab: 1 to 40 of a-z, 0-9 and -, beginning with a letter or digit")]
     Name {
         /// As asked.
         name: String,
     },
-    /// QEMU, ssh and mmdebstrap give some characters a meaning of their own, and sockets have short paths.
+    /// The folder's path is too long for a socket, or has characters that mean something else to QEMU, ssh or mmdebstrap.
     #[error(
         "the lab can't live in {}: {why}; choose another folder with --state (DISKPROOF_STATE)", path.shown()
     )]
@@ -26,10 +26,10 @@ pub enum LabError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A shape that no machine can have.
+    /// No machine can have this shape.
     #[error("{0}")]
     Shape(String),
-    /// Building the image takes root.
+    /// Building the image needs root.
     #[error(
         "there is no image in {} yet, and building it needs root (it holds files of many owners): run `sudo diskproof lab build` once; \
          with --state, a lab of your own can then use that folder if you may write there", path.shown()
@@ -46,7 +46,7 @@ pub enum LabError {
         /// Debian's packages.
         packages: Vec<&'static str>,
     },
-    /// Not enough room for the image.
+    /// There is too little free space.
     #[error(
         "{} has {free_mib} MiB free, and {what} needs about {needed_mib} MiB; free some, or choose another folder with --state (DISKPROOF_STATE)",
         path.shown()
@@ -56,12 +56,12 @@ pub enum LabError {
         path: PathBuf,
         /// What for.
         what: &'static str,
-        /// There are.
+        /// The free space.
         free_mib: u64,
-        /// There should be.
+        /// The space that is needed.
         needed_mib: u64,
     },
-    /// apt knows no mirror of Debian.
+    /// apt on this machine has no mirror of Debian.
     #[error(
         "apt on this machine names no mirror of Debian; name one with --mirror URL (DISKPROOF_LAB_MIRROR), e.g. the one nearest to you"
     )]
@@ -69,22 +69,22 @@ pub enum LabError {
     /// A program failed.
     #[error("{doing} failed")]
     Command {
-        /// What it was to do.
+        /// What failed.
         doing: &'static str,
-        /// How.
+        /// The program's failure.
         source: CommandFailure,
     },
     /// A file could not be read or written.
     #[error("can't {doing} {}", path.shown())]
     File {
-        /// What was to be done with it.
+        /// The operation.
         doing: &'static str,
         /// Which.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Something that must not be removed blindly.
+    /// A folder has a mount in it and isn't removed.
     #[error("{} holds a mount ({mount}); unmount it, then try again", path.shown())]
     Mounted {
         /// What was to be removed.
@@ -92,7 +92,7 @@ pub enum LabError {
         /// What is mounted in it.
         mount: String,
     },
-    /// A step left something else than it should.
+    /// A step's result isn't as it should be.
     #[error(
         "{what}; `diskproof lab down --images` removes what was built, and the next `lab up` builds it anew"
     )]
@@ -100,37 +100,37 @@ pub enum LabError {
         /// What was found.
         what: String,
     },
-    /// The asked port is somebody's.
+    /// The requested port is in use.
     #[error("port {port} of 127.0.0.1 is busy; leave --port out, and a free one is taken")]
     Port {
         /// Which.
         port: u16,
     },
-    /// A guest did not come up.
+    /// A guest didn't start.
     #[error("the guest {name} {how}{}", quoted_console(.console))]
     Guest {
         /// Its name.
         name: String,
-        /// What it did instead.
+        /// What happened instead.
         how: String,
         /// The end of its console.
         console: String,
     },
-    /// It needs what was to be removed.
+    /// A guest still uses what would be removed.
     #[error("the lab {name} is still there; `diskproof lab down --name {name}` first")]
     InUse {
         /// Its name.
         name: String,
     },
-    /// It isn't running.
+    /// The guest isn't up.
     #[error("the lab {name} {how}; `diskproof lab up --name {name}` starts it")]
     NotUp {
         /// Its name.
         name: String,
-        /// How it is.
+        /// Its state.
         how: &'static str,
     },
-    /// It runs with another shape.
+    /// The guest runs with another shape.
     #[error("the lab {name} runs with {has}, not with {wanted}; `diskproof lab down --name {name}` first")]
     OtherShape {
         /// Its name.
@@ -140,7 +140,7 @@ pub enum LabError {
         /// What was asked.
         wanted: String,
     },
-    /// Another run is at work in it.
+    /// Another run uses the guest.
     #[error(
         "process {process} is at work in the lab {name}; two at once would share its processors and measure each other: let that end, \
          or name another guest"
@@ -151,7 +151,7 @@ pub enum LabError {
         /// The process that runs it.
         process: u32,
     },
-    /// A disk of that name is there already.
+    /// The guest has a disk of that name already.
     #[error("the lab {name} has a disk {disk} already")]
     DiskThere {
         /// The lab.
@@ -159,30 +159,30 @@ pub enum LabError {
         /// The disk.
         disk: String,
     },
-    /// There is no such disk.
+    /// The guest has no such disk.
     #[error("the lab {name} has no disk {disk}; it has {has}")]
     NoDisk {
         /// The lab.
         name: String,
         /// The disk.
         disk: String,
-        /// Those it has.
+        /// The disks that it has.
         has: String,
     },
-    /// All slots are taken.
+    /// All virtio-blk slots are taken.
     #[error(
         "the lab {name} has room for {most} virtio-blk and nvme disks; give others bus=virtio-scsi, which has room for 200"
     )]
     Full {
         /// The lab.
         name: String,
-        /// Slots.
+        /// The number of slots.
         most: usize,
     },
-    /// QEMU's monitor refused.
+    /// QEMU's monitor refused a command.
     #[error("{doing} failed")]
     Monitor {
-        /// What it was to do.
+        /// What failed.
         doing: String,
         /// Why.
         source: QmpError,
@@ -194,7 +194,7 @@ fn quoted_console(text: &str) -> String {
 }
 
 impl LabError {
-    /// Whether the user can mend it by asking for something else.
+    /// Whether the cause is the user's input.
     #[must_use]
     pub fn is_input(&self) -> bool {
         matches!(
@@ -213,13 +213,13 @@ impl LabError {
         )
     }
 
-    /// A file operation's failure.
+    /// The error of a file operation.
     pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { doing, path, source }
     }
 
-    /// A program's failure.
+    /// The error of a program.
     pub(crate) fn command(doing: &'static str) -> impl FnOnce(CommandFailure) -> Self {
         move |source| Self::Command { doing, source }
     }

@@ -1,14 +1,14 @@
-//! Ways into a running guest beside ssh: ports of 127.0.0.1 that lead to ports of the guest.
+//! Port forwarding into a running guest: ports on 127.0.0.1 that lead to ports of the guest.
 
 use crate::boot::free_port;
 use crate::error::LabError;
 use crate::qmp::{Monitor, QmpError};
 use serde_json::json;
 
-/// Free ports can be taken between our look and QEMU's.
+/// Tries with another port: a free port can be taken before QEMU opens it.
 const ATTEMPTS: u32 = 5;
 
-/// Opens one and returns its port on 127.0.0.1.
+/// Forwards a free port on 127.0.0.1 and returns it.
 pub(crate) fn open(monitor: &mut Monitor, guest_port: u16) -> Result<u16, LabError> {
     let mut said = String::new();
     for _ in 0..ATTEMPTS {
@@ -21,10 +21,10 @@ pub(crate) fn open(monitor: &mut Monitor, guest_port: u16) -> Result<u16, LabErr
     Err(LabError::Monitor { doing: doing(guest_port), source: QmpError::Speech(said) })
 }
 
-/// Closes it. Connections that came by it are cut by whoever made them.
+/// Stops forwarding a port. Open connections stay until their clients close them.
 pub(crate) fn close(monitor: &mut Monitor, port: u16) -> Result<(), LabError> {
     let said = say(monitor, &format!("hostfwd_remove net tcp:127.0.0.1:{port}"))?;
-    // gone already: nothing is to be closed
+    // `not found`: it isn't forwarded any more, so there is nothing to do
     if said.contains("removed") || said.contains("not found") {
         return Ok(());
     }
@@ -35,7 +35,7 @@ fn doing(port: u16) -> String {
     format!("forwarding port {port}")
 }
 
-/// What QEMU's human monitor answers, which has the only command for this.
+/// Runs a command of QEMU's human monitor, which alone can forward ports, and returns its output.
 fn say(monitor: &mut Monitor, line: &str) -> Result<String, LabError> {
     let answer = monitor.ask("human-monitor-command", json!({ "command-line": line }));
     let answer =

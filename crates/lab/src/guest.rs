@@ -1,4 +1,4 @@
-//! One lab: a guest from its first boot to its end.
+//! A lab: one guest from its first boot to its end.
 
 use crate::accel;
 use crate::boot::{Boot, monitor};
@@ -26,19 +26,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A boot in software emulation on a busy machine.
+/// The longest boot in software emulation, on a busy machine.
 const BOOT: Duration = Duration::from_secs(600);
-/// A boot by KVM takes seconds; one that hangs must not hold up everybody.
+/// The longest boot with KVM. It takes seconds; one that hangs is ended early.
 const KVM_BOOT: Duration = Duration::from_secs(90);
 const RESTORE: Duration = Duration::from_secs(180);
-/// A command in the guest that is ours.
+/// The longest time of diskproof's own commands in the guest.
 const COMMAND: Duration = Duration::from_secs(300);
-/// QEMU ends by itself when asked, or is killed.
+/// How long QEMU may take to quit before it is killed.
 const QUIT: Duration = Duration::from_secs(10);
-/// Space for a saved state and a root disk's changes.
+/// The free space that a saved state and the root disk's changes need.
 const GUEST_MIB: u64 = 512;
 
-/// A guest by its name. All that is known of it is in its folder, so every process that opens it sees the same.
+/// A guest by its name. Its whole state is in its folder, so every process that opens it sees the same.
 #[derive(Debug, Clone)]
 pub struct Lab {
     name: String,
@@ -48,17 +48,17 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// The lab of this name below a state folder; nothing is started or made.
+    /// Opens the lab of this name below a state folder. Starts and creates nothing.
     ///
     /// # Errors
-    /// The name or the folder can't be.
+    /// The name or the folder isn't possible.
     pub fn open(state: &Path, name: &str) -> Result<Self, LabError> {
         let places = Places::below(state)?;
         let guest = places.guest(name)?;
         Ok(Self { name: name.to_owned(), places, guest, mirror: None })
     }
 
-    /// Takes packages from this mirror, should an image have to be built.
+    /// Sets the mirror of the packages, in case the image must be built.
     #[must_use]
     pub fn with_mirror(mut self, mirror: Option<String>) -> Self {
         self.mirror = mirror;
@@ -71,7 +71,7 @@ impl Lab {
         &self.name
     }
 
-    /// How it is now.
+    /// Its present state.
     ///
     /// # Errors
     /// Its files can't be read.
@@ -79,10 +79,11 @@ impl Lab {
         look(&self.name, &self.guest)
     }
 
-    /// Makes it run: builds the image, boots and saves it, restores it, as far as each is not done yet. A guest that runs stays as it is.
+    /// Starts the guest. Builds the image if there is none; boots the machine and saves its state if that was never done, else restores it.
+    /// A running guest stays as it is.
     ///
     /// # Errors
-    /// It runs with another shape; something is missing on this machine, or failed.
+    /// The guest runs with another shape, something is missing on this machine, or a step failed.
     pub fn ensure_up(&self, shape: &Shape, ear: &dyn Fn(&StepEvent)) -> Result<(), LabError> {
         shape.check()?;
         let _lock = self.lock(ear)?;
@@ -106,10 +107,10 @@ impl Lab {
         self.bring_up(shape, ear)
     }
 
-    /// A fresh guest of the same shape with fresh disks of the same kinds and limits.
+    /// Replaces the guest by a fresh one of the same shape, with fresh disks of the same kinds and limits.
     ///
     /// # Errors
-    /// It was never up; something failed.
+    /// The guest doesn't exist, or a step failed.
     pub fn reset(&self, ear: &dyn Fn(&StepEvent)) -> Result<(), LabError> {
         if !self.guest.folder.exists() {
             return Err(self.not_up("is not there"));
@@ -121,12 +122,12 @@ impl Lab {
         self.plug_all(&specs)
     }
 
-    /// Where stays in guests are noted.
+    /// The folder of the leases' notes.
     pub(crate) fn stays(&self) -> PathBuf {
         self.places.stays()
     }
 
-    /// Ends it and removes all that was its own. Fine when nothing is there.
+    /// Stops the guest and removes its files. No error if there is no guest.
     ///
     /// # Errors
     /// Files can't be removed.
@@ -138,7 +139,7 @@ impl Lab {
         remove(&self.guest.lock())
     }
 
-    /// The command that runs another in the guest as root: a shell there reads the rest, see [`crate::quoted`].
+    /// The ssh command line that runs a command in the guest as root. A shell there parses the command, see [`crate::quoted`].
     ///
     /// # Errors
     /// The guest isn't up; there is no ssh on this machine.
@@ -154,7 +155,7 @@ impl Lab {
         self.door()?.run(&LocalRunner, argv, limit).map_err(LabError::command("a command in the guest"))
     }
 
-    /// Copies a file, or a folder with all in it, into the guest.
+    /// Copies a file, or a folder with its content, into the guest.
     ///
     /// # Errors
     /// The guest isn't up, or the copy failed.
@@ -164,17 +165,17 @@ impl Lab {
             .map_err(LabError::command("copying into the guest"))
     }
 
-    /// Gives it disks, and waits until each has its link in the guest.
+    /// Attaches disks, and waits until each has its link in the guest.
     ///
     /// # Errors
-    /// The guest isn't up, has such a disk already or no room for more; a file can't be made; QEMU or the guest refuses.
+    /// The guest isn't up, has a disk of that name or no free slot; a file can't be created; QEMU or the guest refuses.
     pub fn attach(&self, disks: &[DiskSpec]) -> Result<(), LabError> {
         let _lock = self.hold()?;
         self.plug_all(disks)
     }
 
-    /// Has a free port of 127.0.0.1 lead to a port of the guest, as long as the guest is up or until [`Lab::unforward`]; returns it. The
-    /// guest sees whoever comes by it as 10.0.2.2, which is also where it reaches 127.0.0.1 of this machine.
+    /// Forwards a free port on 127.0.0.1 to a port of the guest, and returns it. It lasts until [`Lab::unforward`] or until the guest ends.
+    /// In the guest the connections come from 10.0.2.2, the address under which it also reaches 127.0.0.1 of this machine.
     ///
     /// # Errors
     /// The guest isn't up, or QEMU refuses.
@@ -183,7 +184,7 @@ impl Lab {
         forward::open(&mut monitor(&self.guest)?, guest_port)
     }
 
-    /// Takes such a way back. Fine where it is gone already.
+    /// Stops forwarding a port. No error if it isn't forwarded any more.
     ///
     /// # Errors
     /// The guest isn't up, or QEMU refuses.
@@ -192,13 +193,13 @@ impl Lab {
         forward::close(&mut monitor(&self.guest)?, port)
     }
 
-    /// The file on this machine that a disk of the guest is.
+    /// The file on this machine that holds a disk of the guest.
     #[must_use]
     pub fn disk_file(&self, disk: &str) -> PathBuf {
         self.guest.disk(disk)
     }
 
-    /// Takes a disk out and removes it.
+    /// Detaches a disk and removes its file.
     ///
     /// # Errors
     /// The guest isn't up or has no such disk; QEMU or the guest refuses.
@@ -213,7 +214,7 @@ impl Lab {
         remove(&self.guest.disk(disk))
     }
 
-    /// Changes what a disk may do, at once.
+    /// Changes a disk's limits at once.
     ///
     /// # Errors
     /// The guest isn't up or has no such disk; QEMU refuses.
@@ -228,7 +229,7 @@ impl Lab {
         card.write(&self.guest)
     }
 
-    /// The lock of a guest that is up: no lock is left behind where there is no guest.
+    /// Takes the lock of a guest that is up; without a guest it leaves no lock file.
     fn hold(&self) -> Result<crate::lock::Lock, LabError> {
         self.card()?;
         lock(&self.guest.lock(), || ())
@@ -240,7 +241,7 @@ impl Lab {
         lock(&self.guest.lock(), waiting)
     }
 
-    /// The card of a guest that is up.
+    /// The description of a guest that is up.
     fn card(&self) -> Result<Card, LabError> {
         let Some(card) = Card::read(&self.guest)? else { return Err(self.not_up("is not up")) };
         if !card.ready {
@@ -273,14 +274,14 @@ impl Lab {
         })
     }
 
-    /// Ends QEMU and ssh's shared connection, whatever is left of them.
+    /// Ends QEMU and ssh's shared connection, if they are still there.
     fn end(&self) -> Result<(), LabError> {
         if let Ok(Some(card)) = Card::read(&self.guest) {
             self.door_of(&card).close(&LocalRunner);
         }
         let Some(found) = process::find(&self.guest.pidfile()) else { return Ok(()) };
         if let Ok(mut monitor) = monitor(&self.guest) {
-            // It may end before it answers.
+            // QEMU may end before it answers.
             let _ = monitor.ask("quit", json!({}));
             if found.ends_within(QUIT) {
                 return Ok(());
@@ -295,7 +296,7 @@ impl Lab {
         })
     }
 
-    /// From whatever is left to a guest that is ready. The lock is held.
+    /// Starts the guest, whatever an earlier one left. The caller holds the lock.
     fn bring_up(&self, shape: &Shape, ear: Ear<'_>) -> Result<(), LabError> {
         need_tools(&[Tool::QemuSystem, Tool::QemuImg, Tool::Ssh, Tool::Scp])?;
         let wanted = Build { zfs: shape.zfs, mirror: self.mirror.clone() };
@@ -313,7 +314,7 @@ impl Lab {
         Card { ready: true, ..card }.write(&self.guest)
     }
 
-    /// By KVM, if it is there and is not known not to work; what comes of it is remembered.
+    /// Starts the guest with KVM, unless there is no device or KVM is known not to work, and stores the result.
     fn up_by_kvm(
         &self,
         shape: &Shape,
@@ -329,7 +330,7 @@ impl Lab {
         accel::by_kvm(&self.places, &key, accel::has_device(), up, || self.end(), ear)
     }
 
-    /// Restores a machine of this kind; one that was never saved is booted and saved first.
+    /// Restores a machine of this kind. If its state was never saved, boots it and saves it first.
     fn up_by(
         &self,
         shape: &Shape,
@@ -396,7 +397,7 @@ impl Lab {
             run(&["depmod", "-a", &boot.image.kernel])?;
             run(&["modprobe", "zfs"])?;
         }
-        // `degraded` is an answer, too; what counts is that nothing is still starting.
+        // `degraded` is fine too: no unit is still starting.
         run(&[
             "sh",
             "-c",

@@ -1,5 +1,5 @@
-//! A run's stay in a guest: whether it brought it up, which disks and ports it gave it. It is noted before it is done, and the note is locked
-//! while the run lives, so that what a killed run left is known by a note that nobody holds.
+//! A run's lease of a guest: whether the run started it, and the disks and ports that it added. A note of that is written before each
+//! change and locked while the run lives. So a note without a lock says what a killed run left.
 
 use crate::disk::DiskSpec;
 use crate::error::LabError;
@@ -15,7 +15,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Held while a run is in a guest.
+/// A run's lease of a guest.
 #[derive(Debug)]
 pub struct Lease {
     lab: Lab,
@@ -24,27 +24,28 @@ pub struct Lease {
     note: Note,
 }
 
-/// What must be taken back.
+/// What the end of the lease must undo.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
-    /// The guest wasn't up: all of it goes again.
+    /// The run started the guest, so the whole guest is removed.
     brought_up: bool,
     disks: Vec<String>,
-    /// Of 127.0.0.1, which lead into the guest.
+    /// Ports on 127.0.0.1 that are forwarded into the guest.
     ports: Vec<u16>,
 }
 
 impl Lease {
-    /// Brings the guest up if it isn't, and gives it those of the disks that it hasn't.
+    /// Starts the guest if it isn't up, and attaches the disks that it doesn't have.
     ///
     /// # Errors
-    /// Another process has a stay in it; it has another disk of such a name; it can't be brought up, or not take them. [`Lease::leave`] takes back what was done until then.
+    /// Another process has a lease of the guest, the guest has another disk of such a name, or it can't be started or given the disks.
+    /// [`Lease::leave`] undoes what was done until then.
     pub fn begin(lab: &Lab, disks: &[DiskSpec], ear: &dyn Fn(&StepEvent)) -> Result<Self, LabError> {
         let mut stay = Self::noted(lab)?;
         match stay.enter(disks, ear) {
             Ok(()) => Ok(stay),
             Err(error) => {
-                // What can't be taken back either is left to the note.
+                // What can't be undone now stays in the note.
                 let _ = stay.leave();
                 Err(error)
             }
@@ -62,7 +63,7 @@ impl Lease {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(LabError::file("make", &path)(error)),
             };
-            // Before it was locked, somebody may have taken it for one that is left.
+            // Before this lock, another process may have taken the note for that of a killed run.
             if file.try_lock().is_ok() && is_still(&file, &path) {
                 return Ok(Self { lab: lab.clone(), path, file, note: Note::default() });
             }
@@ -100,19 +101,19 @@ impl Lease {
         &self.lab
     }
 
-    /// Whether the guest goes when the stay ends.
+    /// Whether the guest is removed when the lease ends.
     #[must_use]
     pub fn brought_up(&self) -> bool {
         self.note.brought_up
     }
 
-    /// Disks that the guest got for it, where it was up.
+    /// The disks that the lease attaches.
     #[must_use]
     pub fn disks(&self) -> &[String] {
         &self.note.disks
     }
 
-    /// Has a free port of 127.0.0.1 lead to a port of the guest until the stay ends; see [`Lab::forward`].
+    /// Forwards a free port on 127.0.0.1 to a port of the guest until the lease ends; see [`Lab::forward`].
     ///
     /// # Errors
     /// The guest isn't up, or QEMU refuses.
@@ -123,10 +124,10 @@ impl Lease {
         Ok(port)
     }
 
-    /// Takes back what was given: all of the guest where it wasn't up, else its disks and ports. What is gone already is fine.
+    /// Ends the lease: removes the guest if the run started it, else the run's disks and ports. What is gone already is no error.
     ///
     /// # Errors
-    /// Something can't be taken back; the note stays.
+    /// Something can't be removed; then the note stays.
     pub fn leave(&self) -> Result<(), LabError> {
         let status = self.lab.status()?;
         if self.note.brought_up {
@@ -152,18 +153,18 @@ impl Lease {
     }
 }
 
-/// What killed runs left in guests below a state folder. Each is held until it is dropped.
+/// The leases of killed runs below a state folder. Each is locked until it is dropped.
 ///
 /// # Errors
-/// The folder can't be, or a note not be read.
+/// The folder isn't possible, or a note can't be read.
 pub fn abandoned(state: &Path) -> Result<Vec<Lease>, LabError> {
     let (mut found, held) = free(&Places::below(state)?.stays(), |name| Lab::open(state, name))?;
-    // A guest in which a run is at work is left to it.
+    // If a run still uses the guest, its leftovers wait for that run's end.
     found.retain(|stay| !held.iter().any(|note| name_of(note) == Some(stay.lab.name())));
     Ok(found)
 }
 
-/// Forgets what killed runs had given to a guest that is gone or begins anew.
+/// Removes the notes of killed runs about a guest that is removed or replaced.
 pub(crate) fn forget(lab: &Lab) -> Result<(), LabError> {
     let (stays, _) = free(&lab.stays(), |_| Ok(lab.clone()))?;
     stays
@@ -172,7 +173,7 @@ pub(crate) fn forget(lab: &Lab) -> Result<(), LabError> {
         .try_for_each(|stay| remove(&stay.path))
 }
 
-/// Notes that nobody holds, by which they are held now; and those that somebody holds.
+/// Locks all notes without a lock and returns them, and the paths of those that other processes hold.
 fn free(
     folder: &Path,
     guest: impl Fn(&str) -> Result<Lab, LabError>,
@@ -183,7 +184,7 @@ fn free(
         let Some(lab) = name_of(&path).map(&guest).transpose()? else { continue };
         let mut file = match host::open_regular(&path, StateAccess::Change) {
             Ok(file) => file,
-            // Whoever held it has left meanwhile.
+            // Its lease has ended meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(LabError::file("open", &path)(error)),
         };
@@ -197,7 +198,7 @@ fn free(
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(LabError::file("read", &path))?;
-        // Nothing is done before it is noted: a note that is cut off is of something that was not done.
+        // A note is written before the change, so the change of a truncated note was not made.
         let note = serde_json::from_slice(&text).unwrap_or_default();
         found.push(Lease { lab, path, file, note });
     }
@@ -260,7 +261,7 @@ mod tests {
         second.leave().unwrap();
         let kept: Vec<_> = std::fs::read_dir(lab.stays()).unwrap().flatten().map(|e| e.path()).collect();
         assert!(kept.len() == 2 && kept.contains(&note) && kept.contains(&ours.path), "{kept:?}");
-        // what a killed process left, and who is in another guest, is in nobody's way
+        // neither notes of killed processes nor leases of other guests prevent this one
         drop(held);
         let other = elsewhere.stays().join("y.1-0");
         let held = std::fs::File::create(&other).unwrap();

@@ -1,7 +1,7 @@
 //! The lab: a Debian guest in QEMU with emulated disks, for trying LVM caches or ZFS without risking a disk, and for our own tests.
 //!
-//! The image is built once (mmdebstrap, root needed) and kept by the content of its recipe; the first boot of every shape of machine is
-//! saved, and from then on a guest is restored in seconds. Its disks are files with limits that can change while it runs.
+//! The image is built once (by mmdebstrap, as root) and stored under the hash of its recipe. The state after the first boot of each shape
+//! of machine is saved, and from then on a guest is restored in seconds. Its disks are files with limits that can change while it runs.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

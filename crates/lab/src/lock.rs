@@ -1,4 +1,4 @@
-//! One changer at a time. The kernel frees a lock when its holder ends, however it ends.
+//! File locks, so that one process at a time changes a guest. The kernel releases a lock when its process ends.
 
 use crate::error::LabError;
 use host::StateAccess;
@@ -6,13 +6,13 @@ use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Held until dropped.
+/// A lock, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
-/// Waits for the lock; `waiting` is called if somebody else has it.
+/// Waits for the lock; calls `waiting` if another process holds it.
 pub(crate) fn lock(path: &Path, waiting: impl Fn()) -> Result<Lock, LabError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(LabError::file("make", folder))?;
@@ -27,14 +27,14 @@ pub(crate) fn lock(path: &Path, waiting: impl Fn()) -> Result<Lock, LabError> {
             }
             Err(TryLockError::Error(source)) => return Err(LabError::file("lock", path)(source)),
         }
-        // Whoever had it may have removed it with all else; then another waiter may hold a newer one.
+        // The process before may have removed the file with the guest; then another one may hold a newer file.
         if is_still(&file, path) {
             return Ok(Lock { _file: file });
         }
     }
 }
 
-/// Whether somebody holds it now.
+/// Whether a process holds the lock now.
 pub(crate) fn is_held(path: &Path) -> bool {
     let Ok(file) = host::open_regular(path, StateAccess::Read) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
@@ -44,7 +44,7 @@ fn open(path: &Path) -> Result<File, LabError> {
     host::open_regular(path, StateAccess::ChangeOrMake).map_err(LabError::file("open", path))
 }
 
-/// Whether a path still leads to the file that was opened by it.
+/// Whether a path still leads to the opened file.
 pub(crate) fn is_still(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),

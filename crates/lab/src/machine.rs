@@ -1,4 +1,4 @@
-//! The guest's machine, as QEMU's arguments.
+//! QEMU's arguments for the guest's machine.
 
 use crate::build::Image;
 use crate::places::GuestPlaces;
@@ -6,20 +6,20 @@ use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Raised whenever a saved state no longer fits these arguments.
+/// The revision of these arguments; raise it when saved states no longer fit them.
 pub(crate) const REVISION: u32 = 1;
-/// Slots into which virtio-blk disks are plugged: functions of three PCI devices, a root port each.
+/// The number of slots for virtio-blk disks: functions of three PCI devices, each a root port.
 pub(crate) const SLOTS: usize = 24;
-/// First PCI device number of the slots.
+/// The PCI device number of the first slots.
 const FIRST_DEVICE: usize = 0x10;
 
 /// What executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accel {
-    /// The processor.
+    /// The processor, by KVM.
     Kvm,
-    /// QEMU.
+    /// QEMU, in software (TCG).
     Tcg,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Accel {
     }
 }
 
-/// All that QEMU must know.
+/// All parameters of QEMU's command line.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) name: &'a str,
@@ -50,12 +50,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) shape: Shape,
     pub(crate) accel: Accel,
     pub(crate) port: u16,
-    /// Whether it begins with a saved state.
+    /// Whether it starts from a saved state.
     pub(crate) restored: bool,
 }
 
 impl Machine<'_> {
-    /// QEMU's arguments. It goes to the background when the machine is made, and says before that why it can't be.
+    /// QEMU's arguments. QEMU goes to the background once it has created the machine, so a failure before that is its exit status.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut words = vec![
             "-name".to_owned(),
@@ -79,7 +79,7 @@ impl Machine<'_> {
         add("-append", self.command_line());
         add("-serial", format!("file:{}", at.console().to_string_lossy()));
         add("-qmp", format!("unix:{},server=on,wait=off", at.qmp().to_string_lossy()));
-        // The root disk is throw-away: no flush of it needs to reach a disk.
+        // The root disk is disposable: its flushes need not reach a disk.
         add(
             "-blockdev",
             format!(

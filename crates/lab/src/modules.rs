@@ -1,4 +1,4 @@
-//! ZFS's kernel modules: built by Debian's DKMS package in a throw-away tree, of which only the modules are kept, by kernel version.
+//! ZFS's kernel modules: Debian's DKMS package builds them in a temporary tree. Only the modules are kept, by kernel version.
 
 use crate::apt::mirror;
 use crate::build::{Build, contained, need_space, need_tools};
@@ -10,14 +10,14 @@ use record::printable::Shown as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The tree with compiler, headers and objects.
+/// The space that the tree needs with compiler, headers and objects.
 const TREE_MIB: u64 = 2560;
-/// Programs that build them.
+/// The programs that the build needs.
 const TOOLS: [Tool; 4] = [Tool::Mmdebstrap, Tool::Unshare, Tool::Setpriv, Tool::AptGet];
-/// What must have come out.
+/// The modules that the build must produce.
 const NEEDED: [&str; 2] = ["zfs.ko", "spl.ko"];
 
-/// Builds them into `place`.
+/// Builds the modules into `place`.
 pub(crate) fn build(
     place: &Path,
     kernel: &str,
@@ -36,7 +36,7 @@ pub(crate) fn build(
     step(ear, &name, "about 5 minutes of compiling", || compile(place, kernel, &mirror, runner))
 }
 
-/// Where they are built.
+/// The path of the temporary tree.
 pub(crate) fn tree(place: &Path) -> PathBuf {
     with_end(place, ".tree.tmp")
 }
@@ -49,7 +49,7 @@ fn compile(place: &Path, kernel: &str, mirror: &str, runner: &dyn Runner) -> Res
     let build = contained(Tool::Mmdebstrap)?
         .args(["--mode=root", "--variant=minbase", "--format=directory", "--components=main,contrib"])
         .args(["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"])
-        // The package builds for the newest kernel whose headers it sees; this makes sure, and does nothing if it has.
+        // The package builds for the newest kernel with headers. This builds for the guest's kernel if that is another one.
         .arg(format!("--customize-hook=chroot \"$1\" dkms autoinstall -k {kernel}"))
         .args([packages.as_str(), SUITE])
         .arg(&tree)

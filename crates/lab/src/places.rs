@@ -1,22 +1,22 @@
-//! Where everything of the lab is, below the state folder.
+//! The lab's paths below the state folder.
 
 use crate::error::LabError;
 use crate::steps::with_end;
 use std::path::{Path, PathBuf};
 
-/// What a path may hold: the rest means something to QEMU's options, ssh's or mmdebstrap's.
+/// The characters besides letters and digits that a path may have. Others have a meaning in options of QEMU, ssh or mmdebstrap.
 const PLAIN: &str = "/-_.+=@~";
-/// Longest path of a guest's folder: sockets have 107 bytes, and ssh adds 17 of its own to the longest name.
+/// The longest path of a guest's folder: a socket's path has 107 bytes at most, and ssh adds 17 bytes to the longest file name.
 const LONGEST: usize = 80;
 
-/// The folders.
+/// The lab's folders.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     root: PathBuf,
 }
 
 impl Places {
-    /// Below a state folder.
+    /// The folders below a state folder.
     pub(crate) fn below(state: &Path) -> Result<Self, LabError> {
         let root = state.join("lab");
         let wrong = |why| LabError::Place { path: root.clone(), why };
@@ -30,37 +30,37 @@ impl Places {
         Ok(Self { root })
     }
 
-    /// All of the lab.
+    /// The lab's root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The image of a recipe.
+    /// The paths of a recipe's image.
     pub(crate) fn base(&self, hash: &str) -> Base {
         Base { folder: self.root.join("base").join(hash) }
     }
 
-    /// ZFS modules for a kernel.
+    /// The folder of ZFS modules for a kernel.
     pub(crate) fn modules(&self, kernel: &str) -> PathBuf {
         self.root.join("zfs").join(kernel)
     }
 
-    /// Saved machines.
+    /// The folder of saved machine states.
     pub(crate) fn saved(&self) -> PathBuf {
         self.root.join("saved")
     }
 
-    /// What is remembered of accelerators.
+    /// The file of results of trying KVM.
     pub(crate) fn accelerators(&self) -> PathBuf {
         self.root.join("accelerators.json")
     }
 
-    /// All guests.
+    /// The folder of all guests.
     pub(crate) fn guests(&self) -> PathBuf {
         self.root.join("guests")
     }
 
-    /// What runs have given to guests.
+    /// The folder of the leases' notes.
     pub(crate) fn stays(&self) -> PathBuf {
         self.root.join("stays")
     }
@@ -82,7 +82,7 @@ impl Places {
     }
 }
 
-/// One image and its keys.
+/// The paths of one image and its keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
     pub(crate) folder: PathBuf,
@@ -93,17 +93,17 @@ impl Base {
         self.folder.join("keys")
     }
 
-    /// Ours, for root in the guest.
+    /// The private key for root's login in the guest.
     pub(crate) fn key(&self) -> PathBuf {
         self.keys().join("user")
     }
 
-    /// The guest's.
+    /// The guest's host key.
     pub(crate) fn host_key(&self) -> PathBuf {
         self.keys().join("host")
     }
 
-    /// What ssh knows of the guest.
+    /// The known_hosts file with the guest's key.
     pub(crate) fn known_hosts(&self) -> PathBuf {
         self.keys().join("known_hosts")
     }
@@ -124,7 +124,7 @@ impl Base {
         self.folder.join("initrd")
     }
 
-    /// The kernel's version; written last, so that all else is there when it is.
+    /// The file with the kernel's version. It is written last, so if it exists, the image is complete.
     pub(crate) fn kernel(&self) -> PathBuf {
         self.folder.join("kernel")
     }
@@ -137,17 +137,17 @@ pub(crate) struct GuestPlaces {
 }
 
 impl GuestPlaces {
-    /// Held by whoever changes this guest.
+    /// The lock file of the process that changes this guest.
     pub(crate) fn lock(&self) -> PathBuf {
         with_end(&self.folder, ".lock")
     }
 
-    /// What the guest is.
+    /// The guest's description.
     pub(crate) fn card(&self) -> PathBuf {
         self.folder.join("guest.json")
     }
 
-    /// What changed on the root disk.
+    /// The root disk's overlay.
     pub(crate) fn overlay(&self) -> PathBuf {
         self.folder.join("root.qcow2")
     }
@@ -164,7 +164,7 @@ impl GuestPlaces {
         self.folder.join("qmp")
     }
 
-    /// The socket by which a saved state goes in or out.
+    /// The socket for QEMU's migration stream.
     pub(crate) fn stream(&self) -> PathBuf {
         self.folder.join("stream")
     }

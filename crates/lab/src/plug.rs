@@ -1,4 +1,4 @@
-//! Disks of a running guest: plugged in, limited, pulled out, by its monitor.
+//! Attaches, limits and detaches disks of a running guest through its QEMU monitor.
 
 use crate::build::need_space;
 use crate::disk::{DiskSpec, Throttle};
@@ -15,7 +15,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// The guest lets go of a disk, or shows a new one, within this time.
+/// How long the guest may take to release a disk or to show a new one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The device's name in QEMU.
@@ -23,7 +23,7 @@ fn device(name: &str) -> String {
     format!("disk-{name}")
 }
 
-/// The block node's.
+/// The block node's name in QEMU.
 fn node(name: &str) -> String {
     format!("node-{name}")
 }
@@ -32,7 +32,7 @@ fn refused(doing: String) -> impl FnOnce(QmpError) -> LabError {
     move |source| LabError::Monitor { doing, source }
 }
 
-/// Makes a disk's file and gives it to the guest.
+/// Creates a disk's file and attaches it to the guest.
 pub(crate) fn plug(
     monitor: &mut Monitor,
     disk: &DiskSpec,
@@ -47,7 +47,7 @@ pub(crate) fn plug(
     let outcome =
         added.map_err(refused(doing())).and_then(|()| limit(monitor, &disk.name, disk.bus, &disk.throttle));
     if outcome.is_err() {
-        // What failed first is told; these fail too where there is nothing to take back.
+        // The first error is the one to report; these calls also fail if there is nothing to undo.
         if unplug(monitor, &disk.name).is_err() {
             let _ = monitor.ask("blockdev-del", json!({ "node-name": node(&disk.name) }));
         }
@@ -62,7 +62,7 @@ fn make_file(disk: &DiskSpec, path: &Path) -> Result<(), LabError> {
         return file.set_len(disk.size_bytes).map_err(LabError::file("size", path));
     }
     need_space(path, "a written disk", (disk.size_bytes >> 20) + 64)?;
-    // Bytes that nothing can compress, a block repeated: what matters is that every one was written.
+    // One incompressible block, repeated: what matters is that every block is written.
     let mut block = vec![0; 1 << 20];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut block))
@@ -81,7 +81,7 @@ fn fill(file: &mut File, block: &[u8], mut left: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The chain from the device's back to the file.
+/// The chain of block nodes from the device to the file.
 fn block_node(disk: &DiskSpec, file: &Path) -> Value {
     let (direct, no_flush) = match disk.cache {
         DiskCache::None | DiskCache::Directsync => (true, false),
@@ -120,7 +120,7 @@ fn front(disk: &DiskSpec, slot: Option<usize>) -> Value {
     device
 }
 
-/// Sets what a disk may do.
+/// Sets a disk's limits.
 pub(crate) fn limit(
     monitor: &mut Monitor,
     name: &str,
@@ -132,7 +132,7 @@ pub(crate) fn limit(
 }
 
 fn asked(name: &str, bus: Bus, throttle: &Throttle) -> Value {
-    // QEMU takes 0 as no limit
+    // QEMU takes 0 for no limit
     let Limits { read_iops, write_iops, read_bps, write_bps, total_iops, total_bps } = throttle.limits;
     let rate = |rate: Option<u64>| rate.unwrap_or(0);
     // A virtio-blk disk is a PCI device with the block device inside.
@@ -158,7 +158,7 @@ fn asked(name: &str, bus: Bus, throttle: &Throttle) -> Value {
     all
 }
 
-/// Takes a disk out of the guest.
+/// Detaches a disk from the guest.
 pub(crate) fn unplug(monitor: &mut Monitor, name: &str) -> Result<(), LabError> {
     let doing = || format!("detaching the disk {name}");
     let id = device(name);
@@ -169,7 +169,7 @@ pub(crate) fn unplug(monitor: &mut Monitor, name: &str) -> Result<(), LabError> 
     monitor.ask("blockdev-del", json!({ "node-name": node(name) })).map(|_| ()).map_err(refused(doing()))
 }
 
-/// Waits until the guest has made all links.
+/// Waits until all links exist in the guest.
 pub(crate) fn await_links(door: &Door, links: &[String]) -> Result<(), LabError> {
     if links.is_empty() {
         return Ok(());

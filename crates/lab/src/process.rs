@@ -1,5 +1,5 @@
-//! Which process is a guest's QEMU. It is told by its arguments, which name a file that only this guest has; so the answer is right
-//! also when nobody could write a process number down, or the number is somebody else's by now.
+//! Finds a guest's QEMU process by its arguments, which name a file that only this guest has. So the answer is also right if the process id
+//! could not be written down, or belongs to another process by now.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -12,17 +12,17 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
-    /// Stays with the process whatever becomes of its number.
+    /// A pidfd, which stays with the process even if its id is used again.
     handle: OwnedFd,
 }
 
-/// The process that has `mark` as an argument of its own.
+/// The process that has `mark` as one of its arguments.
 pub(crate) fn find(mark: &Path) -> Option<Process> {
     let entries = fs::read_dir("/proc").ok()?;
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| has_argument(*pid, mark)).find_map(|pid| {
         let handle = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
-        // It may have ended, and its number may be another's, between the look and the handle.
+        // Before the pidfd was opened, the process may have ended and its id may have been used again.
         has_argument(pid, mark).then_some(Process { pid, handle })
     })
 }
@@ -48,9 +48,9 @@ impl Process {
         matches!(poll(&mut polled, Some(&limit)), Ok(1..))
     }
 
-    /// Ends it, at once.
+    /// Kills it by SIGKILL.
     pub(crate) fn kill(&self) {
-        // It may be gone, which is what we want.
+        // If it has ended already, that is what we want.
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     fn nobody_is_taken_for_a_guest_by_a_mention() {
         let mark = Path::new("/tmp/diskproof-test-mark/qemu.pid");
         let mut other = std::process::Command::new("sleep").arg("30").arg(mark).spawn();
-        // `sleep` refuses the argument at once, or waits; in both cases it is no QEMU.
+        // `sleep` refuses the argument and ends, or waits; in both cases it isn't QEMU.
         assert!(find(mark).is_none());
         if let Ok(child) = &mut other {
             let _ = child.kill();

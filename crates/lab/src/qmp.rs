@@ -1,4 +1,4 @@
-//! QEMU's machine protocol: one line of JSON asks, one answers; events in between are passed over, or waited for.
+//! QEMU's machine protocol (QMP): a command is one line of JSON, and so is its answer. Events come in between.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -7,49 +7,49 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// What an answer may take.
+/// The longest time until an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// QEMU doesn't answer, or refuses.
+/// A failure of QEMU's monitor.
 #[derive(Debug, Error)]
 pub enum QmpError {
-    /// Its socket can't be reached or broke.
+    /// The socket can't be connected, or the connection broke.
     #[error("QEMU's monitor does not answer")]
     Link(#[from] io::Error),
-    /// It says something else than its protocol.
+    /// A line isn't valid QMP.
     #[error("QEMU's monitor says what is not its protocol: {0}")]
     Speech(String),
-    /// It ended in the middle.
+    /// QEMU ended during a command.
     #[error("QEMU ended while it was asked")]
     Ended,
-    /// It refuses.
+    /// QEMU refused a command.
     #[error("{command}: {reason}")]
     Refused {
-        /// What was asked.
+        /// The command.
         command: String,
-        /// In its own words.
+        /// QEMU's reason.
         reason: String,
     },
-    /// An event did not come.
+    /// An event didn't come in time.
     #[error("QEMU did not tell {event} within {seconds} s")]
     Silence {
-        /// Which.
+        /// The event.
         event: String,
-        /// How long it was waited for.
+        /// The time of waiting.
         seconds: u64,
     },
 }
 
-/// A monitor's line.
+/// A connection to a monitor.
 #[derive(Debug)]
 pub(crate) struct Monitor {
     link: BufReader<UnixStream>,
-    /// Events that came while something else was waited for.
+    /// Events that came while the connection waited for something else.
     heard: Vec<Value>,
 }
 
 impl Monitor {
-    /// Connects and greets.
+    /// Connects, and negotiates capabilities.
     pub(crate) fn connect(path: &Path) -> Result<Self, QmpError> {
         Self::over(UnixStream::connect(path)?)
     }
@@ -74,7 +74,7 @@ impl Monitor {
         serde_json::from_str(&line).map_err(|_| QmpError::Speech(line.trim().to_owned()))
     }
 
-    /// Asks one thing.
+    /// Sends one command and returns its answer.
     pub(crate) fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
         let mut line = json!({ "execute": command, "arguments": arguments }).to_string();
         line.push('\n');
@@ -95,7 +95,7 @@ impl Monitor {
         }
     }
 
-    /// Waits for an event that `is_it` knows by its data; one that came already counts.
+    /// Waits for an event for which `is_it` accepts the data; one that has come already counts.
     pub(crate) fn wait(
         &mut self,
         event: &str,
@@ -133,7 +133,7 @@ mod tests {
     use std::thread::{JoinHandle, spawn};
     use std::time::Duration;
 
-    /// A QEMU that greets and then answers each line with the given text; returns what it was asked.
+    /// A fake QEMU that greets and then answers each line with the given text; returns the lines that it received.
     fn fake<const N: usize>(answers: [&'static str; N]) -> (UnixStream, JoinHandle<Vec<String>>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let serve = spawn(move || {

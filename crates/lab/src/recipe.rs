@@ -1,19 +1,19 @@
-//! What the image is made of. All of it counts for the hash under which an image is kept.
+//! The recipe of the image. All of it goes into the hash under which an image is stored.
 
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// The port of the guest's mountd, which NFSv3 needs: the one that IANA has for it.
+/// The port of the guest's mountd, which NFSv3 needs: the one that IANA assigned.
 pub const MOUNTD_PORT: u16 = 20048;
 
 /// Debian's release in the guest.
 pub(crate) const SUITE: &str = "bookworm";
-/// Raised when the way of building changes and the lists below don't.
+/// The recipe's revision; raise it when the way of building changes and the lists below don't.
 const REVISION: u32 = 1;
-/// Size of the root disk, as the guest sees it; the file is sparse.
+/// The size of the root disk in the guest; the file is sparse.
 pub(crate) const ROOT_GIB: u64 = 8;
 
-/// What is installed beside minbase.
+/// The packages besides minbase.
 pub(crate) const PACKAGES: [&str; 22] = [
     "linux-image-cloud-amd64",
     "systemd-sysv",
@@ -39,11 +39,11 @@ pub(crate) const PACKAGES: [&str; 22] = [
     "cpio",
 ];
 
-/// What dpkg leaves out.
+/// Paths that dpkg doesn't install.
 pub(crate) const LEFT_OUT: [&str; 4] =
     ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*"];
 
-/// Units that must never start by themselves: timers and whatever else would disturb a measurement or a boot.
+/// Units that must never start: timers and others that would disturb a measurement or a boot.
 const MASKED: [&str; 20] = [
     "apt-daily.timer",
     "apt-daily-upgrade.timer",
@@ -67,17 +67,17 @@ const MASKED: [&str; 20] = [
     "systemd-networkd-wait-online.service",
 ];
 
-/// Units that their users start: they are there and stopped.
+/// Units that don't start at boot; their users start them.
 pub(crate) const STOPPED: [&str; 4] =
     ["nfs-server.service", "nfs-blkmap.service", "rpcbind.socket", "rpcbind.service"];
 
-/// A file put into the tree before the packages are.
+/// A file that is in the tree before the packages are installed.
 pub(crate) struct Laid {
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
 }
 
-/// Files; the keys come beside them.
+/// The files in the tree, without the keys.
 pub(crate) const FILES: [Laid; 8] = [
     Laid { path: "etc/hostname", text: "diskproof-lab\n" },
     Laid { path: "etc/hosts", text: "127.0.0.1 localhost\n127.0.1.1 diskproof-lab\n" },
@@ -91,7 +91,7 @@ pub(crate) const FILES: [Laid; 8] = [
         path: "etc/systemd/network/lab.network",
         text: "[Match]\nName=eth0\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n",
     },
-    // Where forwarding a port can be asked for beforehand; else it is another one each time.
+    // A fixed port, so that it can be forwarded; without this it differs at each start.
     Laid { path: "etc/nfs.conf.d/lab.conf", text: "[mountd]\nport=20048\n" },
     Laid {
         path: "etc/ssh/sshd_config.d/lab.conf",
@@ -99,7 +99,7 @@ pub(crate) const FILES: [Laid; 8] = [
     },
 ];
 
-/// Links: what they are called, where they lead.
+/// The links in the tree: path and target.
 pub(crate) fn links() -> Vec<(String, String)> {
     let masks = MASKED.iter().map(|unit| (format!("etc/systemd/system/{unit}"), "/dev/null".to_owned()));
     let network = (
@@ -109,7 +109,7 @@ pub(crate) fn links() -> Vec<(String, String)> {
     masks.chain([network]).collect()
 }
 
-/// The name under which an image of this recipe is kept.
+/// The name under which an image of this recipe is stored.
 pub(crate) fn hash() -> String {
     let mut text = format!("{REVISION}\n{SUITE}\n{ROOT_GIB}\n");
     let lists = [&PACKAGES[..], &LEFT_OUT[..], &STOPPED[..]];
@@ -125,7 +125,7 @@ pub(crate) fn hash() -> String {
     short_hash(&text)
 }
 
-/// The first 12 digits of SHA-256.
+/// The first 12 hexadecimal digits of a text's SHA-256.
 pub(crate) fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(6).fold(String::new(), |mut hex, byte| {

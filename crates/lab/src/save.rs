@@ -1,4 +1,5 @@
-//! A machine's state as a compressed file: QEMU's migration stream through a socket of ours, so that no shell and no other program is needed.
+//! Saves and restores a machine's state as a compressed file. QEMU's migration stream goes through a socket, so no shell and no other
+//! program is needed.
 
 use crate::error::LabError;
 use crate::places::GuestPlaces;
@@ -12,13 +13,13 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What a state may take to go out or in.
+/// The longest time to save or to restore a state.
 const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(10);
-/// zstd's: faster levels make larger files without being done sooner.
+/// zstd's level. Lower levels make larger files and don't save time.
 const LEVEL: i32 = 3;
 
-/// Stops the machine and writes its state. It stays stopped.
+/// Stops the machine and writes its state. The machine stays stopped.
 pub(crate) fn save(monitor: &mut Monitor, guest: &GuestPlaces, file: &Path) -> Result<(), LabError> {
     let failed = |doing: &str| {
         let doing = doing.to_owned();
@@ -65,7 +66,7 @@ fn compress(stream: &UnixStream, file: &Path) -> io::Result<()> {
     encoder.finish()?.flush()
 }
 
-/// Gives a saved state to a QEMU that waits for one, and lets the machine go on.
+/// Sends a saved state to a QEMU that waits for one, and resumes the machine.
 pub(crate) fn restore(monitor: &mut Monitor, guest: &GuestPlaces, file: &Path) -> Result<(), LabError> {
     let socket = guest.stream();
     let saved = File::open(file).map_err(LabError::file("open", file))?;
@@ -80,7 +81,7 @@ pub(crate) fn restore(monitor: &mut Monitor, guest: &GuestPlaces, file: &Path) -
     remove(&socket)
 }
 
-/// Asks until the status is what is waited for.
+/// Polls until the migration has the expected status.
 fn await_end(
     monitor: &mut Monitor,
     question: &str,

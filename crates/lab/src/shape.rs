@@ -1,19 +1,19 @@
-//! What kind of machine a guest is.
+//! The shape of a guest's machine.
 
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A guest's machine. Every shape is booted once and then restored.
+/// The shape of a guest's machine. Each shape is booted once and restored from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
-    /// RAM.
+    /// Its RAM.
     pub memory_mib: u32,
-    /// Processors.
+    /// Its number of processors.
     pub cpus: u32,
-    /// Whether ZFS modules are in it.
+    /// Whether it has ZFS modules.
     pub zfs: bool,
-    /// The port of 127.0.0.1 that leads to its sshd; `None`: a free one.
+    /// The port on 127.0.0.1 that is forwarded to its sshd; `None`: a free one.
     #[serde(default)]
     pub port: Option<u16>,
 }
@@ -25,7 +25,7 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Whether such a machine can be.
+    /// Checks that such a machine is possible.
     pub(crate) fn check(&self) -> Result<(), LabError> {
         if !(512..=1 << 20).contains(&self.memory_mib) {
             return Err(LabError::Shape(format!(
@@ -39,7 +39,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Whether a running guest of shape `has` will do for who asked for this one.
+    /// Whether a running guest of shape `has` meets a request for this shape.
     pub(crate) fn is_met_by(&self, has: &Self) -> bool {
         self.memory_mib == has.memory_mib
             && self.cpus == has.cpus

@@ -1,4 +1,4 @@
-//! The way into a guest: OpenSSH's own client with keys that only this lab has, and one connection that all commands share.
+//! Commands in a guest by OpenSSH's own client, with the lab's own keys and one shared connection.
 
 use crate::places::{Base, GuestPlaces};
 use host::{CommandFailure, Invocation, Output, Runner, Tool};
@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a shared connection outlives its last user by.
+/// How long a shared connection stays open without a command.
 const PERSIST_SECONDS: u32 = 120;
-/// Who the guest is to ssh, wherever its port is.
+/// The guest's name in known_hosts, which doesn't depend on its port.
 const ALIAS: &str = "diskproof-lab";
 
 /// A guest's ssh server.
@@ -20,7 +20,7 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// What ssh and scp must both know.
+    /// The options that ssh and scp share.
     fn options(&self) -> Vec<String> {
         let mut words = vec![
             "-F".to_owned(),
@@ -50,14 +50,14 @@ impl Door {
         words
     }
 
-    /// ssh's arguments up to the command.
+    /// ssh's arguments before the command.
     fn arguments(&self) -> Vec<String> {
         let mut words = self.options();
         words.extend(["-p".to_owned(), self.port.to_string(), "root@127.0.0.1".to_owned()]);
         words
     }
 
-    /// The whole prefix of a command in the guest.
+    /// The command line before a command in the guest.
     pub(crate) fn argv(&self) -> Result<Vec<OsString>, CommandFailure> {
         let program = host::resolve(Tool::Ssh)?;
         Ok(std::iter::once(program.into_os_string())
@@ -77,7 +77,7 @@ impl Door {
         )
     }
 
-    /// Copies a file, or a folder with all in it, into the guest.
+    /// Copies a file, or a folder with its content, into the guest.
     pub(crate) fn copy(
         &self,
         runner: &dyn Runner,
@@ -98,7 +98,7 @@ impl Door {
     /// Ends the shared connection, if there is one.
     pub(crate) fn close(&self, runner: &dyn Runner) {
         if self.guest.shared().exists() {
-            // Without one there is nothing to end; it ends with the guest in any case.
+            // An error is fine: there may be no connection, and it ends with the guest in any case.
             let _ = runner.run(
                 &Invocation::new(Tool::Ssh)
                     .args(["-O", "exit"])
@@ -109,7 +109,7 @@ impl Door {
     }
 }
 
-/// An argument vector as the one text that ssh hands to the guest's shell.
+/// Quotes an argument vector as the one text that ssh passes to the guest's shell.
 #[must_use]
 pub fn quoted<S: AsRef<str>>(argv: &[S]) -> String {
     let words: Vec<String> = argv.iter().map(|word| quote(word.as_ref())).collect();

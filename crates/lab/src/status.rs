@@ -1,4 +1,4 @@
-//! How a guest is: asked of the kernel and of its files, never of what somebody meant to do.
+//! A guest's state, read from the kernel and from its files.
 
 use crate::card::{Attached, Card};
 use crate::error::LabError;
@@ -14,17 +14,17 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// What state it is in.
+/// The state of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// There is nothing of it.
+    /// There is no guest.
     Down,
-    /// Somebody is starting or changing it.
+    /// A process is starting or changing it.
     Starting,
     /// It runs.
     Up,
-    /// It ended by itself, was killed, or its start was interrupted: files, or a process that nobody waits for, are left.
+    /// It ended by itself, was killed, or its start was interrupted, and left files or a process.
     Left,
 }
 
@@ -39,31 +39,31 @@ impl fmt::Display for State {
     }
 }
 
-/// One guest.
+/// The status of a guest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
     /// Its name.
     pub name: String,
-    /// How it is.
+    /// Its state.
     pub state: State,
-    /// Its QEMU, if that lives.
+    /// The process id of its QEMU, if that runs.
     pub pid: Option<i32>,
-    /// What it was started as.
+    /// Its shape.
     pub shape: Option<Shape>,
-    /// The port of 127.0.0.1 that leads to its sshd.
+    /// The port on 127.0.0.1 that is forwarded to its sshd.
     pub port: Option<u16>,
     /// What executes its instructions.
     pub accel: Option<Accel>,
-    /// Its kernel.
+    /// Its kernel's version.
     pub kernel: Option<String>,
     /// Its disks.
     pub disks: Vec<Attached>,
 }
 
-/// Looks at one guest.
+/// Reads the status of a guest.
 pub(crate) fn look(name: &str, guest: &GuestPlaces) -> Result<Status, LabError> {
     let process = process::find(&guest.pidfile());
-    // A card that can't be understood is one that is left behind.
+    // A description that can't be parsed is a leftover.
     let card = Card::read(guest).ok().flatten();
     let ready = card.as_ref().is_some_and(|card| card.ready);
     let state = match (&process, ready) {
@@ -84,10 +84,10 @@ pub(crate) fn look(name: &str, guest: &GuestPlaces) -> Result<Status, LabError> 
     })
 }
 
-/// All guests that left anything below a state folder, by name.
+/// All guests with anything below a state folder, by name.
 ///
 /// # Errors
-/// The folder can't be.
+/// The folder isn't possible.
 pub fn all(state: &Path) -> Result<Vec<Status>, LabError> {
     let places = Places::below(state)?;
     let Ok(entries) = fs::read_dir(places.guests()) else { return Ok(vec![]) };
@@ -105,10 +105,10 @@ pub fn all(state: &Path) -> Result<Vec<Status>, LabError> {
     Ok(found)
 }
 
-/// Removes all that was built, once no guest needs it, and returns how many bytes that was.
+/// Removes everything that was built, and returns its size in bytes.
 ///
 /// # Errors
-/// There are guests, or files can't be removed.
+/// There are still guests, or files can't be removed.
 pub fn forget(state: &Path) -> Result<u64, LabError> {
     if let Some(guest) = all(state)?.into_iter().next() {
         return Err(LabError::InUse { name: guest.name });
@@ -119,7 +119,7 @@ pub fn forget(state: &Path) -> Result<u64, LabError> {
     Ok(freed)
 }
 
-/// Bytes on disk of all files below a folder; what can't be seen doesn't count.
+/// The bytes on disk of all files below a folder; unreadable folders don't count.
 fn allocated(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {
@@ -157,7 +157,7 @@ mod tests {
             disks: vec![],
         };
         card.write(&guest).unwrap();
-        // The number in the pidfile is ours, and we are no QEMU.
+        // The pidfile has this process's id, which isn't QEMU.
         std::fs::write(guest.pidfile(), std::process::id().to_string()).unwrap();
         let status = look("x", &guest).unwrap();
         assert_eq!((status.state, status.pid, status.port), (State::Left, None, Some(1)));

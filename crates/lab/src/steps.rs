@@ -1,4 +1,5 @@
-//! Steps: each writes to a temporary name and is renamed when it is whole, so an interrupted one is done again and a finished one never.
+//! Build steps. Each writes to a temporary name and renames it when it is complete, so an interrupted step is repeated and a finished one
+//! isn't.
 
 use crate::error::LabError;
 use record::printable::Shown as _;
@@ -8,24 +9,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What is under way.
+/// An event of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepEvent {
     /// A step begins.
     Begins {
         /// What it does.
         step: String,
-        /// How long that takes, roughly.
+        /// The usual duration, in words.
         usually: &'static str,
     },
     /// A step is done.
     Done {
         /// What it did.
         step: String,
-        /// How long it took.
+        /// Its duration.
         seconds: f64,
     },
-    /// Something else that one should know.
+    /// Another message for the user.
     Note(String),
 }
 
@@ -39,10 +40,10 @@ impl fmt::Display for StepEvent {
     }
 }
 
-/// Who listens.
+/// The callback for events.
 pub(crate) type Ear<'a> = &'a dyn Fn(&StepEvent);
 
-/// Does one step and tells of it.
+/// Runs one step and reports its events.
 pub(crate) fn step<T>(
     ear: Ear<'_>,
     step: &str,
@@ -56,12 +57,12 @@ pub(crate) fn step<T>(
     Ok(made)
 }
 
-/// Puts a finished thing in its place.
+/// Renames a finished file or folder to its final path.
 pub(crate) fn put(made: &Path, place: &Path) -> Result<(), LabError> {
     fs::rename(made, place).map_err(LabError::file("put in place", place))
 }
 
-/// Removes a file or a folder with all in it; not being there is fine. Never crosses a mount.
+/// Removes a file, or a folder with its content. It need not exist. Refuses a folder with a mount in it.
 pub(crate) fn remove(path: &Path) -> Result<(), LabError> {
     let kind = match fs::symlink_metadata(path) {
         Ok(found) => found.file_type(),
@@ -77,7 +78,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), LabError> {
     fs::remove_dir_all(path).map_err(LabError::file("remove", path))
 }
 
-/// Something that is mounted in a folder, as this process sees mounts.
+/// A mount point in a folder, in this process's mount namespace.
 fn mount_below(folder: &Path) -> Option<String> {
     let real = folder.canonicalize().ok()?;
     let table = fs::read("/proc/self/mountinfo").ok()?;
@@ -85,19 +86,19 @@ fn mount_below(folder: &Path) -> Option<String> {
     mounts.find(|mount| mount.point.starts_with(&real)).map(|mount| mount.point.shown().to_string())
 }
 
-/// Writes a small file so that it is either whole or not there.
+/// Writes a small file atomically: it is complete or doesn't exist.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let temporary = path.with_extension("tmp");
     fs::write(&temporary, bytes).map_err(LabError::file("write", &temporary))?;
     put(&temporary, path)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub(crate) fn folder(path: &Path) -> Result<(), LabError> {
     fs::create_dir_all(path).map_err(LabError::file("make", path))
 }
 
-/// A path with something at its end; versions have dots, so it is no extension.
+/// Appends a text to a path. It isn't an extension, since versions have dots.
 pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut text = path.as_os_str().to_owned();
     text.push(end);

@@ -1,4 +1,4 @@
-//! For tests: a machine whose programs leave what those of a build leave, one of them only half of it.
+//! For tests: fake build programs that leave the same files as the real ones; one of them fails halfway.
 
 use crate::recipe::SUITE;
 use host::{CommandFailure, Invocation, Output, Runner};
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 pub(crate) const KERNEL: &str = "6.1.0-1-cloud-amd64";
 
-/// Counts programs; the one of this number fails halfway.
+/// Counts the programs that run; the one with a given number fails halfway.
 #[derive(Default)]
 pub(crate) struct Workshop {
     fails_at: Option<usize>,
@@ -21,7 +21,7 @@ impl Workshop {
         Self { fails_at: Some(number), ..Self::default() }
     }
 
-    /// How many programs were run.
+    /// The number of programs that ran.
     pub(crate) fn ran(&self) -> usize {
         *self.ran.lock().unwrap()
     }
@@ -59,7 +59,7 @@ impl Runner for Workshop {
     }
 }
 
-/// As mmdebstrap does, which wants an empty folder or none.
+/// Makes a tree like mmdebstrap, which accepts an empty folder or none.
 fn make_tree(tree: &Path, half: bool) {
     assert!(!tree.exists(), "{} is there", tree.shown());
     let modules = tree.join("lib/modules").join(KERNEL).join("updates/dkms");
@@ -72,7 +72,7 @@ fn make_tree(tree: &Path, half: bool) {
     }
 }
 
-/// Names in a folder that only an unfinished step has.
+/// The names in a folder that only an unfinished step leaves.
 pub(crate) fn leftovers(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! Guests that really run, on this machine: root, QEMU and the image (`diskproof lab build`) are needed.
+//! Tests with running guests. They need root, QEMU and the image (`diskproof lab build`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A guest that is gone when the test is.
+/// A guest that is removed at the end of the test.
 struct Guest(Lab);
 
 impl Guest {
@@ -41,12 +41,12 @@ fn fail(error: &dyn std::error::Error) -> ! {
     panic!("{error}{}", causes.map(|cause| format!("\n  because: {cause}")).collect::<String>());
 }
 
-/// The image is kept where users keep it: building one more takes minutes and gigabytes.
+/// The users' own state folder, for its image: building another takes minutes and gigabytes.
 fn state() -> PathBuf {
     std::env::var_os("DISKPROOF_STATE").map_or_else(|| PathBuf::from("/var/lib/diskproof"), PathBuf::from)
 }
 
-/// Processes that have `path` in their arguments.
+/// The processes that have `path` in their arguments.
 fn processes_of(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids =
@@ -60,7 +60,7 @@ fn is_listening(port: u16) -> bool {
     std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
 }
 
-/// Requests that a disk did within `seconds`, asked for as fast as it can.
+/// The read IOPS of a disk over `seconds` at full load.
 fn requests(guest: &Guest, disk: &str, seconds: u32) -> f64 {
     let script = format!(
         "fio --name=x --filename=/dev/disk/by-id/{disk} --direct=1 --rw=randread --bs=4k --iodepth=16 --ioengine=libaio \
@@ -108,7 +108,7 @@ fn boots_up_with_disks_whose_limits_change_while_it_runs_and_goes_down_without_a
     let again = guest.0.attach(&["d1:size=1m".parse().unwrap()]).unwrap_err();
     assert!(again.to_string().contains("has a disk d1 already"), "{again}");
 
-    // QEMU's own accounting is exact; a busy host can only make it less. One second's worth may come at once.
+    // QEMU's limit is exact; on a busy host there are only fewer requests. The requests of one second may come at once.
     let nvme = requests(&guest, "nvme-QEMU_NVMe_Ctrl_fast", 6);
     assert!((80.0..=240.0).contains(&nvme), "200 were allowed, {nvme} done");
     let limited = requests(&guest, "virtio-d1", 6);

@@ -1,4 +1,4 @@
-//! In the guest: its kernel has what this lab is for.
+//! Runs in the guest: checks that its kernel has the features for which the lab exists.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, also in its helpers")]
 

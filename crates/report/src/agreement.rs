@@ -1,4 +1,4 @@
-//! Whether two engines agree, for people.
+//! The comparison of two engines as text.
 
 use crate::number;
 use crate::paint::{Paint, Tone};
@@ -9,10 +9,10 @@ use record::agreement::{Agreement, AgreementStatus, Conduct, Definition, Evidenc
 use record::quantity::Bytes;
 use std::collections::BTreeSet;
 
-/// The narrowest page that is laid out; a narrower terminal wraps by itself.
+/// The smallest layout width, in columns; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 60;
 
-/// The comparison as a page of text: the table, the verdict, what differs and why, what it rests on.
+/// Formats the comparison as text: the table, the verdict, the differences with their causes, and how it was measured.
 #[must_use]
 pub fn agreement(view: &Agreement, width: usize, colour: bool) -> String {
     let width = width.max(NARROWEST);
@@ -82,7 +82,7 @@ fn row(line: &MetricAgreement, name_workload: bool) -> Vec<Cell> {
     ]
 }
 
-/// `+0.31 % (-0.2 to +0.8)`.
+/// A difference with its interval, as in `+0.31 % (-0.2 to +0.8)`.
 fn difference(line: &MetricAgreement) -> String {
     let ends = match (line.low, line.high) {
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
@@ -91,7 +91,7 @@ fn difference(line: &MetricAgreement) -> String {
     format!("{} % ({ends})", signed(line.ratio))
 }
 
-/// A ratio as a signed difference in percent: one decimal, none from ten on.
+/// A ratio as a signed difference in percent, with one decimal below 10 % and none from there on.
 fn signed(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let places = if percent.abs() < 0.95 { 2 } else { usize::from(percent.abs() < 9.95) };
@@ -168,10 +168,10 @@ fn differences(view: &Agreement, width: usize, paint: Paint) -> String {
     out
 }
 
-/// A counter of an engine in words; `None` where it wasn't counted.
+/// A function that puts one of an engine's counters into words; `None` if it wasn't counted.
 type Counter = fn(&Conduct) -> Option<String>;
 
-/// Both engines' counters in words, those that both have.
+/// The counters that both engines have, in words.
 fn counters(evidence: &Evidence) -> String {
     let show: [(&str, Counter); 6] = [
         ("device I/Os per I/O", |c| Some(format!("{:.3}", c.device_ios_per_io?))),

@@ -1,4 +1,4 @@
-//! Caveats in words: the same finding over many cells is said once.
+//! Caveats in words; a finding that many cells share is printed once.
 
 use crate::index::Index;
 use crate::paint::{Paint, Tone};
@@ -8,10 +8,10 @@ use crate::wrap::fill;
 use record::finding::{Claim, Finding, Severity};
 use std::collections::BTreeMap;
 
-/// Cells named in one caveat; the others are counted.
+/// The most cells that a caveat names; the others are counted.
 const NAMED: usize = 6;
 
-/// All findings, grouped by claim and remedy, worst first. Empty when there are none.
+/// All findings, grouped by claim and remedy, the worst first. Empty if there are none.
 pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
     let groups = groups(&index.view.findings);
     if groups.is_empty() {
@@ -39,7 +39,7 @@ pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
     out
 }
 
-/// One caveat, for other pages than the terminal's.
+/// One caveat, for formats other than the terminal's.
 #[derive(Debug)]
 pub(crate) struct Caveat {
     pub(crate) label: &'static str,
@@ -49,7 +49,7 @@ pub(crate) struct Caveat {
     pub(crate) remedy: String,
 }
 
-/// The same caveats, in the same order.
+/// The same caveats in the same order, not yet formatted.
 pub(crate) fn in_words(index: &Index<'_>) -> Vec<Caveat> {
     let caveat = |group: Vec<&Finding>| {
         let finding = worst(&group);
@@ -74,8 +74,8 @@ fn label(finding: &Finding) -> (&'static str, Tone) {
     }
 }
 
-/// Findings that are said in one breath: same claim, same severity, same remedy but for its figures. Missed expectations
-/// have a place of their own.
+/// Groups findings with the same claim, severity and remedy (figures in it may differ). Missed expectations aren't among them, since the
+/// report lists them elsewhere.
 fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut places: BTreeMap<(Claim, Severity, String), usize> = BTreeMap::new();
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
@@ -90,7 +90,7 @@ fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     groups
 }
 
-/// The widest interval of its group; of other findings, the first.
+/// The finding that stands for its group: the widest interval, or the first of other findings.
 fn worst<'a>(group: &[&'a Finding]) -> &'a Finding {
     let width = |f: &Finding| f.evidence.get("half_width_share").copied().unwrap_or(0.0);
     let first = group[0];
@@ -110,7 +110,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::SmallerThanMemory => "the data set fits in memory",
         Claim::SharedFile => "jobs share one file",
         Claim::EngineCpuBound => "limited by CPU, not by the storage",
-        // in records of before the CPU had a claim of its own
+        // in records from before the CPU had its own claim
         Claim::Interference if finding.severity == Severity::Note => "others used the CPU",
         Claim::OthersUsedCpu => "others used the CPU",
         Claim::Interference => "others used the same devices",
@@ -153,7 +153,7 @@ fn title(finding: &Finding) -> &'static str {
 
 fn names(index: &Index<'_>, group: &[&Finding]) -> String {
     let all = index.view.cells.len();
-    // What the machine did is said of one cell and holds for all.
+    // A finding about the machine names one cell and holds for all.
     let of_machine = group.iter().any(|f| f.claim == Claim::MachineDrift);
     if of_machine || (group.len() == all && group.len() > 1) {
         return format!("all {all} cells");

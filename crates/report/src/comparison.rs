@@ -1,4 +1,4 @@
-//! Cells side by side, for people.
+//! A comparison of cells as text.
 
 use crate::number;
 use crate::paint::{Paint, Tone};
@@ -11,10 +11,10 @@ use record::judged::Relation;
 use record::quantity::ratios;
 use std::collections::BTreeSet;
 
-/// The narrowest page that is laid out; a narrower terminal wraps by itself.
+/// The smallest layout width, in columns; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 60;
 
-/// A comparison as a page of text: the table, the gate's word, what differs besides, what was left out, what it rests on.
+/// Formats a comparison as text: the table, the gate's result, other differences, what was left out, and how it was measured.
 #[must_use]
 pub fn comparison(view: &Comparison, width: usize, colour: bool) -> String {
     let width = width.max(NARROWEST);
@@ -66,12 +66,12 @@ fn title(cell: &CellName) -> String {
     format!("{} {}", cell.workload, cell.stack)
 }
 
-/// What the table shows; columns whose content is the same in all rows are left out.
+/// The columns of the table; a column with the same content in all rows is left out.
 struct Layout {
     workload: bool,
     target: bool,
     metric: bool,
-    /// Two runs: one cell in two runs, and not two cells.
+    /// Whether a row compares one cell in two runs, rather than two cells.
     runs: bool,
 }
 
@@ -177,7 +177,7 @@ fn table(view: &Comparison, width: usize, colour: bool) -> String {
     all.unwrap_or_default() + &text
 }
 
-/// `1.42 (1.31 to 1.54)`, `0.973 (? to ?)`.
+/// A ratio with its interval, as in `1.42 (1.31 to 1.54)` or `0.973 (? to ?)`.
 fn ratio(line: &ComparisonLine) -> String {
     let Some(r) = line.ratio else { return "?".to_owned() };
     match (r.low, r.high) {
@@ -189,10 +189,10 @@ fn ratio(line: &ComparisonLine) -> String {
     }
 }
 
-/// Where only larger differences than this are excluded, nobody would call two figures the same.
+/// If an interval excludes only differences larger than this, the two figures aren't called the same.
 const HARDLY_THE_SAME: f64 = 0.25;
 
-/// The last column: what may be said, and whether it is good.
+/// The last column: the conclusion, and whether it is good.
 fn standing(line: &ComparisonLine) -> (String, Tone) {
     let rounds = |n: u32| if n == 1 { ", 1 more round".to_owned() } else { format!(", {n} more rounds") };
     let more = line.more_rounds.map(rounds).unwrap_or_default();
@@ -224,7 +224,7 @@ fn verdict(gate: &Gate, width: usize, paint: Paint) -> String {
     text.replacen(word, &paint.text(tone, word), 1)
 }
 
-/// What isn't the same, the most grave first.
+/// The differences between the runs' environments and plans, the gravest first.
 fn differences(view: &Comparison, width: usize, paint: Paint) -> String {
     if view.differences.is_empty() {
         return String::new();

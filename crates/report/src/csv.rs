@@ -1,7 +1,7 @@
 //! CSV in long format: one row per cell and metric, quoted by RFC 4180, UTF-8, lines end in CR LF.
 //!
-//! A spreadsheet computes a cell that begins with `=`, `+`, `-` or `@`, and a formula can start programs. Names and levels are the text of
-//! whoever wrote the experiment, so such a text gets an apostrophe, which makes it text to every spreadsheet.
+//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and a formula can start programs. Names and levels come
+//! from the experiment's author, so such a text gets an apostrophe, which makes every spreadsheet take it for text.
 
 use crate::index::Index;
 use record::finding::{Finding, Served};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-/// Columns before the levels; one column per factor and then [`TAIL`] follow.
+/// The first columns; one column per factor and then [`TAIL`] follow.
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
 const TAIL: [&str; 33] = [
     "metric",
@@ -49,16 +49,16 @@ const TAIL: [&str; 33] = [
     "too_fast_trials",
 ];
 
-/// What becomes of texts that a spreadsheet would take for formulas.
+/// How to write texts that a spreadsheet would take for formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Formulas {
-    /// An apostrophe before each makes it text.
+    /// With an apostrophe before them.
     AsText,
-    /// They stay as they are: for programs.
+    /// Unchanged, for programs.
     Raw,
 }
 
-/// A run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. What isn't known is empty.
+/// Writes a run as CSV. A cell without metrics has one row with an empty metric, so that it isn't lost. An unknown value is empty.
 #[must_use]
 pub fn csv(view: &RunView, formulas: Formulas) -> String {
     let factors: BTreeSet<&str> =
@@ -152,7 +152,7 @@ fn claims(index: &Index<'_>, cell: &CellView) -> String {
     names.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// As in JSON.
+/// A value's name in JSON.
 fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).ok();
     value.as_ref().and_then(|v| v.as_str()).unwrap_or_default().to_owned()
@@ -182,10 +182,10 @@ impl Rows {
     }
 }
 
-/// A field in which no spreadsheet finds a formula. Numbers stay as they are, negative ones too.
+/// A field that no spreadsheet takes for a formula. Numbers stay unchanged, also negative ones.
 ///
-/// Where the decimal sign is a comma, spreadsheets separate cells by `;`, and some split at tabs: what follows a separator begins a cell
-/// there, so it is looked at as well.
+/// Spreadsheets in locales with a decimal comma separate cells by `;`, and some split at tabs. The text after such a separator begins a
+/// cell there, so it is checked as well.
 fn as_text(field: &str) -> Cow<'_, str> {
     if is_number(field) || !field.contains(computes) {
         return Cow::Borrowed(field);
@@ -194,24 +194,25 @@ fn as_text(field: &str) -> Cow<'_, str> {
     Cow::Owned(parts.flat_map(|part| [if is_formula(part) { "'" } else { "" }, part]).collect())
 }
 
-/// What a spreadsheet would compute, behind blanks and quotation marks that it might drop, and apostrophes: each text has one form of its own.
+/// Whether a spreadsheet would take a cell for a formula, after blanks and quotation marks that it may drop. Apostrophes are skipped too,
+/// so that no two texts get the same escaped form.
 fn is_formula(cell: &str) -> bool {
     cell.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\''))
         .starts_with(computes)
 }
 
-/// Begins a formula. The wide forms are what East Asian editions of spreadsheets take as well.
+/// Whether a character begins a formula. East Asian editions of spreadsheets also take the full-width forms.
 fn computes(c: char) -> bool {
     matches!(c, '=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}')
 }
 
-/// A number as programs write it: `-1.5e-9`. (`-inf` would be a name to a spreadsheet.)
+/// Whether a field is a number as programs write it, e.g. `-1.5e-9`. `-inf` isn't: a spreadsheet takes it for a name.
 fn is_number(field: &str) -> bool {
     field.parse::<f64>().is_ok()
         && !field.contains(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E'))
 }
 
-/// RFC 4180, section 2, rules 5 to 7; also for other separators than the comma.
+/// Quotes a field by RFC 4180, section 2, rules 5 to 7; also for other separators than the comma.
 fn quote(field: &str) -> String {
     if field.contains(['"', ',', ';', '\t', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -314,13 +315,13 @@ mod tests {
         }
     }
 
-    /// As a spreadsheet that drops blanks and quotation marks decides it; an apostrophe makes it text.
+    /// Decides like a spreadsheet that drops blanks and quotation marks; an apostrophe makes a cell text.
     fn computed(cell: &str) -> bool {
         let bare = cell.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
         bare.starts_with(['=', '+', '-', '@', '\u{ff1d}']) && bare.parse::<f64>().is_err()
     }
 
-    /// Fields of CSV by RFC 4180.
+    /// The fields of a CSV text by RFC 4180.
     fn cells(text: &str) -> Vec<Vec<String>> {
         let (mut rows, mut row, mut cell, mut inside) = (Vec::new(), Vec::new(), String::new(), false);
         let mut rest = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! What the numbers rest on: how it was measured, on what, by whom judged.
+//! The footer of a report: how and on which machines the run was measured, and which version judged it.
 
 use crate::index::says_it_climbs;
 use crate::{number, provisioning};
@@ -11,7 +11,7 @@ use record::quantity::{Bytes, Seconds};
 use record::volume::VolumeFacts;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One sentence per line, unwrapped.
+/// The footer, one sentence per line, not wrapped.
 pub(crate) fn lines(view: &RunView) -> Vec<String> {
     let measure = &view.measure;
     let ramp = if measure.ramp_seconds > 0.0 {
@@ -63,7 +63,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     lines
 }
 
-/// How long trials were, or might have been chosen to be.
+/// The length of trials, or the range that it was chosen from.
 fn length(measure: &Measure) -> String {
     let shortest = Seconds(measure.trial_seconds);
     match measure.max_trial_seconds {
@@ -72,7 +72,7 @@ fn length(measure: &Measure) -> String {
     }
 }
 
-/// Which engines performed the load and what that cost, over all cells; `None` when nothing was performed.
+/// The engines that ran the load and the CPU time that they took, over all cells; `None` if no load was run.
 fn load(view: &RunView) -> Option<String> {
     let engines: BTreeSet<&str> = view.cells.iter().flat_map(|c| &c.engines).map(String::as_str).collect();
     let range = |name: &str, show: fn(&Metric) -> String| {
@@ -93,7 +93,7 @@ fn load(view: &RunView) -> Option<String> {
     (!engines.is_empty()).then(|| format!("Load by {}.", parts.join(", ")))
 }
 
-/// That all content that was checked was right; what was wrong is a finding.
+/// A sentence that all checked content was right; wrong content is a finding.
 fn content(view: &RunView) -> Option<String> {
     let checked = || view.cells.iter().filter_map(|c| c.verified);
     let (cells, wrong) = (checked().count(), checked().any(|v| v.wrong_blocks > 0));
@@ -130,7 +130,7 @@ fn stopped(view: &RunView) -> String {
     }
 }
 
-/// Volumes of one kind are counted: `vol[0] to vol[3], 1 GiB each, probed at 80.1 to 80.3 of 80 read_iops`.
+/// The volumes, grouped by kind: `vol[0] to vol[3], 1 GiB each, probed at 80.1 to 80.3 of 80 read_iops`.
 fn volumes(volumes: &[VolumeFacts]) -> String {
     let several = volumes.iter().any(|v| volumes.first().is_some_and(|first| first.target != v.target));
     let base = |volume: &VolumeFacts| volume.name.split('[').next().unwrap_or(&volume.name).to_owned();
@@ -195,7 +195,7 @@ fn probes(group: &[VolumeFacts]) -> String {
     if texts.is_empty() { String::new() } else { format!(", {}", texts.join(", ")) }
 }
 
-/// The machines: of one target, or of several with their names.
+/// The machine, or the machines with their names.
 fn machines(view: &RunView) -> String {
     let all = &view.environment;
     if all.elsewhere.is_empty() {
@@ -211,7 +211,7 @@ fn machines(view: &RunView) -> String {
     each.join("; ")
 }
 
-/// What results of lab guests may claim, one line for guests that are alike.
+/// How far results of lab guests are valid, one line for guests that are alike.
 fn emulated(view: &RunView) -> Vec<String> {
     let mut alike: BTreeMap<(bool, String), Vec<&str>> = BTreeMap::new();
     for guest in &view.emulated {

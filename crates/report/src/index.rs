@@ -1,18 +1,18 @@
-//! Findings and expectations by cell, so that a run of many thousand cells is shown in one pass.
+//! Findings and expectations by cell, so that a run of many thousand cells is formatted in one pass.
 
 use record::finding::{Claim, Finding, Severity};
 use record::id::CellId;
 use record::judged::{CellView, ExpectationView, RunView};
 use std::collections::BTreeMap;
 
-/// A view with its cross references.
+/// A judged run with an index of its cells.
 #[derive(Debug)]
 pub(crate) struct Index<'a> {
     pub(crate) view: &'a RunView,
     cells: BTreeMap<&'a CellId, &'a CellView>,
     expectations: BTreeMap<&'a CellId, Vec<&'a ExpectationView>>,
     findings: BTreeMap<&'a CellId, Vec<&'a Finding>>,
-    /// Whether cells differ in their target, stack, workload.
+    /// Whether the cells differ in target, stack and workload.
     pub(crate) targets: bool,
     pub(crate) stacks: bool,
     pub(crate) workloads: bool,
@@ -48,7 +48,7 @@ impl<'a> Index<'a> {
         self.findings.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether its rounds climb or fall, so that no mean of them holds.
+    /// Whether a cell's rounds rise or fall steadily, so that their mean doesn't hold.
     pub(crate) fn climbs(&self, cell: &CellId) -> bool {
         self.findings(cell).iter().any(|finding| says_it_climbs(finding))
     }
@@ -57,7 +57,7 @@ impl<'a> Index<'a> {
         self.cells.get(id).copied()
     }
 
-    /// A cell by what tells it from the others.
+    /// A cell's name: the parts in which the cells differ.
     pub(crate) fn name(&self, id: &CellId) -> String {
         let Some(cell) = self.cells.get(id) else {
             return id.to_string();

@@ -1,18 +1,18 @@
-//! The machine-readable forms, documented in docs/formats.md.
+//! The JSON documents and their schemas, documented in docs/formats.md.
 
 use record::comparison::Comparison;
 use record::judged::RunView;
 use serde::Serialize;
 
-/// One JSON document, pretty-printed, ending in a newline. Always valid: a number that JSON can't hold is null.
+/// Formats a run as one JSON document, pretty-printed, with a newline at the end. Always valid: a number that JSON can't hold is null.
 ///
 /// # Errors
-/// Never but for a defect of the types: what can't be written is no document, and must not pass for one.
+/// Only a bug in the types: a view that can't be serialised gives no document.
 pub fn json(view: &RunView) -> Result<String, serde_json::Error> {
     document(view)
 }
 
-/// The same of a comparison, format `diskproof.comparison/1.0`.
+/// Formats a comparison in the same way, format `diskproof.comparison/1.0`.
 ///
 /// # Errors
 /// As [`json`].
@@ -20,7 +20,7 @@ pub fn comparison_json(view: &Comparison) -> Result<String, serde_json::Error> {
     document(view)
 }
 
-/// The JSON Schema of [`json`]'s output, as kept in schema/run.schema.json.
+/// The JSON Schema of [`json`]'s output, the content of schema/run.schema.json.
 ///
 /// # Errors
 /// As [`json`].
@@ -28,7 +28,7 @@ pub fn schema() -> Result<String, serde_json::Error> {
     document(&schemars::schema_for!(RunView))
 }
 
-/// The JSON Schema of [`comparison_json`]'s output, as kept in schema/comparison.schema.json.
+/// The JSON Schema of [`comparison_json`]'s output, the content of schema/comparison.schema.json.
 ///
 /// # Errors
 /// As [`json`].

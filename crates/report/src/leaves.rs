@@ -6,10 +6,10 @@ use crate::paint::{Paint, Tone};
 use crate::wrap::fill;
 use record::judged::NodeView;
 
-/// More lines than this bury the answer; then the JSON has them.
+/// The most lines of the tree; with more the result would be buried, and they are in the JSON only.
 const MOST: usize = 12;
 
-/// Empty when nothing is known of the devices, or when there are too many.
+/// The tree as text. Empty if the devices aren't known, or if there are too many.
 pub(crate) fn leaves(index: &Index<'_>, width: usize, paint: Paint) -> String {
     let cells = || index.view.cells.iter().filter(|cell| !cell.leaves.is_empty());
     let lines: usize = cells().map(|cell| cell.leaves.len() + 1).sum();
@@ -28,7 +28,7 @@ pub(crate) fn leaves(index: &Index<'_>, width: usize, paint: Paint) -> String {
     out
 }
 
-/// `loop0: loop device over a file on ext4: read 1.00x, written 1.02x of what was asked, 812 I/Os per second, 98 % busy`.
+/// A device's line: `loop0: loop device over a file on ext4: read 1.00x, written 1.02x of what was asked, 812 I/Os per second, 98 % busy`.
 fn line(node: &NodeView) -> String {
     let ratio = |word: &str, figure: Option<f64>| figure.map(|f| format!("{word} {f:.2}x"));
     let moved: Vec<String> = [ratio("read", node.read_per_asked), ratio("wrote", node.write_per_asked)]

@@ -1,4 +1,5 @@
-//! Judged runs to text: a table for people, Markdown for where they write, JSON and CSV for programs. Reports say what was judged; they can't judge.
+//! Formats judged runs: as text for the terminal, as Markdown, and as JSON and CSV for programs. This crate can't judge: it doesn't import
+//! `verdict`.
 
 mod agreement;
 mod caveats;

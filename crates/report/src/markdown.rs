@@ -1,4 +1,4 @@
-//! The answer as Markdown (GitHub's, for its tables): for issues, wikis and mails. It says what the page for the terminal says, in the same words.
+//! The result as Markdown (GitHub's, for its tables), for issues, wikis and mails. It has the same sentences as the terminal's text.
 
 use crate::caveats;
 use crate::footer;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const COLUMNS: [&str; 9] =
     ["workload", "stack", "side", "measured", "p99", "n", "device", "limited by", "expected"];
 
-/// A run as Markdown: the question, the answer, the table, what to know before quoting, what it rests on.
+/// Formats a run as Markdown: the question, the answer, the table, the caveats, and how it was measured.
 #[must_use]
 pub fn markdown(view: &RunView) -> String {
     let index = Index::of(view);
@@ -65,7 +65,7 @@ pub fn markdown(view: &RunView) -> String {
     out
 }
 
-/// A heading and a list; nothing where there is nothing to list.
+/// A heading and a list; an empty text if the list is empty.
 fn section(title: &str, items: impl Iterator<Item = String>) -> String {
     let list: String = items.fold(String::new(), |mut list, item| {
         let _ = writeln!(list, "* {item}");
@@ -121,7 +121,7 @@ fn cells(cell: &CellView, line: &Line) -> Vec<String> {
     .collect()
 }
 
-/// Text that Markdown takes for text: what it would take for marks is escaped, and a line stays a line.
+/// Escapes a text for Markdown; it stays on one line.
 fn text(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     for c in words.chars() {
@@ -150,7 +150,7 @@ mod tests {
         let mut view = testing::striped();
         view.cells[0].stack = "a|b `c` <img src=x>\n# no heading".to_owned();
         let page = markdown(&view);
-        // An escaped bar is text.
+        // An escaped bar doesn't separate columns.
         let bars = |line: &str| line.replace("\\|", "").matches('|').count();
         let rows: Vec<usize> = page.lines().filter(|l| l.starts_with('|')).map(bars).collect();
         assert!(rows.len() > view.cells.len() && rows.iter().all(|n| *n == rows[0]), "{page}");

@@ -1,20 +1,20 @@
-//! Numbers as people read them: never more digits than the interval supports.
+//! Numbers for people, with no more digits than the interval supports.
 
 use record::judged::Metric;
 
-/// The most significant digits ever shown.
+/// The highest number of significant digits.
 const MOST_DIGITS: i32 = 4;
-/// The fewest.
+/// The lowest number of significant digits.
 const LEAST_DIGITS: i32 = 2;
 
-/// A unit and what one of it is in the metric's own unit.
+/// A unit, and its size in the metric's own unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) unit: &'static str,
     pub(crate) factor: f64,
 }
 
-/// The scale in which a value of a metric's unit reads best.
+/// The scale that suits a value of a metric's unit.
 pub(crate) fn scale(value: f64, unit: &str) -> Scale {
     let pick = |steps: &[(f64, &'static str)]| {
         let fitting = steps.iter().find(|(factor, _)| value.abs() >= *factor).or(steps.last());
@@ -33,9 +33,9 @@ pub(crate) fn scale(value: f64, unit: &str) -> Scale {
     }
 }
 
-/// The decimals that an interval of this half-width supports for this value: one digit of the half-width, two when it
-/// begins with 1; of the value never more than [`MOST_DIGITS`], and never fewer than [`LEAST_DIGITS`], however wide the interval is: an
-/// estimate of 4,356 ± 44,000 is no 0. Negative: digits before the point that are rounded away.
+/// The number of decimals that an interval of this half-width supports for this value: one significant digit of the half-width, or two if
+/// it begins with 1. The value gets at most [`MOST_DIGITS`] digits and at least [`LEAST_DIGITS`], however wide the interval is: an
+/// estimate of 4,356 ± 44,000 isn't 0. A negative number counts digits before the point that are rounded away.
 fn decimals(value: f64, half_width: Option<f64>) -> i32 {
     let of_value = MOST_DIGITS - 1 - magnitude(value);
     let least = LEAST_DIGITS - 1 - magnitude(value);
@@ -56,7 +56,7 @@ fn magnitude(value: f64) -> i32 {
     if value == 0.0 || !value.is_finite() { 0 } else { value.abs().log10().floor() as i32 }
 }
 
-/// A number with that many decimals and thousands separated by commas.
+/// A number with that many decimals, and commas between thousands.
 fn fixed(value: f64, decimals: i32) -> String {
     let rounded = if decimals < 0 {
         let step = 10_f64.powi(-decimals);
@@ -82,7 +82,7 @@ fn fixed(value: f64, decimals: i32) -> String {
     out
 }
 
-/// An estimate with its half-width in text, both in the same unit: `80.1 ± 0.4`, and the unit apart.
+/// An estimate with its half-width, as in `80.1 ± 0.4`, and the unit of both.
 pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
     let scale = scale(metric.estimate, &metric.unit);
     let value = metric.estimate / scale.factor;
@@ -91,7 +91,7 @@ pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
     let spread = match half {
         None => "?".to_owned(),
         Some(half) => {
-            // Rounded up: a narrower interval than measured would be a lie.
+            // Rounded up: the interval in the text must not be narrower than the measured one.
             let step = 10_f64.powi(-places);
             let up = (half / step - 1e-6).ceil() * step;
             if up > 0.0 { fixed(up, places) } else { format!("<{}", fixed(step, places)) }
@@ -100,7 +100,7 @@ pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
     (format!("{} ± {spread}", fixed(value, places)), scale.unit)
 }
 
-/// The first round's value and the last one's, both in the same unit: `50.8 → 308`, and the unit apart. `None`: there are no two.
+/// The values of the first and the last round, as in `50.8 → 308`, and the unit of both. `None` with fewer than two values.
 pub(crate) fn first_to_last(metric: &Metric) -> Option<(String, &'static str)> {
     let [first, .., last] = metric.values[..] else { return None };
     let scale = scale(first.max(last), &metric.unit);
@@ -111,7 +111,7 @@ pub(crate) fn first_to_last(metric: &Metric) -> Option<(String, &'static str)> {
     Some((format!("{} → {}", shown(first), shown(last)), scale.unit))
 }
 
-/// The estimate alone, with its unit: `812 ms`.
+/// The estimate with its unit and without interval: `812 ms`.
 pub(crate) fn alone(metric: &Metric) -> String {
     let scale = scale(metric.estimate, &metric.unit);
     let value = metric.estimate / scale.factor;
@@ -120,7 +120,7 @@ pub(crate) fn alone(metric: &Metric) -> String {
     format!("{} {}", fixed(value, places), scale.unit).trim_end().to_owned()
 }
 
-/// An expected value in the unit of what was measured: `80`, `2.5 GB/s`; IOPS without their name.
+/// An expected value in the unit of the measured one: `80`, `2.5 GB/s`; IOPS without a unit.
 pub(crate) fn expected(value: f64, unit: &str) -> String {
     let scale = scale(value, unit);
     let scaled = value / scale.factor;
@@ -131,7 +131,7 @@ pub(crate) fn expected(value: f64, unit: &str) -> String {
     if matches!(scale.unit, "IOPS" | "") { text } else { format!("{text} {}", scale.unit) }
 }
 
-/// A share: `100 %` only when it is, else `99.9 %`, `97 %`, `4.2 %`, `0 %` only when it is.
+/// A share in percent: `100 %` from 99.95 % on, else `99.9 %`, `97 %`, `4.2 %`; `<0.1 %` below 0.05 %, and `0 %` only for 0.
 pub(crate) fn percent(share: f64) -> String {
     let p = share * 100.0;
     if p >= 99.95 || p <= 0.0 {
@@ -147,7 +147,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A bound of a relative difference, rounded up: `1.4 %`, `12 %`, from 1 on a factor: `x 2.5`.
+/// An upper bound of a relative difference, rounded up: `1.4 %`, `12 %`; from 1 on as a factor: `x 2.5`.
 pub(crate) fn at_most(x: f64) -> String {
     let up = |x: f64, step: f64| (x / step - 1e-9).ceil() * step;
     if x >= 1.0 {

@@ -1,6 +1,6 @@
-//! Colour, where it is wanted.
+//! Colours of text.
 
-/// What a piece of text is.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Heading,
@@ -10,18 +10,18 @@ pub(crate) enum Tone {
     Faint,
 }
 
-/// Every sequence that a page may hold.
+/// All escape sequences that this crate writes.
 pub const SGR: [&str; 6] =
     ["\u{1b}[1m", "\u{1b}[1;31m", "\u{1b}[33m", "\u{1b}[32m", "\u{1b}[2m", "\u{1b}[0m"];
 
-/// Paints text, or doesn't.
+/// Colours text, if colours are on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
     pub(crate) colour: bool,
 }
 
 impl Paint {
-    /// SGR sequences of ECMA-48: bold, red, yellow, green, dim.
+    /// Colours a text by SGR sequences of ECMA-48: bold, red, yellow, green, dim.
     pub(crate) fn text(self, tone: Tone, text: &str) -> String {
         if !self.colour {
             return text.to_owned();

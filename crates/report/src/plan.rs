@@ -1,4 +1,4 @@
-//! A plan for people: the matrix, the order of the first round, the forecast.
+//! A plan as text: the matrix, the order of the first round, the forecast.
 
 use crate::paint::{Paint, Tone};
 use crate::table::STYLE;
@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use record::quantity::{Bytes, Seconds};
 use std::fmt::Write as _;
 
-/// No more cells than this are listed; their number always is.
+/// The most cells in the list; their number is always printed.
 const MOST_CELLS: usize = 60;
 
 const NOT_UNDONE: &str = "each is run twice, and skipped when these were the last ones there since the machine booted; \
@@ -20,45 +20,45 @@ pub struct PlanCell {
     pub stack: String,
     /// Name of the workload.
     pub workload: String,
-    /// What the workload asks, in words.
+    /// The workload's options, in words.
     pub asks: String,
 }
 
-/// What some rounds of a run take.
+/// The time, data and money that a number of rounds takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Takes {
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: u32,
-    /// Trials.
+    /// The number of trials.
     pub trials: u64,
-    /// Seconds, providing the volumes included.
+    /// The time, in seconds, with that for providing the volumes.
     pub seconds: f64,
-    /// Bytes written, providing the volumes and laying out included.
+    /// The bytes written, with those for providing the volumes and laying out the files.
     pub bytes_written: u64,
-    /// Money for all volumes in that time, if any has a price.
+    /// The price of all volumes for that time, if any has a price.
     pub cost: Option<f64>,
 }
 
-/// What a run would take.
+/// The forecast of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// If it may end by itself: what it takes until then at least.
+    /// The least that the run takes, if it may end before its last round.
     pub least: Option<Takes>,
-    /// What all rounds take that there may be.
+    /// What the run takes with all its rounds.
     pub most: Takes,
-    /// When it ends by itself, in a sentence.
+    /// The rule by which the run ends before its last round, in a sentence.
     pub until: Option<String>,
-    /// The budget that ends it before, in a sentence.
+    /// The budget that ends the run earlier, in a sentence.
     pub spent: Option<String>,
-    /// Name of the money.
+    /// The currency's name.
     pub currency: Option<String>,
-    /// The most space taken at once, in bytes.
+    /// The most space in use at once, in bytes.
     pub space_bytes: u64,
-    /// Whether the node needs root.
+    /// Whether the agent process needs root.
     pub needs_root: bool,
 }
 
-/// A plan, ready to be shown.
+/// A plan's content, in words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanView {
     /// The experiment's name.
@@ -67,21 +67,21 @@ pub struct PlanView {
     pub question: Option<String>,
     /// The volumes, one sentence each.
     pub volumes: Vec<String>,
-    /// What is done on the targets before anything is built, one sentence each.
+    /// The provisioning steps on the machines before anything is built, one sentence each.
     pub provision: Vec<String>,
-    /// What building some of the stacks leaves out or waits for, one sentence each.
+    /// What diskproof leaves out or waits for while it builds some stacks, one sentence each.
     pub building: Vec<String>,
     /// The cells, in the order of the file.
     pub cells: Vec<PlanCell>,
-    /// For the first round: indices into `cells`, in the order they would be measured.
+    /// The first round: indices into `cells`, in the order of measurement.
     pub first_round: Vec<usize>,
-    /// Seed of the order.
+    /// The seed of the order.
     pub seed: u64,
-    /// What it would cost.
+    /// The forecast.
     pub forecast: Forecast,
 }
 
-/// A plan as a page of text.
+/// Formats a plan as text.
 #[must_use]
 pub fn plan(view: &PlanView, width: usize, colour: bool) -> String {
     let paint = Paint { colour };
@@ -155,7 +155,7 @@ fn forecast(forecast: &Forecast, cells: usize, width: usize) -> String {
     out
 }
 
-/// An amount of money: two decimals, and more where two digits would not be seen otherwise.
+/// An amount of money with two decimals, or more if a small amount needs them for two digits.
 #[must_use]
 pub fn money(amount: f64, currency: Option<&str>) -> String {
     let mut decimals = 2;

@@ -1,4 +1,4 @@
-//! How the targets were provisioned, in a sentence per machine.
+//! How the machines were provisioned.
 
 use record::environment::Environment;
 use record::judged::RunView;

@@ -1,4 +1,4 @@
-//! What a cell's rows say: which metrics are worth showing for its workload.
+//! The table's lines for a cell: the metrics that matter for its workload.
 
 use crate::index::Index;
 use crate::number;
@@ -7,27 +7,27 @@ use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, ModelV
 use record::metric::{LARGE_BLOCK, METRICS};
 use std::borrow::Cow;
 
-/// Shown of a metric that all trials were too fast for.
+/// The text in place of a metric for which all trials were too fast.
 const TOO_FAST: &str = "too fast";
 
 /// One line of a cell: a direction, or the sum of both.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
-    /// `read`, `write`, `trim` or `both`; of a copy and Bonnie++ what was measured.
+    /// `read`, `write`, `trim` or `both`; for a copy or Bonnie++ the name of the measured figure.
     pub(crate) side: Cow<'static, str>,
     pub(crate) value: String,
     pub(crate) unit: &'static str,
     pub(crate) p99: String,
     pub(crate) device: String,
-    /// Where the rest came from, e.g. `hole 97 %`.
+    /// The sources of all other bytes, e.g. `hole 97 %`.
     pub(crate) rest: String,
     pub(crate) expected: Option<(Status, String)>,
-    /// What the volumes should give, e.g. `model 240 (1.00x)`; only where the user expects nothing.
+    /// The model's rate for the volumes, e.g. `model 240 (1.00x)`; only without an expectation of the user's.
     pub(crate) model: Option<String>,
 }
 
 impl Line {
-    /// A cell that has no figures.
+    /// The line of a cell without figures.
     pub(crate) fn not_measured() -> Self {
         Self {
             side: "".into(),
@@ -42,7 +42,7 @@ impl Line {
     }
 }
 
-/// Lines of a measured cell; empty when nothing was measured. `shown` collects the expectations that are shown here.
+/// The lines of a measured cell; none if nothing was measured. `shown` collects the expectations in these lines.
 pub(crate) fn lines<'a>(
     index: &Index<'a>,
     cell: &CellView,
@@ -84,7 +84,7 @@ pub(crate) fn lines<'a>(
     lines
 }
 
-/// A line of one metric; `too fast` where trials were too fast for it.
+/// A line of one metric; `too fast` if the trials were too fast for it.
 fn own_line<'a>(
     index: &Index<'a>,
     cell: &CellView,
@@ -105,7 +105,7 @@ fn own_line<'a>(
     Some(Line { side: side.into(), value, device: "-".to_owned(), ..Line::not_measured() })
 }
 
-/// Several lines that all trials were too fast for are one: the finding names them.
+/// Joins several lines that are all `too fast` into one; the finding names them.
 fn without_the_too_fast(all: Vec<Line>) -> Vec<Line> {
     let (fast, mut lines): (Vec<Line>, Vec<Line>) =
         all.iter().cloned().partition(|line| line.value == TOO_FAST);
@@ -144,8 +144,8 @@ fn line<'a>(
     }
 }
 
-/// `model 240 (1.00x)`; `≤` where it is the most there can be. A rate that is asked for and that the volumes exceed is no bound but what is expected.
-/// Of what climbs there is no ratio: it would be that of the mean.
+/// The model in words: `model 240 (1.00x)`, with `≤` if it is an upper bound. A requested rate below the volumes' own is an expected value
+/// and no bound. If the rounds rise or fall steadily there is no ratio, since it would be that of the mean.
 fn model_words(model: &ModelView, asked_rate: bool, climbs: bool, unit: &str) -> String {
     let bound = model.at_least < model.expected && model.expected >= model.at_most;
     let most = if bound && !asked_rate { "≤ " } else { "" };
@@ -153,15 +153,15 @@ fn model_words(model: &ModelView, asked_rate: bool, climbs: bool, unit: &str) ->
     format!("model {most}{}{ratio}", number::expected(model.expected, unit))
 }
 
-/// Whether nothing but the rate that was asked for held the cell back.
+/// Whether only the requested rate limited the cell.
 fn gets_what_it_asks(cell: &CellView) -> bool {
     cell.limited_by.as_ref().is_some_and(|limit| limit.by == LimitKind::AskedRate)
 }
 
-/// What a direction moved.
+/// The data that one direction moved.
 #[derive(Debug, Clone, Copy)]
 enum Moved {
-    /// Bytes, and where they came from or went to; `None` when that isn't known.
+    /// Bytes with their source or destination; `None` if that isn't known.
     Bytes(Option<Served>),
     /// Trims move no bytes.
     Nothing,
@@ -183,12 +183,12 @@ impl Moved {
     }
 }
 
-/// The devices' share; `?` when nobody can tell.
+/// The devices' share; `?` if it isn't known.
 fn device(served: &Served) -> String {
     if served.unknown >= 0.995 { "?".to_owned() } else { number::percent(served.device) }
 }
 
-/// Everything but the devices, largest first; what is below 0.5 % is not worth a word.
+/// The shares of everything but the devices, the largest first, without those below 0.5 %.
 fn rest(served: &Served) -> String {
     let mut parts = [
         (served.hole, "hole"),
@@ -206,7 +206,7 @@ fn rest(served: &Served) -> String {
     worth.join(", ")
 }
 
-/// What limited a cell; with a question mark where it is only likely. Empty when nothing was measured.
+/// The limit of a cell, with a question mark if it is only likely. Empty if nothing was measured.
 pub(crate) fn limited_by(cell: &CellView) -> String {
     match &cell.limited_by {
         None => String::new(),
@@ -215,7 +215,7 @@ pub(crate) fn limited_by(cell: &CellView) -> String {
     }
 }
 
-/// `4`, or `2 of 4` while trials are missing.
+/// The number of trials: `4`, or `2 of 4` if some are missing.
 pub(crate) fn trials(cell: &CellView) -> String {
     if cell.trials.done >= cell.trials.planned && cell.trials.failed == 0 {
         cell.trials.done.to_string()

@@ -1,4 +1,4 @@
-//! A rate's course in one line.
+//! A rate's time series as a line of bars.
 
 use crate::number::{self, expected};
 use record::finding::{Claim, Finding};
@@ -7,11 +7,11 @@ use record::metric::LARGE_BLOCK;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// More bars than this are no line any more: the last ones are shown.
+/// The most bars; of a longer series the last ones are drawn.
 const MOST: usize = 60;
 
-/// The course that a finding is about: tenths of a trial, or the cell's rounds. Its ends are said beside it, since the bars go from the lowest to the highest,
-/// not from 0.
+/// The time series that a finding is about: tenths of a trial, or the cell's rounds. Its two ends are printed as numbers, since the bars
+/// range from the lowest to the highest value and not from 0.
 pub(crate) fn course(finding: &Finding, cell: Option<&CellView>) -> Option<String> {
     match finding.claim {
         Claim::RampUp | Claim::NotSteady | Claim::BurstExhausted => tenths(finding),
@@ -27,7 +27,8 @@ fn tenths(finding: &Finding) -> Option<String> {
     line("tenths of the trial", &values, unit)
 }
 
-/// Of the figure that the finding is about: `first_round_FIGURE` is among its evidence. Records of before it was tell of rates only.
+/// The series over rounds of the figure that the finding's evidence names as `first_round_FIGURE`. Older records don't name it; their
+/// findings are about rates.
 fn rounds(finding: &Finding, cell: &CellView) -> Option<String> {
     let large = cell.asked.as_ref().is_some_and(|a| a.bs_bytes >= LARGE_BLOCK);
     let rate = if large { "bw" } else { "iops" };
@@ -55,7 +56,7 @@ fn line(what: &str, values: &[f64], unit: &str) -> Option<String> {
     Some(format!("{what} {bars} {named}"))
 }
 
-/// The bar for a share, 0 to 1.
+/// The bar for a share from 0 to 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 7")]
 fn bar(share: f64) -> Option<char> {
     BARS.get((share.clamp(0.0, 1.0) * 7.0).round() as usize).copied()

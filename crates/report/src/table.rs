@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 pub(crate) const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// How a number is called that is no storage figure.
+/// The mark of a number that isn't a storage figure.
 pub(crate) const NOT_STORAGE: &str = "NOT STORAGE";
 
-/// How a cell is called whose storage lost or damaged what it was given.
+/// The mark of a cell with lost or damaged data.
 pub(crate) const WRONG_CONTENT: &str = "WRONG CONTENT";
 
-/// Which columns are shown.
+/// The columns of the table.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     target: bool,
     workload: bool,
     stack: bool,
     side: bool,
-    /// `None`: all lines have the same unit, which is the header then.
+    /// The unit of all lines, used as the header of the numbers; `None`: the units differ and have a column.
     unit: Option<&'static str>,
     p99: bool,
     limit: bool,
@@ -31,20 +31,20 @@ struct Columns {
     expected: bool,
 }
 
-/// How much is said about bytes that were not the devices'.
+/// How much the table says about bytes that didn't come from the devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Remark {
-    /// That a number is no storage figure, and where the bytes came from.
+    /// The mark of a number that isn't a storage figure, and the sources of the bytes.
     Full,
-    /// Only that a number is no storage figure.
+    /// Only the mark.
     Short,
-    /// Nothing has to be said.
+    /// Nothing.
     None,
 }
 
 type Body<'a> = Vec<(&'a CellView, Vec<Line>)>;
 
-/// The table, and the expectations that it shows.
+/// Formats the table, and returns it with the expectations in it.
 pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (String, Vec<&'a ExpectationView>) {
     let mut shown = Vec::new();
     let body: Body<'_> = by_workload(index.view)
@@ -60,7 +60,7 @@ pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (Strin
         Columns { limit: false, ..short },
         Columns { limit: false, p99: false, ..short },
     ];
-    // The first that fits as it is; else the narrowest, wrapped.
+    // The first that fits; else the narrowest, wrapped.
     for columns in narrower {
         let plain = render(&body, columns, None, false);
         if widest(&plain) <= width {
@@ -71,7 +71,7 @@ pub(crate) fn table<'a>(index: &Index<'a>, width: usize, colour: bool) -> (Strin
     (render(&body, narrower[narrower.len() - 1], Some(width), colour), shown)
 }
 
-/// What all cells have in common and the table therefore leaves out.
+/// What all cells have in common, which the table leaves out.
 pub(crate) fn in_common(index: &Index<'_>) -> String {
     let Some(first) = index.view.cells.first() else {
         return "no cells".to_owned();
@@ -143,7 +143,7 @@ fn render(body: &Body<'_>, columns: Columns, width: Option<usize>, colour: bool)
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Cells of one workload stand together, in the order of the file, since stacks are what is compared.
+/// The cells sorted by workload, in the order of the file, so that the stacks of a workload stand together.
 pub(crate) fn by_workload(view: &RunView) -> Vec<&CellView> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in &view.cells {
@@ -186,7 +186,7 @@ fn align(table: &mut Table, columns: Columns) {
     let before = [columns.target, columns.workload, columns.stack, columns.side];
     let lead = before.into_iter().filter(|shown| *shown).count();
     for (index, (column, (_, alignment))) in table.column_iter_mut().zip(alignments).enumerate() {
-        // The unit stands right behind its number.
+        // The unit follows its number.
         let unit_follows = columns.unit.is_none() && index == lead;
         column.set_padding((0, u16::from(index != last && !unit_follows)));
         column.set_cell_alignment(alignment);
@@ -234,7 +234,7 @@ fn add(table: &mut Table, cell: &CellView, lines: &[Line], columns: Columns, nam
     }
 }
 
-/// A number. One that is no storage figure is struck out, in characters too, so that it can't be quoted unaware.
+/// A number's table cell. A number that isn't a storage figure is struck out, in plain characters too, so that nobody quotes it by mistake.
 fn figure(cell: &CellView, text: &str) -> Cell {
     if !cell.void || text.is_empty() || cell.metrics.is_empty() {
         return Cell::new(text);

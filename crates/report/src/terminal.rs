@@ -1,4 +1,4 @@
-//! The answer for people.
+//! The result as text for the terminal.
 
 use crate::caveats::caveats;
 use crate::footer;
@@ -11,12 +11,12 @@ use record::judged::{ExpectationView, RunView, Status};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The narrowest page that is laid out; a narrower terminal wraps by itself.
+/// The smallest layout width, in columns; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 60;
-/// Expectations that are put in words; the others are counted.
+/// The most expectations in words; the others are counted.
 const WORDED: usize = 20;
 
-/// A run as a page of text: the question, the table, the answer, what to know before quoting, what it rests on.
+/// Formats a run as text: the question, the table, the answer, the caveats, and how it was measured.
 #[must_use]
 pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
     let width = width.max(NARROWEST);
@@ -73,7 +73,7 @@ fn answers(view: &RunView, width: usize, paint: Paint) -> String {
     out
 }
 
-/// How far what was asked of the intervals was reached.
+/// Whether the intervals are as narrow as the experiment asks.
 fn reached(view: &RunView, width: usize, paint: Paint) -> String {
     let Some(reached) = &view.reached else { return String::new() };
     let (mark, tone) = if reached.all { ("as asked", Tone::Good) } else { ("not as asked", Tone::Warn) };
@@ -81,7 +81,7 @@ fn reached(view: &RunView, width: usize, paint: Paint) -> String {
     format!("{head}\n{}", fill("  ", &format!("{}.", reached.text), width))
 }
 
-/// How many expectations were met, and those that need words: missed, open, or not in the table.
+/// The number of met expectations, and a sentence for each that is missed, open or not in the table.
 fn expectations(index: &Index<'_>, shown: &[&ExpectationView], width: usize, paint: Paint) -> String {
     let view = index.view;
     if view.expectations.is_empty() {

@@ -62,13 +62,13 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
     }
 }
 
-/// What limited a cell.
+/// A cell's limit.
 pub(crate) fn limit(by: LimitKind, shown: bool) -> Option<Limit> {
     let (evidence, against) = (BTreeMap::new(), BTreeMap::new());
     Some(Limit { by, shown, evidence, against, text: "As the counters say.".to_owned() })
 }
 
-/// Adds a direction: its rate with half-width, I/O size, and p99 in us.
+/// Adds a direction: its rate with half-width, and its p99 in us.
 pub(crate) fn side(cell: &mut CellView, side: &str, iops: (f64, Option<f64>), p99_us: f64) {
     let bs = cell.asked.as_ref().map_or(4096.0, |a| a.bs_bytes as f64);
     let (value, half) = iops;
@@ -151,7 +151,7 @@ pub(crate) fn finding(cell: &str, claim: Claim, severity: Severity, text: &str, 
     }
 }
 
-/// Reads of an unlimited disk of a lab guest.
+/// A run that reads an unlimited disk of a lab guest.
 pub(crate) fn guest() -> RunView {
     let mut fast = cell("fast", "raw", "randread-4k", Rw::Randread, 4096);
     fast.target = "vm".to_owned();
@@ -236,7 +236,7 @@ pub(crate) fn striped() -> RunView {
     view
 }
 
-/// Field case 1: unwritten against written, compressible, buffered.
+/// Field case 1: unwritten, written, compressible and buffered data.
 pub(crate) fn trap() -> RunView {
     let mut cells = Vec::new();
     let shares = |c: &mut CellView, s: Served| {

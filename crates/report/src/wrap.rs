@@ -1,7 +1,7 @@
-//! Words into lines.
+//! Line wrapping.
 
-/// Fills lines of at most `width` characters; the first begins with `first`, the others with as many blanks. A word longer
-/// than a line is left whole: it may be a path.
+/// Wraps a text into lines of at most `width` characters; the first begins with `first`, the others with as many blanks. A word that is
+/// longer than a line stays whole, since it may be a path.
 pub(crate) fn fill(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
     let mut out = String::from(first);

@@ -1,4 +1,4 @@
-//! The shipped schema is the one that the types say.
+//! The shipped schemas match the types.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ fn the_documented_comparison_can_be_read() {
     assert_eq!(written, serde_json::from_str::<serde_json::Value>(example).unwrap());
 }
 
-/// The example in the documentation is a document of this format.
+/// The example in the documentation is a valid document of this format.
 #[test]
 fn the_documented_example_can_be_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md");

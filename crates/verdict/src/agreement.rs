@@ -1,5 +1,5 @@
-//! Whether the native engine and fio say the same of the same ground: pairs of cells that differ only in their engine,
-//! compared round by round. The rules are in docs/calibrate.md.
+//! Compares the native engine with fio on the same device or file system: pairs of cells that differ only in their engine,
+//! round by round. The rules are in docs/calibrate.md.
 
 mod causes;
 mod comparison;
@@ -18,7 +18,7 @@ use record::trial::{Outcome, TrialRecord};
 use record::workload::{Ask, EngineKind};
 use std::collections::BTreeMap;
 
-/// Whether a plan has a workload for both engines, so that there is something to compare.
+/// Whether a plan has a workload for both engines, so that they can be compared.
 #[must_use]
 pub fn is_calibration(plan: &Plan) -> bool {
     couples(plan).next().is_some()
@@ -74,7 +74,7 @@ pub fn agreement(input: &Input<'_>, margins: Margins) -> Agreement {
 
 /// Two cells that differ only in their engine.
 struct Couple<'a> {
-    /// Name of the workload without its engine.
+    /// The workload's name without the engine.
     workload: String,
     native: &'a Cell,
     fio: &'a Cell,
@@ -96,7 +96,7 @@ fn alike(a: &Cell, b: &Cell) -> bool {
         && name(a) == name(b)
 }
 
-/// A workload's name without its engine's, with its stack's where there could be several.
+/// A workload's name without the engine's, with the stack's if there may be several stacks.
 fn name(cell: &Cell) -> String {
     let engine = match cell.workload.engine {
         EngineKind::Native => "native",
@@ -124,7 +124,7 @@ impl Couple<'_> {
         native.filter_map(|(round, facts)| Some((facts, fio.remove(&round)?))).collect()
     }
 
-    /// All metrics that both engines gave in every round.
+    /// All metrics that both engines have in every round.
     fn pairs(
         &self,
         rounds: &[(Facts<'_>, Facts<'_>)],
@@ -156,7 +156,7 @@ impl Couple<'_> {
         all
     }
 
-    /// What its rate is compared by: with one block size, IOPS and bandwidth are the same count.
+    /// The rates that are compared.
     fn rates(&self) -> &'static [&'static str] {
         match &self.native.workload.ask {
             Ask::Options(o) if o.bsrange.is_some() || !o.bssplit.is_empty() => &["iops", "bw"],

@@ -1,4 +1,4 @@
-//! How many bytes and I/Os each written one became on its way down, and who wrote the others.
+//! Write amplification: how many bytes and I/Os reach the devices for each written one, and what wrote the others.
 
 use crate::facts::{Facts, copies};
 use crate::foreign;
@@ -8,46 +8,46 @@ use record::stack::Layer;
 use record::topology::{BlockKind, BlockNode};
 use record::zfs::Vdev;
 
-/// With fewer writes, what is written once in a while weighs too much.
+/// The least number of writes. With fewer, occasional writes (e.g. of the superblock) weigh too much.
 const LEAST_WRITES: f64 = 50.0;
-/// Larger blocks may be several I/Os on a device by themselves: by a device's limits, or by a stripe.
+/// The largest block that is surely one I/O on a device. A device's limits or a stripe may split a larger one.
 const ONE_IO: u64 = 16 << 10;
-/// A level that adds less is not named.
+/// The least factor of a level that is named.
 pub(crate) const NAMED: f64 = 1.1;
 
-/// Written bytes and I/Os over those asked, the declared copies aside.
+/// Written bytes and I/Os over requested ones, without declared copies.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Amplified {
-    /// Bytes on the ground's devices per byte asked.
+    /// Bytes on the ground's devices per requested byte.
     pub(crate) bytes: f64,
-    /// I/Os there per I/O asked; `None` where large ones are split.
+    /// I/Os there per requested I/O; `None` if large ones are split.
     pub(crate) ios: Option<f64>,
-    /// Bytes on the devices under arrays per byte on these; 1 without arrays.
+    /// Bytes on the members of arrays per byte on the arrays; 1 without arrays.
     pub(crate) below: f64,
-    /// Commits of the file system's journal per write; `None` where nobody counted.
+    /// Commits of the file system's journal per write; `None` if not counted.
     pub(crate) commits: Option<f64>,
-    /// Who wrote the others on the ground's devices, and below arrays.
+    /// What wrote the others on the ground's devices, and below arrays.
     pub(crate) by: Vec<String>,
 }
 
 impl Amplified {
-    /// Bytes at the deepest devices that are ours alone, per byte asked.
+    /// Bytes at the deepest devices that only this run uses, per requested byte.
     pub(crate) fn all_bytes(&self) -> f64 {
         self.bytes * self.below
     }
 
-    /// By bytes or by I/Os, whichever is more.
+    /// The larger of the two: by bytes or by I/Os.
     pub(crate) fn most(&self) -> f64 {
         self.all_bytes().max(self.ios.unwrap_or(0.0))
     }
 
-    /// `None` where nothing is written, a counter is missing, or others may have written.
+    /// `None` if nothing is written, a counter is missing, or other processes may have written.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let asked = facts.write;
         if asked.ios < LEAST_WRITES || asked.asked <= 0.0 || others_wrote(facts) {
             return None;
         }
-        // A raw device has nobody who would write to it but the workload.
+        // Only the workload writes to a raw device.
         let fs = facts.fs();
         let written = asked.device? - foreign_io::surplus(facts, false).bytes;
         let bytes = if fs.is_some() { written / asked.asked } else { 1.0 };
@@ -67,7 +67,7 @@ impl Amplified {
     }
 }
 
-/// Whether some of the writes may be of others: on devices that are shared, by a process that moved enough.
+/// Whether some of the writes may be those of other processes: the devices are shared, and a process moved enough.
 fn others_wrote(facts: &Facts<'_>) -> bool {
     if foreign_io::surplus(facts, false).bytes > 0.0 {
         return true;
@@ -82,19 +82,19 @@ fn others_wrote(facts: &Facts<'_>) -> bool {
     !evidence.others_complete || theirs >= 0.1 * surplus || foreign::strongest(facts).is_some()
 }
 
-/// A counter's growth on all direct devices; `None` when one of them doesn't have it.
+/// A counter's growth on all direct devices; `None` if one of them doesn't have it.
 fn direct(facts: &Facts<'_>, counter: impl Fn(&Sample, &str) -> Option<u64>) -> Option<f64> {
     let grown = facts.trial.topology.direct().map(|node| facts.span.grown(|s| counter(s, &node.name)));
     grown.reduce(|a, b| Some(a? + b?))?
 }
 
-/// Whether each I/O is one on the device as well. Buffered ones are merged before.
+/// Whether each I/O is one on the device as well. The page cache merges buffered ones.
 fn are_whole(facts: &Facts<'_>) -> bool {
     let options = facts.options().filter(|o| o.direct && o.bsrange.is_none() && o.bssplit.is_empty());
     options.is_some_and(|o| o.bs_bytes <= ONE_IO)
 }
 
-/// Bytes on the members of arrays under the ground per byte on the arrays, the declared copies aside; `None` when one isn't counted.
+/// Bytes on the members of arrays under the ground per byte on the arrays, without declared copies; `None` if one isn't counted.
 fn below_arrays(facts: &Facts<'_>) -> Option<f64> {
     let nodes = &facts.trial.topology.nodes;
     let arrays: Vec<&BlockNode> =
@@ -108,11 +108,11 @@ fn below_arrays(facts: &Facts<'_>) -> Option<f64> {
     Some(if over > 0.0 { under / over / copies } else { 1.0 })
 }
 
-/// The devices that arrays rest on in the end: their members' members, as long as these are arrays.
+/// The lowest members of arrays: if a member is an array itself, its members.
 fn deepest<'a>(nodes: &'a [BlockNode], arrays: &[&'a BlockNode]) -> Vec<&'a str> {
     let mut open: Vec<&str> = arrays.iter().flat_map(|n| foreign::below(n)).map(String::as_str).collect();
     let mut found: Vec<&str> = Vec::new();
-    // Each step leaves an array behind, of which there are no more than devices.
+    // Each step goes through an array, and there are no more arrays than devices.
     for _ in 0..=nodes.len() {
         let Some(name) = open.pop() else { break };
         match nodes.iter().find(|n| n.name == name) {
@@ -131,7 +131,7 @@ fn written(facts: &Facts<'_>, name: &str) -> Option<f64> {
     facts.span.grown(|s| s.block.get(name).map(bytes))
 }
 
-/// Copies that arrays of the stack keep by declaration.
+/// The number of copies that the stack's arrays keep by declaration.
 pub(crate) fn array_copies(facts: &Facts<'_>) -> f64 {
     let stack = &facts.cell.stack;
     let members = crate::cell::number(stack.volumes.len());
@@ -164,7 +164,7 @@ fn has_parity(facts: &Facts<'_>) -> bool {
     facts.cell.stack.transforming().any(raidz)
 }
 
-/// Parity is read before it is written; a mirror reads nothing for a write.
+/// What an array writes besides the data: parity if it also reads, since a mirror reads nothing for a write.
 fn by_array(facts: &Facts<'_>) -> &'static str {
     let nodes = &facts.trial.topology.nodes;
     let arrays: Vec<&BlockNode> =
@@ -179,7 +179,7 @@ fn by_array(facts: &Facts<'_>) -> &'static str {
     }
 }
 
-/// Copies that the workload's writes are kept in by declaration, at the ground and below.
+/// The number of declared copies of each written byte, at the ground and below.
 pub(crate) fn declared(facts: &Facts<'_>) -> f64 {
     copies(facts.cell) * array_copies(facts)
 }

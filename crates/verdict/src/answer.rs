@@ -1,5 +1,5 @@
-//! Which stack is best, workload by workload, and by what it costs: paired within rounds, all pairs of a workload accounted for.
-//! The rules are in docs/statistics.md.
+//! The best stack of each workload, by performance and by price: paired within rounds, corrected for all pairs of a workload. The rules
+//! are in docs/statistics.md.
 
 pub(crate) mod doubts;
 mod price;
@@ -14,7 +14,7 @@ use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
 use record::plan::Plan;
 use std::collections::BTreeMap;
 
-/// One answer per workload and metric that at least two cells measured with storage figures.
+/// One answer per workload and metric for which at least two cells have storage figures.
 pub(crate) fn of(plan: &Plan, cells: &[CellView], findings: &[Finding]) -> Vec<Answer> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut workloads: Vec<(&str, Vec<&CellView>)> = Vec::new();
@@ -49,32 +49,32 @@ fn answers(plan: &Plan, workload: &str, all: &[&CellView], findings: &[Finding])
     found
 }
 
-/// What the experiment judges by, else bandwidth for large blocks, else I/Os per second.
+/// The metric that the experiment judges by; without one, bandwidth for large blocks, else IOPS.
 fn main_metric(plan: &Plan, cell: &CellView) -> String {
     let asked = plan.measure.until.as_ref().and_then(|u| u.of.clone());
     asked.filter(|of| cell.metrics.contains_key(of)).unwrap_or_else(|| headline(plan, cell).to_owned())
 }
 
-/// Large blocks are judged by bandwidth, small ones by I/Os per second.
+/// The default metric: bandwidth for large blocks, IOPS for small ones.
 pub(crate) fn headline(plan: &Plan, cell: &CellView) -> &'static str {
     plan.cells.iter().find(|c| c.id == cell.id).map_or("iops", |c| c.workload.headline())
 }
 
-/// What is asked of the cells of a workload.
+/// One question about the cells of a workload.
 struct Question<'a> {
     workload: &'a str,
     metric: String,
-    /// How the answer begins where the metric isn't the workload's own.
+    /// The beginning of the answer, if the metric isn't the workload's own.
     label: Option<String>,
     direction: Direction,
     level: Level,
     /// Measured seconds of a trial.
     seconds: f64,
-    /// Of the whole run.
+    /// The findings of the whole run.
     findings: &'a [Finding],
 }
 
-/// A pair of cells and what is told of them; `a` is the better one by its estimate.
+/// A pair of cells and the result of their comparison; `a` has the better estimate.
 struct Match {
     a: usize,
     b: usize,
@@ -82,7 +82,7 @@ struct Match {
 }
 
 impl Question<'_> {
-    /// `None` when fewer than two cells have the metric.
+    /// The answer; `None` if fewer than two cells have the metric.
     fn answer(&self, rivals: &[&CellView], void: &[&CellView]) -> Option<Answer> {
         let mut ranked: Vec<(&CellView, &Metric)> =
             rivals.iter().filter_map(|c| Some((*c, c.metrics.get(&self.metric)?))).collect();
@@ -121,7 +121,7 @@ impl Question<'_> {
         })
     }
 
-    /// All pairs, Holm's adjustment over them.
+    /// All pairs, with Holm's adjustment over them.
     fn matches(&self, cells: &[&CellView]) -> Vec<Match> {
         let places: Vec<(usize, usize)> =
             (0..cells.len()).flat_map(|a| (a + 1..cells.len()).map(move |b| (a, b))).collect();
@@ -141,8 +141,8 @@ impl Question<'_> {
         })
     }
 
-    /// The best is at most this factor better than the best by estimate and those that can't be told from it, all at once; `None` when
-    /// nothing bounds it.
+    /// The true best is better than the best by estimate, and than each cell that can't be told from it, by at most this factor,
+    /// simultaneously; `None` if nothing bounds it.
     fn behind_at_most(&self, cells: &[&CellView], best: usize, tied: &[usize]) -> Option<f64> {
         let rounds: Vec<Vec<Option<f64>>> =
             cells.iter().map(|c| by_round(c, &self.metric)).collect::<Option<_>>()?;

@@ -1,8 +1,8 @@
-//! Where the bytes of one trial came from and went to.
+//! Attributes the bytes of one trial to their sources and destinations.
 //!
-//! The rules, with their tolerances and why, are in docs/metrics.md ("Where the bytes came from"). In short: what the
-//! devices counted is theirs; what is missing on them is explained only as far as extents, compression and the page
-//! cache's residency can explain it; the rest is `unknown`. A counter that is missing explains nothing.
+//! The rules, with their tolerances and reasons, are in docs/metrics.md ("Where the bytes came from"). In short: bytes that the
+//! devices counted are theirs; missing bytes are explained only as far as extents, compression and the page cache's residency
+//! can explain them; the rest is `unknown`. A missing counter explains nothing.
 
 use crate::arc::{self, Arc};
 use crate::below::Below;
@@ -16,24 +16,24 @@ use record::plan::Cell;
 use record::topology::is_memory_fs;
 use record::trial::TrialRecord;
 
-/// Shares of bytes asked, by source or destination.
+/// Shares of the requested bytes, by source or destination.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attribution {
-    /// Reads; `None` when none were done.
+    /// Reads; `None` if there were none.
     pub read: Option<Served>,
-    /// Writes; `None` when none were done.
+    /// Writes; `None` if there were none.
     pub write: Option<Served>,
-    /// Both, weighted by bytes asked.
+    /// Both, weighted by requested bytes.
     pub both: Served,
-    /// Of the reads' page cache share, what the cache under loop devices served.
+    /// The part of the reads' page cache share that the cache under loop devices served.
     pub host_read: f64,
-    /// Of the writes' page cache share, what it took.
+    /// The part of the writes' page cache share that the cache under loop devices took.
     pub host_write: f64,
-    /// Of the reads' share of holes, what holes below the ground's devices served.
+    /// The part of the reads' share of holes that holes below the ground's devices served.
     pub below_read: f64,
 }
 
-/// Attributes one trial. `None` when the engine never ran.
+/// Attributes one trial. `None` if the engine never ran.
 #[must_use]
 pub fn trial(trial: &TrialRecord, cell: &Cell) -> Option<Attribution> {
     Facts::of(trial, cell).map(|facts| attribute(&facts))
@@ -63,7 +63,7 @@ pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
     }
 }
 
-/// The devices' share followed below loop devices that cache their backing files, and what the host's cache had of it.
+/// Follows the devices' share below loop devices that cache their backing files; returns the shares, and the host's cache's part.
 fn followed(served: Served, kept: CacheShares) -> (Served, f64) {
     let (host, unknown) = (served.device * kept.host, served.device * kept.unknown);
     let followed = Served {
@@ -75,7 +75,7 @@ fn followed(served: Served, kept: CacheShares) -> (Served, f64) {
     (followed, host)
 }
 
-/// The devices' share as far as the deepest devices moved it, and what holes between these had of it.
+/// Limits the devices' share to what the deepest devices moved; returns the shares, and the part of holes in between.
 fn deeper(facts: &Facts<'_>, followed: Option<(Served, f64)>, read: bool) -> (Option<(Served, f64)>, f64) {
     let (Some((served, host)), Some(below)) = (followed, Below::of(facts, read)) else {
         return (followed, 0.0);
@@ -91,7 +91,7 @@ fn deeper(facts: &Facts<'_>, followed: Option<(Served, f64)>, read: bool) -> (Op
     (Some((deeper, host)), hole)
 }
 
-/// Weighted mean of shares.
+/// The weighted mean of shares.
 pub(crate) fn mix(a: Served, weight_a: f64, b: Served, weight_b: f64) -> Served {
     let part = weight_a / (weight_a + weight_b);
     let mean = |x: f64, y: f64| x * part + y * (1.0 - part);
@@ -109,10 +109,10 @@ fn nobody_knows() -> Served {
     Served { unknown: 1.0, ..Served::default() }
 }
 
-/// Share of the bytes read that the devices delivered to the engine, at most 1.
+/// The share of the read bytes that the devices delivered to the engine, at most 1.
 ///
-/// On a device that others use too, its counters alone would hide what memory or holes served. Where these are possible,
-/// what strangers read is taken off, and no more counts than the kernel charged to the engine for uncompressed data.
+/// On a shared device, its counters alone would hide reads from memory or holes. Where these are possible, the reads of other
+/// processes are subtracted, and the share is at most what the kernel charged to the engine for uncompressed data.
 pub(crate) fn read_share(facts: &Facts<'_>) -> Option<f64> {
     let counted = facts.read.device?;
     let elsewhere = facts.before.is_some_and(|f| f.empty_share() > 0.0 || may_be_cached(facts, &f));
@@ -127,7 +127,7 @@ pub(crate) fn read_share(facts: &Facts<'_>) -> Option<f64> {
     Some((ours.min(charged) / facts.read.asked).clamp(0.0, 1.0))
 }
 
-/// Share of the bytes written that the devices took, at most 1; pages still dirty afterwards can't be among them.
+/// The share of the written bytes that the devices took, at most 1; pages that are dirty afterwards can't be among them.
 pub(crate) fn write_share(facts: &Facts<'_>) -> Option<f64> {
     let ours = facts.write.device? - foreign_io::surplus(facts, false).bytes;
     let dirty = facts.dirty_after.unwrap_or(0.0);
@@ -165,7 +165,7 @@ fn reads(facts: &Facts<'_>) -> Served {
     let cacheable = may_be_cached(facts, &files);
     let first = if cacheable || files.encoded > 0.0 { holes.likely } else { holes.most };
     take(&mut missing, first, &mut served.hole);
-    // Compressed by nobody knows how much: then the page cache and the decompressor can't be told apart.
+    // The ratio of compression isn't known, so the page cache and compression can't be told apart.
     if let Some(ratio) = expansion(facts) {
         take(&mut missing, device * (ratio - 1.0), &mut served.other);
         if cacheable {
@@ -180,8 +180,8 @@ fn reads(facts: &Facts<'_>) -> Served {
     settle(served, missing, slack)
 }
 
-/// Reads of a ground on OpenZFS: which blocks were read from the devices its cache tells, whatever else was read along with
-/// them. `None` where it doesn't tell.
+/// Attributes reads on OpenZFS by the ARC's counters, which say how many blocks were read from the devices, whatever else the devices
+/// read along with them. `None` without these counters.
 fn zfs_reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     if facts.fs() != Some("zfs") {
         return None;
@@ -189,7 +189,7 @@ fn zfs_reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     let files = facts.before?;
     let kept = Arc::of(facts)?.share();
     let hole = HoleReach::of_holes(facts, &files).likely.min(1.0);
-    // Nothing was asked of the cache: all were holes, or nobody knows.
+    // The cache got no request: all were holes, or it isn't known.
     let Some(kept) = kept else {
         return (hole >= 1.0 - slack).then(|| Served { hole: 1.0, ..Served::default() });
     };
@@ -198,7 +198,7 @@ fn zfs_reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     let device = fetched / expansion(facts).unwrap_or(1.0);
     let mut served =
         Served { device, hole, other: fetched - device, other_cache: stored - fetched, ..Served::default() };
-    // The devices must have delivered at least that.
+    // The devices delivered at least that.
     let counted = facts.read.device.map_or(0.0, |bytes| bytes / facts.read.asked);
     let missing = served.device - counted;
     if missing > slack {
@@ -228,7 +228,7 @@ fn writes(facts: &Facts<'_>) -> Served {
         return Served { device: 1.0, ..Served::default() };
     }
     let mut served = Served { device, ..Served::default() };
-    // Not looked at, or compressed by nobody knows how much: unknown.
+    // The files were not examined, or the ratio of compression isn't known: unknown.
     if let Some(ratio) = facts.after.and_then(|f| f.expansion()) {
         take(&mut missing, device * (ratio - 1.0), &mut served.other);
         let cacheable = facts.after.is_some_and(|files| may_be_cached(facts, &files));
@@ -250,7 +250,7 @@ pub(crate) fn take(missing: &mut f64, most: f64, class: &mut f64) {
     *missing -= share;
 }
 
-/// What is left is unknown, unless it lies within the tolerance: then it belongs to the largest known class.
+/// Adds the rest to `unknown`, or to the largest known class if it is within the tolerance.
 fn settle(mut served: Served, missing: f64, slack: f64) -> Served {
     let classes = [
         &mut served.device,
@@ -270,7 +270,7 @@ fn settle(mut served: Served, missing: f64, slack: f64) -> Served {
     served
 }
 
-/// The larger of the two ratios when writes change the files during the trial.
+/// The ratio of compression; the larger one of before and after, if writes change the files during the trial.
 pub(crate) fn expansion(facts: &Facts<'_>) -> Option<f64> {
     let before = facts.before?.expansion()?;
     match facts.after.filter(|_| facts.write.asked > 0.0) {
@@ -279,7 +279,7 @@ pub(crate) fn expansion(facts: &Facts<'_>) -> Option<f64> {
     }
 }
 
-/// Share of reads that holes may have answered.
+/// The share of reads that holes may have served.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HoleReach {
     pub(crate) likely: f64,
@@ -287,9 +287,9 @@ pub(crate) struct HoleReach {
 }
 
 impl HoleReach {
-    /// From the files' empty share and from how the workload goes over them: uniform random offsets hit holes by their
-    /// share (within four standard errors), sequential passes hit each byte once per pass, anything else may hit only
-    /// holes. While writes fill the holes, the share shrinks.
+    /// From the files' share of holes and from the access pattern: uniform random offsets hit holes by their share (within four
+    /// standard errors), sequential passes hit each byte once per pass, and any other pattern may hit only holes. While writes fill
+    /// the holes, the share shrinks.
     pub(crate) fn of_holes(facts: &Facts<'_>, files: &Files) -> Self {
         let at_first = files.empty_share();
         let at_last = match facts.after {
@@ -317,8 +317,8 @@ impl HoleReach {
     }
 }
 
-/// Whether something shows that written bytes stayed in memory: dirty or cached pages of the files, places not yet given,
-/// or a machine with more to write back than before.
+/// Whether something shows that written bytes stayed in memory: dirty or cached pages of the files, delayed allocation, or more
+/// dirty memory on the machine than before.
 fn kept_in_memory(facts: &Facts<'_>) -> bool {
     let some = |bytes: Option<f64>| bytes.is_some_and(|b| b > 0.0);
     some(facts.dirty_after)

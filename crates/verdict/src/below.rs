@@ -1,8 +1,8 @@
-//! What the deepest devices that can be seen moved of the bytes that the ground's devices moved.
+//! The share of the bytes on the ground's devices that the deepest visible devices moved.
 //!
-//! A loop device over a sparse file, a thin volume or a guest's qcow2 image answers reads of places that were never written
-//! without asking anything below. Counters of the deepest devices hold everybody's bytes, so what is missing on them was
-//! certainly not theirs. A loop device that caches its backing file is the business of [`crate::host_cache`].
+//! A loop device over a sparse file, a thin volume or a guest's qcow2 image serves reads of unwritten blocks without I/O below.
+//! The counters of the deepest devices include all processes' bytes, so bytes that are missing there certainly didn't come from
+//! these devices. [`crate::host_cache`] handles loop devices that cache their backing file.
 
 use crate::amplified::array_copies;
 use crate::facts::Facts;
@@ -14,27 +14,27 @@ use std::collections::BTreeSet;
 
 /// File systems that neither compress nor cache what is read from a file directly.
 const PLAIN: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
-/// A backing file of which less is in memory can't have been served from there.
+/// If less than this share of a backing file is in memory, memory can't have served the reads.
 const CACHED: f64 = 0.01;
 
-/// What of the bytes on the ground's devices did not come from, or get to, the devices below.
+/// Bytes on the ground's devices that the devices below didn't move.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Below<'a> {
-    /// Devices on which bytes were moved, and the deepest ones below these.
+    /// The devices on which bytes were moved; `lower` holds the deepest ones below these.
     pub(crate) upper: Vec<&'a str>,
     pub(crate) lower: Vec<&'a str>,
     pub(crate) upper_bytes: f64,
     pub(crate) lower_bytes: f64,
-    /// Share of the bytes on the ground's devices that is missing below.
+    /// The share of the bytes on the ground's devices that is missing below.
     pub(crate) missing: f64,
     /// Whether only holes can explain it.
     pub(crate) holes: bool,
-    /// Share of the time in which the busiest of the deepest devices worked; `None` where it isn't counted.
+    /// The share of the time in which the busiest of the deepest devices worked; `None` if it isn't counted.
     pub(crate) busy: Option<f64>,
 }
 
 impl<'a> Below<'a> {
-    /// `None` where all of it is seen below, or nothing below can be seen.
+    /// `None` if the devices below moved all of it, or aren't visible.
     pub(crate) fn of(facts: &Facts<'a>, read: bool) -> Option<Self> {
         let nodes: &'a [BlockNode] = &facts.trial.topology.nodes;
         let direct = || nodes.iter().filter(|n| n.depth == 0);
@@ -43,7 +43,7 @@ impl<'a> Below<'a> {
         let names: Vec<&str> = upper.iter().map(|n| n.name.as_str()).collect();
         let all = bytes(&direct().map(|n| n.name.as_str()).collect::<Vec<_>>())?;
         let upper_bytes = bytes(&names).filter(|b| *b > 0.0)?;
-        // At the volumes, which are ours alone, and at the deepest devices: whichever moved less.
+        // At the volumes, which only this run uses, and at the deepest devices: the smaller amount counts.
         let cuts = [true, false].map(|volumes| cut(nodes, &upper, volumes));
         let counted = cuts.into_iter().filter(|lower| {
             !lower.is_empty() && *lower != names && lower.iter().all(|name| is_counted(facts, nodes, name))
@@ -80,14 +80,14 @@ fn cut<'a>(nodes: &'a [BlockNode], upper: &[&'a BlockNode], volumes: bool) -> Ve
     found.into_iter().collect()
 }
 
-/// Whether a loop device lies over it: then it isn't one of the volumes.
+/// Whether a loop device lies over it; then it isn't one of the volumes.
 fn over(nodes: &[BlockNode], node: &BlockNode, upper: &[&BlockNode]) -> bool {
     let loops =
         upper.iter().flat_map(|n| chain(nodes, n)).filter(|n| matches!(n.kind, BlockKind::Loop { .. }));
     loops.filter(|n| n.name != node.name).any(|n| chain(nodes, n).iter().any(|d| d.name == node.name))
 }
 
-/// A device and all below it.
+/// A device and all devices below it.
 fn chain<'a>(nodes: &'a [BlockNode], node: &'a BlockNode) -> Vec<&'a BlockNode> {
     let mut found = vec![node];
     let mut next = 0;
@@ -129,7 +129,7 @@ fn moved(facts: &Facts<'_>, name: &str, read: bool) -> Option<f64> {
     grown(facts, &|s| s.block.get(name).map(bytes))
 }
 
-/// Of a guest's host the counters are of a longer time: they are more, so what is missing is less.
+/// A counter's growth. A guest's host counts over a longer time, so the missing part is underestimated there.
 fn grown(facts: &Facts<'_>, counter: &dyn Fn(&Sample) -> Option<u64>) -> Option<f64> {
     facts.span.grown(counter).or_else(|| {
         let [before, after] = &facts.trial.evidence.host[..] else { return None };
@@ -137,7 +137,7 @@ fn grown(facts: &Facts<'_>, counter: &dyn Fn(&Sample) -> Option<u64>) -> Option<
     })
 }
 
-/// A device that never moved anything isn't counted by its kernel, or is memory.
+/// Whether the kernel counts a device's I/O. It doesn't if the counters never grew since boot; such a device may also be memory.
 fn is_counted(facts: &Facts<'_>, nodes: &[BlockNode], name: &str) -> bool {
     let evidence = &facts.trial.evidence;
     let samples = evidence.samples.iter().chain(&evidence.host);

@@ -1,4 +1,4 @@
-//! How finely a figure can tell at all: what comes from a histogram's bins, or from whole I/Os, has a resolution of its own.
+//! The resolution of figures that come from a histogram's bins or from whole I/Os.
 
 use crate::span::float;
 use stats::mean_t;
@@ -6,9 +6,9 @@ use stats::mean_t;
 /// Bins per octave of latency, of both engines (fio's stat.h).
 const BINS_PER_OCTAVE: u64 = 64;
 
-/// How far apart, as a logarithm, two percentiles (in us, trial by trial) may seem only because each stands for its bin: half a bin's width
-/// for each side. Where a side's figures spread over more than a bin from round to round, their errors of rounding are as good as
-/// independent and already part of the spread (Widrow 1956, IRE Transactions on Circuit Theory 3:266-276), so they don't count again.
+/// The difference of two percentiles (in us, trial by trial), as a logarithm, that may come from the bins alone: half a bin's width for
+/// each side. If a side's figures spread over more than a bin from round to round, their rounding errors are practically independent and
+/// already part of the spread (Widrow 1956, IRE Transactions on Circuit Theory 3:266-276), so they don't count again.
 pub(crate) fn resolution(a: &[f64], b: &[f64]) -> f64 {
     of_side(a) + of_side(b)
 }
@@ -20,7 +20,7 @@ fn of_side(us: &[f64]) -> f64 {
     if spreads { 0.0 } else { widths / 2.0 }
 }
 
-/// The width of the bin that a latency lies in, relative to it. Below two octaves of bins each nanosecond has its own.
+/// The width of a latency's bin, relative to the latency. Below two octaves of bins each nanosecond has its own bin.
 pub(crate) fn bin_width(ns: f64) -> f64 {
     let octave = ns.max(1.0).log2().floor().exp2();
     (octave / float(BINS_PER_OCTAVE)).max(1.0) / ns.max(1.0)

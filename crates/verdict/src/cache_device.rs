@@ -1,5 +1,5 @@
-//! What a cache of LVM did in a trial, by its own counters: their difference between just before the load and just after it, its
-//! ramp included.
+//! The work of an LVM cache in a trial, by its own counters: their difference between just before and just after the load, with its
+//! ramp.
 
 use crate::span::float;
 use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
@@ -23,7 +23,7 @@ pub(crate) struct CacheUse {
 }
 
 impl CacheUse {
-    /// Of the topmost cache that was looked at before and after; `None` also where its counters fell: it isn't the same one.
+    /// The counters of the topmost cache that was examined before and after; `None` also if its counters fell: then it is another one.
     pub(crate) fn of(trial: &TrialRecord) -> Option<Self> {
         trial.caches.iter().rev().find_map(|record| match (&record.before, &record.after) {
             (Some(CacheState::Cache(before)), Some(CacheState::Cache(after))) => Self::between(before, after),
@@ -51,12 +51,12 @@ impl CacheUse {
         })
     }
 
-    /// Share of the reads that were in it.
+    /// The share of the reads that were in the cache.
     pub(crate) fn read_share(&self) -> Option<f64> {
         share(self.read_hits, self.reads)
     }
 
-    /// Share of all requests that were in it.
+    /// The share of all requests that were in the cache.
     pub(crate) fn both_share(&self) -> Option<f64> {
         share(self.read_hits + self.write_hits, self.reads + self.writes)
     }
@@ -70,13 +70,13 @@ pub(crate) struct WritecacheUse {
     pub(crate) writes: f64,
     pub(crate) taken: f64,
     pub(crate) waits: Option<f64>,
-    /// Shares of the cache, just before and just after.
+    /// The used share of the cache, just before the load and (next field) just after it.
     pub(crate) full_before: f64,
     pub(crate) full_after: f64,
 }
 
 impl WritecacheUse {
-    /// `None` where the kernel has no such counters (before Linux 5.15).
+    /// `None` if the kernel has no such counters (before Linux 5.15).
     pub(crate) fn of(trial: &TrialRecord) -> Option<Self> {
         let both = |record: &CacheRecord| match (&record.before, &record.after) {
             (Some(CacheState::Writecache(before)), Some(CacheState::Writecache(after))) => {

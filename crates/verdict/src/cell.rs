@@ -1,4 +1,4 @@
-//! One cell: its trials to metrics, shares and findings.
+//! Judges one cell: metrics, shares and findings from its trials.
 
 use crate::attribute::{Attribution, attribute};
 use crate::course::{self, CellRounds};
@@ -23,7 +23,7 @@ pub(crate) struct CellJudgement {
     pub(crate) rounds: CellRounds,
 }
 
-/// Judges a cell from its trials, which are in order of rounds.
+/// Judges a cell by its trials, in order of rounds.
 pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, means: &Means) -> CellJudgement {
     let plan = input.plan;
     let (measured, failed): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
@@ -75,7 +75,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),
-            // Of a run that stops when it is enough, nobody planned more than were needed.
+            // With `measure: until`, the planned number is the number that was needed.
             planned: if plan.measure.until.is_some() { number(trials.len()) } else { plan.measure.rounds },
         },
         rounds: facts.iter().map(|f| f.trial.id.round).collect(),
@@ -91,7 +91,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     CellJudgement { view, findings, rounds }
 }
 
-/// In how many trials each metric was too fast to be measured.
+/// The number of trials in which each metric was too fast to be measured.
 fn too_fast(facts: &[Facts<'_>]) -> BTreeMap<String, u32> {
     let mut trials: BTreeMap<String, u32> = BTreeMap::new();
     for name in facts.iter().flat_map(|facts| facts.engine.too_fast()) {
@@ -100,15 +100,15 @@ fn too_fast(facts: &[Facts<'_>]) -> BTreeMap<String, u32> {
     trials
 }
 
-/// Trims move no bytes, so there is nothing to attribute.
+/// Whether a trial has only trims, which move no bytes and can't be attributed.
 fn only_trims(facts: &Facts<'_>) -> bool {
     facts.trim_ios > 0.0 && facts.read.ios + facts.write.ios <= 0.0
 }
 
-/// The same thing seen in several trials of a cell.
+/// The same detection in several trials of a cell.
 struct Seen {
     trials: u32,
-    /// Of the strongest.
+    /// The round of the strongest detection.
     round: u32,
     strongest: Detected,
 }
@@ -128,7 +128,7 @@ fn remember(seen: &mut BTreeMap<usize, Seen>, detector: usize, round: u32, detec
     }
 }
 
-/// Programs look findings up by their claim: what two detectors claim is one finding, with the worse of the two first.
+/// Merges findings of the same claim, the worse one first, since programs look findings up by their claim.
 fn each_claim_once(all: impl Iterator<Item = Finding>) -> Vec<Finding> {
     let mut once: Vec<Finding> = Vec::new();
     for finding in all {
@@ -144,7 +144,7 @@ fn each_claim_once(all: impl Iterator<Item = Finding>) -> Vec<Finding> {
     once
 }
 
-/// Adds what another finding of the same claim says; a figure of the same name gets a number.
+/// Adds another finding of the same claim; a figure of the same name gets a number.
 fn add(kept: &mut Finding, more: Finding) {
     kept.trials = kept.trials.max(more.trials);
     kept.text = format!("{} {}", kept.text, more.text);
@@ -161,7 +161,7 @@ fn add(kept: &mut Finding, more: Finding) {
     }
 }
 
-/// Plain mean over trials: each trial is one observation of the cell.
+/// The unweighted mean over trials: each trial is one observation of the cell.
 fn mean(shares: impl Iterator<Item = Option<Served>>) -> Option<Served> {
     let mut sum = Served::default();
     let mut n = 0.0;

@@ -1,4 +1,4 @@
-//! Cells side by side: those of one run, paired within rounds, or those of two runs.
+//! Compares cells: those of one run, paired within rounds, or those of two runs.
 
 mod environment;
 mod gate;
@@ -21,36 +21,36 @@ use std::collections::BTreeSet;
 
 pub use gate::gate;
 
-/// A judged run with the plan it followed.
+/// A judged run with its plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// What was to be done.
+    /// The plan.
     pub plan: &'a Plan,
-    /// What came of it.
+    /// The judged result.
     pub view: &'a RunView,
 }
 
 /// What is compared.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Metrics; empty: the rate that each workload is judged by, and the 99th percentiles of its latencies.
+    /// Metrics; empty: the rate by which each workload is judged, and the 99th percentiles of its latencies.
     pub metrics: Vec<String>,
     /// Names of stacks; empty: all.
     pub stacks: Vec<String>,
     /// Names of workloads; empty: all.
     pub workloads: Vec<String>,
-    /// Only rates, when no metrics are named.
+    /// Whether to compare only rates if no metrics are named.
     pub rates_only: bool,
 }
 
-/// Two cells and what is compared of them.
+/// Two cells and the compared metrics.
 struct Pair<'a> {
     a: &'a CellView,
     b: &'a CellView,
     metrics: Vec<String>,
 }
 
-/// The cells of one run: every two of a workload.
+/// Compares the cells of one run: every two of a workload.
 #[must_use]
 pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
     let view = run.view;
@@ -86,13 +86,13 @@ pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
     }
 }
 
-/// A run against another one, cell by cell.
+/// Compares a run with a baseline, cell by cell.
 #[must_use]
 pub fn between(run: &Judged<'_>, baseline: &Judged<'_>, wanted: &Wanted) -> Comparison {
     measured_between(run, baseline, wanted).0
 }
 
-/// The same, with what each line rests on.
+/// The same, with the statistics of each line.
 fn measured_between(
     run: &Judged<'_>,
     baseline: &Judged<'_>,
@@ -180,13 +180,13 @@ fn lines(
     asked.into_iter().zip(told).filter_map(one).collect()
 }
 
-/// Cells that were asked for and have storage figures, and those that have none.
+/// The selected cells with storage figures, and those without.
 fn usable<'a>(run: &Judged<'a>, wanted: &Wanted) -> (Vec<&'a CellView>, Vec<LeftOut>) {
     let asked = |names: &[String], name: &String| names.is_empty() || names.contains(name);
     let cells = run.view.cells.iter();
     let mut cells: Vec<&CellView> =
         cells.filter(|c| asked(&wanted.stacks, &c.stack) && asked(&wanted.workloads, &c.workload)).collect();
-    // In the order in which stacks were named: the first stands above the line.
+    // In the order of the named stacks: the first is the numerator.
     cells.sort_by_key(|c| wanted.stacks.iter().position(|s| *s == c.stack));
     let (sound, unsound): (Vec<&CellView>, Vec<&CellView>) =
         cells.into_iter().partition(|c| !c.void && !c.metrics.is_empty());
@@ -201,7 +201,7 @@ fn usable<'a>(run: &Judged<'a>, wanted: &Wanted) -> (Vec<&'a CellView>, Vec<Left
     (sound, left_out.collect())
 }
 
-/// What is compared of two cells: what both have.
+/// The metrics that both cells have.
 fn metrics(plan: &Plan, a: &CellView, b: &CellView, wanted: &Wanted) -> Vec<String> {
     let mut names: Vec<String> =
         if wanted.metrics.is_empty() { usual(plan, a, wanted.rates_only) } else { wanted.metrics.clone() };
@@ -210,7 +210,8 @@ fn metrics(plan: &Plan, a: &CellView, b: &CellView, wanted: &Wanted) -> Vec<Stri
     names
 }
 
-/// The rates that a workload is judged by, direction by direction where there are several; what the experiment derives; the 99th percentiles.
+/// The default metrics: the rates by which a workload is judged, for each direction if there are several; the derived metrics; the 99th
+/// percentiles.
 fn usual(plan: &Plan, cell: &CellView, rates_only: bool) -> Vec<String> {
     let rate = crate::answer::headline(plan, cell);
     let sides = ["read", "write", "trim"];
@@ -242,7 +243,7 @@ fn name(cell: &CellView) -> CellName {
     }
 }
 
-/// Whether the machines differ so that figures can't be compared at all.
+/// Whether the machines differ so much that figures can't be compared.
 #[must_use]
 pub fn other_machine(comparison: &Comparison) -> bool {
     comparison.differences.iter().any(|d| d.of == DifferenceOf::Machine && d.severity == Severity::Void)

@@ -1,4 +1,4 @@
-//! The ratios that the experiment asks for: of groups of cells, paired within rounds, all of them accounted for together.
+//! The ratios between groups of cells that the experiment defines, paired within rounds and corrected for all of them.
 
 use crate::answer::doubts;
 use crate::answer::words::{AT_THIS_BUDGET, list};
@@ -8,7 +8,7 @@ use record::id::CellId;
 use record::judged::{CellView, ContrastView};
 use record::plan::{Contrast, Plan};
 
-/// One per contrast of the plan, in its order.
+/// One view per contrast of the plan, in its order.
 pub(crate) fn of(plan: &Plan, cells: &[CellView], findings: &[Finding]) -> Vec<ContrastView> {
     let level = Level::of([(&plan.measure, most_trials(cells))]);
     let sides: Vec<[Side<'_>; 2]> = plan
@@ -43,7 +43,7 @@ pub(crate) fn of(plan: &Plan, cells: &[CellView], findings: &[Finding]) -> Vec<C
 /// One side of a ratio.
 struct Side<'a> {
     cells: Vec<&'a CellView>,
-    /// Those that have no storage figure.
+    /// The cells without a storage figure.
     void: Vec<&'a CellView>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What must be said of a cell to tell it from the others.
+/// The parts of a cell's name that are needed to distinguish it.
 #[derive(Clone, Copy)]
 struct Several {
     targets: bool,
@@ -137,7 +137,7 @@ mod tests {
         });
         let [outer, first] = view.contrasts.as_slice() else { panic!("{:?}", view.contrasts) };
         assert_eq!((outer.relation, first.relation), (Relation::NotApart, Relation::Apart));
-        // Rounds go up and down by a fifth, all cells alike: nothing of that is in the ratio.
+        // The rounds vary by a fifth, all cells alike; the ratio doesn't contain that.
         assert!(
             outer.text.starts_with("the mean of one and three and two can't be told apart at this budget;"),
             "{}",

@@ -1,4 +1,4 @@
-//! How the rate went: within a trial, and over the rounds.
+//! Time series of the rate: within a trial, and over the rounds.
 
 mod batches;
 mod cache;

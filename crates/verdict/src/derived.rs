@@ -6,7 +6,7 @@ use record::judged::{Interval, Metric};
 use record::plan::{Cell, Derived, Formula, Plan};
 use std::collections::BTreeMap;
 
-/// The derived metrics of a cell, from its metrics. What rests on a metric that the cell doesn't have is absent.
+/// The derived metrics of a cell, from its metrics; without those that need a metric that the cell doesn't have.
 pub(crate) fn of(
     plan: &Plan,
     cell: &Cell,
@@ -34,7 +34,7 @@ fn derive(formula: &Formula, metrics: &BTreeMap<String, Metric>, level: &Level) 
     }
 }
 
-/// A metric times an exactly known, positive constant, which adds no doubt.
+/// A metric times an exactly known, positive constant, which adds no error.
 pub(crate) fn scaled(metric: &Metric, factor: f64) -> Metric {
     let times = |x: f64| x * factor;
     let interval =
@@ -50,7 +50,7 @@ pub(crate) fn scaled(metric: &Metric, factor: f64) -> Metric {
     }
 }
 
-/// A constant over a metric: the ends change places. No upper end where the metric may be 0; `None` where it is.
+/// A constant divided by a metric: the interval's ends are swapped. No upper end if the metric may be 0; `None` if it is 0.
 fn inverted(metric: &Metric, factor: f64) -> Option<Metric> {
     let over = |x: f64| Some(factor / x).filter(|v| v.is_finite());
     let values = metric.values.iter().map(|x| over(*x)).collect::<Option<_>>()?;
@@ -68,7 +68,7 @@ fn inverted(metric: &Metric, factor: f64) -> Option<Metric> {
     })
 }
 
-/// Both from the same trials: the ratio of their means, by Fieller's theorem with what they have in common.
+/// The ratio of the means of two metrics of the same trials, by Fieller's theorem with their covariance.
 fn quotient(over: &Metric, under: &Metric, factor: f64, level: &Level) -> Option<Metric> {
     let pairs: Vec<(f64, f64)> = over.values.iter().copied().zip(under.values.iter().copied()).collect();
     let e = stats::paired_quotient(&pairs, level.each)?.scaled(factor)?;
@@ -85,13 +85,13 @@ fn quotient(over: &Metric, under: &Metric, factor: f64, level: &Level) -> Option
     })
 }
 
-/// Units above and below the line, and the money where prices are in the expression.
+/// The units of numerator and denominator, with the currency if the expression has prices.
 fn unit_of(plan: &Plan, derived: &Derived, formula: &Formula) -> String {
     let of = |name: &Option<String>| name.as_deref().map_or("1", unit);
     let plain = match (of(&formula.over), of(&formula.under)) {
         (over, "1") => over.to_owned(),
         (over, under) if over == under => "1".to_owned(),
-        // `1/s` would be I/Os per second.
+        // `1/s` would mean I/Os per second.
         ("1", under) => format!("per {under}"),
         (over, under) if under.contains('/') => format!("{over}/({under})"),
         (over, under) => format!("{over}/{under}"),
@@ -144,7 +144,7 @@ mod tests {
         assert!(cost.low.unwrap() < cost.estimate && cost.estimate < cost.high.unwrap());
     }
 
-    /// IOPS and CPU go up and down together, so their ratio is known better than either.
+    /// IOPS and CPU vary together, so their ratio is known better than either.
     #[test]
     fn a_quotient_knows_what_both_have_in_common() {
         let per_core = of(1.0, Some("iops"), Some("engine_cpu")).unwrap();

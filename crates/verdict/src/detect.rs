@@ -1,4 +1,4 @@
-//! Detectors: each looks at one trial and claims something, or keeps silent.
+//! Detectors: each examines one trial and makes a claim or none.
 
 mod amplified;
 mod bonnie;
@@ -32,10 +32,10 @@ pub use outcome::REFUSED_TRIALS;
 pub(crate) use outcome::{failed, too_wide};
 pub(crate) use source::compressed;
 
-/// Shares below this are not worth a claim: metadata and the window's ends make up to 2 %.
+/// The least share for a claim: metadata and the window's ends make up to 2 %.
 pub(crate) const WORTH_SAYING: f64 = 0.02;
 
-/// All that a detector may look at.
+/// The input of a detector.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) facts: &'a Facts<'a>,
@@ -44,7 +44,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) volumes: &'a [&'a VolumeFacts],
     /// The machine it ran on.
     pub(crate) machine: &'a Environment,
-    /// What may be believed of the disks, where they are a lab guest's.
+    /// The range in which figures of a lab guest's disks are valid.
     pub(crate) believed: Option<Range>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Scene<'a> {
 pub(crate) struct Detected {
     pub(crate) claim: Claim,
     pub(crate) severity: Severity,
-    /// Orders the trials of a cell: the strongest is shown.
+    /// The strength: of a cell's trials, the report shows the strongest detection.
     pub(crate) strength: f64,
     pub(crate) evidence: BTreeMap<String, f64>,
     pub(crate) text: String,
@@ -61,7 +61,7 @@ pub(crate) struct Detected {
 }
 
 impl Detected {
-    /// Says of which round its figures are, where there are several: `seen` of the `measured` ones show the same.
+    /// Adds the round of the figures to the text, if there are several rounds: `seen` of the `measured` ones show the same.
     pub(crate) fn of_round(mut self, round: u32, seen: u32, measured: usize) -> Self {
         if measured > 1 {
             self.text = format!("Round {} ({seen} of {measured} rounds show it): {}", round + 1, self.text);
@@ -82,8 +82,8 @@ impl Detected {
     }
 }
 
-/// Everything that one trial shows, each with the number of the detector that saw it: the same thing seen in several trials
-/// has the same number, while two things may share a claim.
+/// All detections in one trial, each with the number of its detector. The same thing has the same number in several trials,
+/// while two different things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
     let detectors: [fn(&Scene<'_>) -> Option<Detected>; 43] = [
         source::holes,
@@ -133,7 +133,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }
 
-/// How much a share of bytes that are no storage I/O matters: from half on, the figure is something else.
+/// The severity of a share of bytes that weren't storage I/O: from half on, the figure isn't a storage figure.
 pub(crate) fn by_share(share: f64) -> Severity {
     if share >= 0.5 {
         Severity::Void
@@ -144,7 +144,7 @@ pub(crate) fn by_share(share: f64) -> Severity {
     }
 }
 
-/// Counters that are known, under their names.
+/// The known counters, by name.
 pub(crate) fn evidence<const N: usize>(counters: [(&str, Option<f64>); N]) -> BTreeMap<String, f64> {
     counters
         .into_iter()

@@ -1,20 +1,20 @@
-//! Which way a metric is better.
+//! Whether higher or lower values of a metric are better.
 
 use record::plan::{Formula, Plan};
 use stats::Better;
 use std::cmp::Ordering;
 
-/// Which way is better.
+/// The better direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Rates: more.
+    /// Higher is better, e.g. for rates.
     Higher,
-    /// Latencies and costs: less.
+    /// Lower is better, e.g. for latencies and costs.
     Lower,
 }
 
 impl Direction {
-    /// Of a metric of docs/metrics.md, or of one that the plan derives: as of what stands above its line, against what stands below it.
+    /// The direction of a metric of docs/metrics.md, or of a derived one: that of its numerator, or the opposite of its denominator's.
     pub(crate) fn of(plan: &Plan, metric: &str) -> Self {
         let derived = plan.derived.iter().find(|d| d.name == metric);
         derived.and_then(|d| d.cells.values().next()).map_or_else(|| Self::plain(metric), Self::of_formula)
@@ -32,7 +32,7 @@ impl Direction {
         }
     }
 
-    /// Best first.
+    /// Orders the better value first.
     pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
         match self {
             Self::Higher => b.total_cmp(&a),
@@ -40,7 +40,7 @@ impl Direction {
         }
     }
 
-    /// Whether a ratio with this logarithm says that what stands above the line is better.
+    /// Whether a ratio with this logarithm means that the numerator is better.
     pub(crate) fn is_better(self, log_ratio: f64) -> bool {
         match self {
             Self::Higher => log_ratio > 0.0,

@@ -1,4 +1,4 @@
-//! What this judge can say is in docs/metrics.md.
+//! Tests that docs/metrics.md documents everything that this crate can report.
 
 use crate::testing;
 use record::finding::Claim;

@@ -1,17 +1,17 @@
-//! Lab guests: what figures of their disks may claim.
+//! Lab guests: the range in which figures of their disks are valid.
 
 use crate::judge::Input;
 use record::emulated::{Guest, LAB, Range};
 use record::plan::Plan;
 use record::target::TargetKind;
 
-/// What may be believed of a target's disks; `None`: it is no lab guest.
+/// The range in which figures of a machine's disks are valid; `None`: it isn't a lab guest.
 pub(crate) fn believed(plan: &Plan, target: &str) -> Option<Range> {
     let target = plan.targets.iter().find(|t| t.name == target)?;
     matches!(target.kind, TargetKind::Guest { .. }).then_some(LAB)
 }
 
-/// The lab guests that cells are built on or loaded from, in the order of the file.
+/// The lab guests on which cells are built or that generate load, in the order of the file.
 pub(crate) fn guests(input: &Input<'_>) -> Vec<Guest> {
     let plan = input.plan;
     let used =

@@ -1,8 +1,8 @@
-//! Expectations against intervals.
+//! Judges expectations by intervals.
 //!
 //! The rule is that of an equivalence test (Schuirmann 1987, two one-sided tests): *met* needs the whole interval inside the
-//! band, *missed* needs all of it outside, everything between is *undecided*. An estimate inside the band with an interval
-//! that sticks out of it promises more than the data show. See docs/statistics.md.
+//! band, *missed* needs all of it outside, anything else is *undecided*. If only the estimate is inside the band, the data
+//! don't show that the expectation is met. See docs/statistics.md.
 
 use crate::figures::{percent, range, with_unit};
 use record::finding::{Claim, Finding, Severity};

@@ -1,4 +1,4 @@
-//! What a trial's record says, summed and cut to the measured window. Nothing is concluded here.
+//! The sums of a trial's record within the measured window. This module draws no conclusions.
 
 use crate::span::{Span, float};
 use record::copy::CopySync;
@@ -15,17 +15,17 @@ use record::workload::{Ask, CacheStart, EngineKind, Layout, Options};
 /// One direction of a trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flow {
-    /// Bytes the application asked for.
+    /// Bytes that the engine requested.
     pub(crate) asked: f64,
-    /// I/Os it asked for.
+    /// I/Os that the engine requested.
     pub(crate) ios: f64,
-    /// Bytes on the ground's direct devices, over the copies the stack keeps; `None` when a counter is missing.
+    /// Bytes on the ground's direct devices, divided by the copies that the stack keeps; `None` if a counter is missing.
     pub(crate) device: Option<f64>,
-    /// Of these, bytes the kernel charged to the engine itself; `None` when it doesn't say.
+    /// The part of these that the kernel charged to the engine itself; `None` if it doesn't report it.
     pub(crate) own: Option<f64>,
 }
 
-/// The data files, summed.
+/// Sums over the data files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Files {
     pub(crate) size: f64,
@@ -37,13 +37,13 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Share of the bytes that no device is asked for.
+    /// The share of the bytes that are read without a device: holes and unwritten extents.
     pub(crate) fn empty_share(&self) -> f64 {
         if self.size > 0.0 { ((self.hole + self.unwritten) / self.size).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Logical bytes per byte on the device: 1 when nothing is compressed, `None` when something is but the file
-    /// system doesn't tell how far.
+    /// Logical bytes per byte on the device: 1 without compression; `None` if something is compressed but the file system doesn't
+    /// report the ratio.
     pub(crate) fn expansion(&self) -> Option<f64> {
         if self.encoded <= 0.0 {
             return Some(1.0);
@@ -62,26 +62,26 @@ pub(crate) struct Facts<'a> {
     pub(crate) span: Span<'a>,
     pub(crate) read: Flow,
     pub(crate) write: Flow,
-    /// Copies that the stack keeps of each byte on the direct devices.
+    /// The number of copies of each byte on the direct devices.
     pub(crate) copies: f64,
-    /// I/Os that trimmed: they move no bytes.
+    /// The number of trims, which move no bytes.
     pub(crate) trim_ios: f64,
-    /// Reads that the direct devices completed; `None` when a counter is missing.
+    /// Reads that the direct devices completed; `None` if a counter is missing.
     pub(crate) device_reads: Option<f64>,
-    /// Bytes read from the direct devices between the first sample and the window: during the ramp.
+    /// Bytes read from the direct devices between the first sample and the window, that is during the ramp.
     pub(crate) read_earlier: Option<f64>,
-    /// `None`: nobody could look into the files.
+    /// The files before the trial; `None`: they could not be examined.
     pub(crate) before: Option<Files>,
     pub(crate) after: Option<Files>,
-    /// Bytes of the files in the page cache; `None`: not looked, or not all of them.
+    /// Bytes of the files in the page cache; `None`: not all files were examined.
     pub(crate) cached_before: Option<f64>,
     pub(crate) cached_after: Option<f64>,
-    /// Bytes of the files not on the device after the trial; `None`: the kernel doesn't say per file.
+    /// Bytes of the files that were not on the device after the trial; `None`: the kernel doesn't report them per file.
     pub(crate) dirty_after: Option<f64>,
 }
 
 impl<'a> Facts<'a> {
-    /// `None` when the engine never ran.
+    /// The facts of a trial; `None` if the engine never ran.
     pub(crate) fn of(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Self> {
         let engine = trial.engine.as_ref()?;
         let span = Span::new(&trial.evidence.samples, engine.window);
@@ -121,19 +121,19 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The options of the workload's only job, and of its clones, whether the experiment or a job file says them; `None`: there are several
-    /// jobs, or they are not known in full.
+    /// The options of the workload's only job and its clones, from the experiment or from a job file; `None`: there are several jobs, or
+    /// the options aren't known completely.
     pub(crate) fn options(&self) -> Option<&'a Options> {
         self.cell.workload.only_options()
     }
 
-    /// The options of all jobs; empty where they are not known in full.
+    /// The options of all jobs; empty if they aren't known completely.
     pub(crate) fn all_options(&self) -> Vec<&'a Options> {
         self.cell.workload.all_options()
     }
 
-    /// Whether I/O bypassed the page cache: `None` for a job file that does both, and for Bonnie++, which opens its file again without `O_DIRECT` once
-    /// it is written (2.00a).
+    /// Whether I/O bypassed the page cache: `None` for a job file that does both, and for Bonnie++, which writes its file and then opens it
+    /// again without `O_DIRECT` (2.00a).
     pub(crate) fn direct(&self) -> Option<bool> {
         match &self.cell.workload.ask {
             Ask::Options(_) | Ask::JobFile { .. } => {
@@ -146,7 +146,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether the workload makes its writes durable before it ends.
+    /// Whether the workload flushes its writes before it ends.
     pub(crate) fn is_flushed(&self) -> bool {
         let jobs = self.cell.workload.effective_jobs();
         !jobs.is_empty() && jobs.iter().all(|job| job.durable || !job.writes)
@@ -160,19 +160,19 @@ impl<'a> Facts<'a> {
         self.cell.workload.cache
     }
 
-    /// Whether all devices under the ground are ours alone: emulated volumes or claimed disks, no lent directory.
+    /// Whether only this run uses all devices under the ground: emulated volumes or claimed disks, no existing directory.
     pub(crate) fn is_exclusive(&self) -> bool {
         let ours = |v: &Volume| !matches!(v.kind, VolumeKind::Directory { .. });
         let stack = &self.cell.stack;
         !stack.volumes.is_empty() && stack.all_volumes().all(ours)
     }
 
-    /// The file system that decides where the bytes go: the lowest one where several lie on each other.
+    /// The file system that decides where the bytes go: if several are stacked, the lowest one.
     pub(crate) fn fs(&self) -> Option<&'a str> {
         self.trial.topology.deciding_fs()
     }
 
-    /// Size of the data set: of the files, or what the workload was to lay out.
+    /// The size of the data set in bytes: that of the files, or the size that the workload lays out.
     pub(crate) fn data_bytes(&self) -> f64 {
         match (self.before, self.after) {
             (Some(f), _) | (None, Some(f)) if f.size > 0.0 => f.size,
@@ -180,22 +180,22 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Relative error allowed between what the engine counted and what a device counted: 2 % for metadata and retries,
-    /// a tenth of a second for the window's ends (10 Hz), two I/Os for the discrete count; at most 10 %.
+    /// The tolerated relative difference between the engine's and a device's count: 2 % for metadata and retries, a tenth of a
+    /// second for the window's ends (10 Hz), two I/Os for the discrete count; at most 10 %.
     pub(crate) fn slack(&self, flow: &Flow) -> f64 {
         let ends = 0.1 / self.span.seconds().max(0.1);
         let discrete = 2.0 / flow.ios.max(20.0);
-        // devices of another machine are counted by its clock
+        // counters of another machine's devices have that machine's clock
         let clock = self.trial.evidence.server_clock.map_or(0.0, |clock| float(clock.uncertain_ns) / 1e9);
         (0.02 + ends + discrete).min(0.10) + clock / self.span.seconds().max(0.1)
     }
 
-    /// Total memory, from the samples.
+    /// The machine's memory in bytes, from the samples.
     pub(crate) fn memory_total(&self) -> Option<f64> {
         self.span.at_start(|s| s.memory?.total_bytes)
     }
 
-    /// Total memory of the machine that serves the ground by NFS, which may be the same one.
+    /// The memory of the machine that exports the ground by NFS, which may be the same one.
     pub(crate) fn server_memory_total(&self) -> Option<f64> {
         match self.cell.stack.client() {
             Some(_) => self.span.at_start(|s| s.server?.memory?.total_bytes),
@@ -203,7 +203,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Bytes waiting to be written of the whole machine that has the devices, at the window's end less at its start.
+    /// The growth within the window of the dirty bytes of the whole machine that has the devices.
     pub(crate) fn dirty_growth(&self) -> Option<f64> {
         let apart = self.cell.stack.client().is_some();
         let waiting = |s: &Sample| {
@@ -219,21 +219,21 @@ fn asked(totals: Option<&Totals>) -> Flow {
     Flow { asked, ios, device: None, own: None }
 }
 
-/// What the load moved within the window.
+/// The counters of the load within the window.
 struct Load<'a> {
     span: Span<'a>,
-    /// Whether nothing is moved on its behalf after the window.
+    /// Whether nothing is moved for the load after the window.
     ends: bool,
 }
 
 impl Load<'_> {
-    /// What all direct devices counted; `None` when there are none or one of them didn't.
+    /// The sum over all direct devices; `None` if there are none, or if one of them has no counter.
     fn on_devices(&self, topology: &Topology, counter: fn(&BlockCounters) -> u64) -> Option<f64> {
         sum(topology, |node| self.span.moved(self.ends, |s| s.block.get(&node.name).map(counter)))
     }
 
-    /// Bytes the kernel charged to the engine: its cgroup's on the direct devices, or its processes' on any, whichever is
-    /// more (either may miss what kernel threads do on its behalf).
+    /// Bytes that the kernel charged to the engine: those of its cgroup on the direct devices, or those of its processes on any
+    /// device, whichever is more (either may miss what kernel threads do for it).
     fn own_bytes(&self, topology: &Topology, read: bool) -> Option<f64> {
         let cgroup = sum(topology, |node| {
             if node.is_elsewhere() {
@@ -258,7 +258,7 @@ fn read_earlier(span: &Span<'_>, topology: &Topology) -> Option<f64> {
     sum(topology, |node| span.moved_earlier(|s| s.block.get(&node.name).map(|b| b.read_bytes)))
 }
 
-/// Over all direct devices; `None` when there are none or one of them wasn't counted.
+/// The sum over all direct devices; `None` if there are none, or if one of them wasn't counted.
 fn sum(topology: &Topology, of: impl Fn(&BlockNode) -> Option<f64>) -> Option<f64> {
     let mut sum = None;
     for node in topology.direct() {
@@ -267,11 +267,11 @@ fn sum(topology: &Topology, of: impl Fn(&BlockNode) -> Option<f64>) -> Option<f6
     sum
 }
 
-/// Whether the devices are done when the window ends: nothing was written, or every write was on them by then, and nothing is
-/// read back.
+/// Whether the devices are idle after the window: nothing was written or every write was on them by then, and nothing is read
+/// back.
 fn ends_with_the_window(cell: &Cell) -> bool {
     match &cell.workload.ask {
-        // fio's own file may go on after its window, in a job that ends later.
+        // With a job file for fio, a job that ends later may go on after the window.
         Ask::JobFile { .. } if cell.workload.engine == EngineKind::Fio => false,
         Ask::Options(_) | Ask::JobFile { .. } => {
             let done = |job: &EffectiveJob<'_>| {
@@ -285,7 +285,7 @@ fn ends_with_the_window(cell: &Cell) -> bool {
     }
 }
 
-/// Files that a copy made: their extents were counted all together.
+/// The files that a copy made; their extents are counted together.
 fn copied(engine: &EngineOutput) -> Option<Files> {
     let copied = engine.copied.as_ref()?;
     let extents = copied.extents?;
@@ -299,7 +299,7 @@ fn copied(engine: &EngineOutput) -> Option<Files> {
     })
 }
 
-/// `None` when nobody could look: no list on a file system. A raw block device has no holes.
+/// The files' sums. `None` if they could not be examined: there is a file system but no list. A raw block device has no holes.
 fn files(list: &[FileExtents], topology: &Topology) -> Option<Files> {
     if list.is_empty() {
         return topology.fs_type.is_none().then(Files::default);
@@ -316,9 +316,9 @@ fn files(list: &[FileExtents], topology: &Topology) -> Option<Files> {
     })
 }
 
-/// Copies on the direct devices: of the topmost layer, since its members are what the ground uses directly.
+/// The number of copies on the direct devices: that of the topmost layer, since its members are the direct devices.
 pub(crate) fn copies(cell: &Cell) -> f64 {
-    // What NFS exports has the same devices.
+    // An NFS layer has the same devices as its export.
     let top = cell.stack.transforming().rfind(|layer| !matches!(layer, Layer::Nfs(_)));
     match top {
         Some(Layer::Btrfs(b)) => match b.data {

@@ -1,22 +1,22 @@
-//! How figures are put into sentences.
+//! Figures in sentences.
 
 use crate::span::float;
 use record::quantity::Bytes;
 
-/// `97 %`, `4.2 %`, `0.3 %`; never `100 %` when it isn't.
+/// A share in percent: `97 %`, `4.2 %`, `0.3 %`; `100 %` only from 99.95 % on.
 pub(crate) fn percent(share: f64) -> String {
     let p = share * 100.0;
     let whole = p >= 99.95 || (9.95..99.5).contains(&p) || (p < 99.5 && (p.round() - p).abs() < 0.05);
     if whole { format!("{p:.0} %") } else { format!("{p:.1} %") }
 }
 
-/// `1.5 GiB`.
+/// Bytes with a unit: `1.5 GiB`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped; saturates")]
 pub(crate) fn bytes(n: f64) -> String {
     Bytes(n.max(0.0).round() as u64).to_string()
 }
 
-/// Three significant digits for a rate in words: `80`, `239`, `1,240`, `0.52`.
+/// A rate with two to four significant digits, from 1000 on all digits: `80`, `239`, `1,240`, `0.52`.
 pub(crate) fn rate(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e6 {
@@ -32,7 +32,7 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-/// A metric's value with its unit: IOPS, B/s and so on in the size that reads best.
+/// A metric's value with a suitable multiple of its unit: IOPS, B/s and so on.
 pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     if let Some((of, per)) = unit.split_once(" per ") {
         return format!("{} per {per}", with_unit(value, of));
@@ -75,7 +75,7 @@ fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{out}") } else { out }
 }
 
-/// `1 trial`, `3 trials`.
+/// A count with its noun: `1 trial`, `3 trials`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", rate(float(n))) }
 }

@@ -1,9 +1,9 @@
-//! I/O of others on any device below the ground.
+//! I/O of other processes (foreign I/O) on any device below the ground.
 //!
-//! Each device is held against what our own load can explain there: what the layers above it moved for us, with the extra I/O
-//! that partitions, arrays, loop devices and the file systems under backing files add. The rest is foreign. Reads are exact.
-//! Writes aren't: journals and metadata are written as well, so a surplus of writes needs a process that moved as much, or must
-//! be far beyond what any of these adds.
+//! For each device, the I/O is compared with the most that our own load can explain: the I/O of the layers above it, with the extra
+//! I/O that partitions, arrays, loop devices and the file systems under backing files add. The rest is foreign. Reads are exact.
+//! Writes aren't, since journals and metadata are written as well: a surplus of writes counts only if a process moved as much, or if
+//! it is far above the extra I/O of any layer.
 
 use crate::facts::{Facts, copies};
 use crate::span::float;
@@ -11,44 +11,44 @@ use record::counter::{BlockCounters, OtherProcess};
 use record::topology::{BlockKind, BlockNode};
 use std::collections::BTreeSet;
 
-/// Foreign I/O below this share of a device's bytes and of its I/Os doesn't matter.
+/// The least share of a device's bytes or I/Os for foreign I/O to matter.
 const LEAST_SHARE: f64 = 0.2;
-/// Nor does it below this share of the time, however little we do ourselves.
+/// The least share of the time in which the device works for others, however little our own load is.
 pub(crate) const LEAST_BUSY: f64 = 0.2;
-/// A machine does so much by itself: a few I/Os per second, of logs and the like.
+/// The background I/Os per second of a machine, of logs and the like.
 const BACKGROUND_IOS: f64 = 20.0;
 const BACKGROUND_BYTES: f64 = (1 << 20) as f64;
-/// Metadata that is read along with data, e.g. extent trees.
+/// Reads of data with metadata, e.g. extent trees, per read of data.
 const READ_ALONG: f64 = 1.1;
-/// The page cache reads ahead, at most as much again as was asked.
+/// Reads with the page cache's read-ahead per requested read: at most as much again.
 const READ_AHEAD: f64 = 2.0;
-/// A journal in ordered mode and metadata, over the data.
+/// Writes with an ordered journal and metadata, per write of data.
 const JOURNALLED: f64 = 1.5;
-/// A tree that is copied on write, or a journal that takes the data too.
+/// Writes with a copy-on-write tree, or with a journal of data, per write of data.
 const COPIED: f64 = 4.5;
-/// The largest I/O that every device takes whole; larger ones may be split.
+/// The largest I/O that every device takes as one; larger ones may be split.
 const WHOLE_IO: f64 = (128 << 10) as f64;
-/// What one commit of a journal writes at most besides the data.
+/// The most bytes that one commit of a journal writes besides the data.
 const COMMIT_BYTES: f64 = (128 << 10) as f64;
 const COMMIT_IOS: f64 = 6.0;
-/// Journals commit by themselves once in so many seconds.
+/// The interval at which journals commit by themselves, in seconds.
 const COMMIT_SECONDS: f64 = 5.0;
-/// Processes that moved at least this share of a surplus may have made it.
+/// Processes that moved at least this share of a surplus may have caused it.
 const PLAUSIBLE: f64 = 0.5;
-/// A process that moved less of it isn't worth naming.
+/// The least share of a surplus for a process to be named.
 const NAMED: f64 = 0.1;
-/// From so many times what we can have read on, or written, nobody needs to be seen.
+/// A surplus above this multiple of what our load can have read (or, next constant, written) needs no visible process.
 const GLARING_READS: f64 = 1.25;
 const GLARING_WRITES: f64 = 4.0;
 
-/// What a device did within the window.
+/// A device's I/O within the window.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moved {
     read: f64,
     written: f64,
     reads: f64,
     writes: f64,
-    /// Seconds with an I/O in flight.
+    /// Seconds with at least one I/O in flight.
     busy: f64,
 }
 
@@ -72,15 +72,15 @@ impl Moved {
     }
 }
 
-/// The most that our own load can have moved on a device.
+/// The most I/O that our own load can have caused on a device.
 #[derive(Debug, Clone, Copy)]
 struct Ours {
     most: Moved,
-    /// Whether what lies above adds no I/O that can't be bounded (caches, thin pools, compression, copy on write).
+    /// Whether the layers above add a bounded amount of I/O; caches, thin pools, compression and copy on write don't.
     bounded: bool,
 }
 
-/// What others did on one device.
+/// Foreign I/O on one device.
 #[derive(Debug, Clone)]
 pub(crate) struct Foreign<'a> {
     pub(crate) device: &'a str,
@@ -90,34 +90,34 @@ pub(crate) struct Foreign<'a> {
     /// All bytes and I/Os on the device.
     pub(crate) device_bytes: f64,
     pub(crate) device_ios: f64,
-    /// Bytes on the device over bytes that the workload asked for.
+    /// Bytes on the device per byte that the workload requested.
     pub(crate) factor: Option<f64>,
-    /// Share of the device's bytes or I/Os, whichever is more.
+    /// The foreign share of the device's bytes or I/Os, whichever is larger.
     pub(crate) share: f64,
-    /// Share of the time in which the device worked, and in which it worked for others.
+    /// The share of the time in which the device worked; `busy` is that in which it worked for others.
     pub(crate) device_busy: f64,
     pub(crate) busy: f64,
-    /// User processes that moved most of it, as far as they can be seen.
+    /// The visible user processes that moved most of it.
     pub(crate) processes: Vec<&'a OtherProcess>,
 }
 
-/// The device on which others did most, over the measured time; `None` where they did nothing that matters.
+/// The device with the most foreign I/O over the measured time; `None` if there is none that matters.
 pub(crate) fn strongest<'a>(facts: &Facts<'a>) -> Option<Foreign<'a>> {
     let open = shared(facts);
     let all = facts.trial.topology.nodes.iter().filter(|n| open.contains(n.name.as_str()));
     let found = all.filter_map(|node| on(facts, &open, node));
-    // Of a partition and its disk, the partition: it is nearer to the ground.
+    // Of a partition and its disk take the partition, which is nearer to the ground.
     found.reduce(|best, next| if next.busy > best.busy * 1.1 { next } else { best })
 }
 
-/// Names of the devices that others may use too: all below a backing file, and all below a directory that isn't ours.
+/// The names of the devices that others may use too: all below a backing file, and all below an existing directory.
 pub(crate) fn shared<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
     let nodes: &'a [BlockNode] = &facts.trial.topology.nodes;
     if !facts.is_exclusive() {
         return nodes.iter().map(|n| n.name.as_str()).collect();
     }
     let mut open = BTreeSet::new();
-    // Shallow first, so what lies over a device is seen before it.
+    // The nodes are sorted by depth, so the layers above a device come before it.
     for node in nodes {
         let over_file = matches!(node.kind, BlockKind::Loop { .. });
         if over_file || open.contains(node.name.as_str()) {
@@ -127,7 +127,7 @@ pub(crate) fn shared<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
     open
 }
 
-/// The devices that one rests on.
+/// The devices directly below a device.
 pub(crate) fn below(node: &BlockNode) -> &[String] {
     match &node.kind {
         BlockKind::Loop { members, .. } | BlockKind::Composite { members } => members,
@@ -144,7 +144,7 @@ fn on<'a>(facts: &Facts<'a>, open: &BTreeSet<&str>, node: &'a BlockNode) -> Opti
     let (read, processes_read) = surplus(facts, node, &device, &ours, true);
     let (written, processes_wrote) = surplus(facts, node, &device, &ours, false);
     let bytes = read + written;
-    // I/Os count only along with bytes that are shown to be foreign.
+    // I/Os count only together with bytes that are shown to be foreign.
     let of = |bytes: f64, all: f64, most: f64| if bytes > 0.0 { (all - most).max(0.0) } else { 0.0 };
     let ios = of(read, device.reads, ours.most.reads) + of(written, device.writes, ours.most.writes);
     let share = (bytes / device.bytes().max(1.0)).max(ios / device.ios().max(1.0));
@@ -169,7 +169,7 @@ fn on<'a>(facts: &Facts<'a>, open: &BTreeSet<&str>, node: &'a BlockNode) -> Opti
     })
 }
 
-/// Bytes in one direction that we can't have moved, with the processes that may have; 0 where a layer above may have made them.
+/// Bytes in one direction that our load can't have caused, with the processes that may have; 0 if a layer above may have caused them.
 fn surplus<'a>(
     facts: &Facts<'a>,
     node: &BlockNode,
@@ -190,7 +190,7 @@ fn surplus<'a>(
     if bytes > 0.0 && (shown || plausible) { (bytes, processes) } else { (0.0, Vec::new()) }
 }
 
-/// User processes that moved much of so many bytes, the most first. The kernel's threads work for others.
+/// User processes that moved a large part of these bytes, the largest first. Kernel threads don't count, since they work for others.
 fn users<'a>(facts: &Facts<'a>, bytes: f64, read: bool) -> Vec<&'a OtherProcess> {
     let all = facts.trial.evidence.others.iter().filter(|p| p.kernel != Some(true));
     let mut much: Vec<&OtherProcess> = all.filter(|p| moved(p, read) >= NAMED * bytes.max(1.0)).collect();
@@ -214,7 +214,7 @@ fn counted(facts: &Facts<'_>, node: &BlockNode) -> Option<Moved> {
     })
 }
 
-/// `None` where a counter above it is missing.
+/// The most that our own load can have caused on a device; `None` if a counter above it is missing.
 fn ours(facts: &Facts<'_>, open: &BTreeSet<&str>, node: &BlockNode) -> Option<Ours> {
     if !open.contains(node.name.as_str()) {
         return Some(Ours { most: counted(facts, node)?, bounded: true });
@@ -231,7 +231,7 @@ fn ours(facts: &Facts<'_>, open: &BTreeSet<&str>, node: &BlockNode) -> Option<Ou
     sum
 }
 
-/// What the engine can have caused on a device that its directory is on.
+/// The most that the engine can have caused on the device of its directory.
 fn engines(facts: &Facts<'_>, node: &BlockNode) -> Ours {
     let (seconds, copies) = (facts.span.seconds(), copies(facts.cell));
     let most = |own: Option<f64>, asked: f64| own.unwrap_or(0.0).max(asked);
@@ -257,12 +257,13 @@ fn engines(facts: &Facts<'_>, node: &BlockNode) -> Ours {
     }
 }
 
-/// What a device's I/O can become on one below it.
+/// The most I/O that a device's I/O can cause on a device below it.
 fn passed(facts: &Facts<'_>, node: &BlockNode, ours: Ours) -> Ours {
     let most = ours.most;
     match &node.kind {
         BlockKind::Partition { .. } | BlockKind::Disk | BlockKind::Memory => ours,
-        // A mirror writes all to each member; parity is read and written for each write. Others (caches, thin pools) may move more.
+        // A mirror writes everything to each member; an array with parity reads and writes parity for each write. Other layers (caches,
+        // thin pools) may move more.
         BlockKind::Composite { .. } => Ours {
             most: Moved {
                 read: most.read + most.written,
@@ -279,7 +280,7 @@ fn passed(facts: &Facts<'_>, node: &BlockNode, ours: Ours) -> Ours {
             let flushes = facts.span.grown(|s| s.block.get(&node.name)?.flushes).unwrap_or(most.writes);
             let commits = flushes + facts.span.seconds() / COMMIT_SECONDS + 1.0;
             let factor = if tree { COPIED } else { JOURNALLED };
-            // What was dirty before is written now.
+            // Pages that were dirty before are written now.
             let earlier = facts.dirty_growth().map_or(0.0, |grown| (-grown).max(0.0));
             let read = most.read * if buffered { READ_AHEAD } else { READ_ALONG };
             let written =
@@ -302,7 +303,7 @@ fn copies_on_write(fs: Option<&str>) -> bool {
     matches!(fs, Some("btrfs" | "zfs" | "bcachefs" | "f2fs"))
 }
 
-/// Foreign I/O in a part of the measured time, from and to so many seconds after its beginning.
+/// Foreign I/O in a part of the measured time, from `from` to `to` seconds after its beginning.
 pub(crate) fn between<'a>(facts: &Facts<'a>, from: f64, to: f64) -> Option<Foreign<'a>> {
     let whole = facts.span.window();
     let at = |seconds: f64| whole.start_ns.saturating_add(nanoseconds(seconds)).min(whole.end_ns);

@@ -1,31 +1,32 @@
-//! Bytes on our devices that weren't ours.
+//! Bytes on the ground's devices that other processes moved.
 //!
-//! The kernel says which process moved how many bytes, but not on which device; and which device moved how many bytes, but not
-//! for whom. So two witnesses must agree: a surplus on our devices over what the engine accounts for, and a user process that
+//! The kernel reports how many bytes each process moved, but not on which device; and how many bytes each device moved, but not
+//! for which process. So two observations must agree: a surplus on the devices over the engine's bytes, and a user process that
 //! may have caused it.
 //!
-//! On a lent directory that is one that moved about as much as the surplus: one that moved a thousand times as much works
-//! elsewhere. Where all devices are ours alone it must have been seen with a file of the ground open. Without that the
-//! surplus there is the stack's own: nobody else was there to write it.
+//! On an existing directory that is a process that moved about as much as the surplus: one that moved a thousand times as much
+//! works elsewhere. If only this run uses the devices, the process must have had a file of the ground open. Without such a
+//! process, the surplus there is the stack's own.
 
 use crate::facts::{Facts, Flow};
 use crate::span::float;
 use record::counter::OtherProcess;
 use record::workload::Options;
 
-/// A surplus below this share of all bytes asked is not worth a claim.
+/// The least surplus for a claim, as a share of all requested bytes.
 const MATTERS: f64 = 0.05;
-/// A surplus of reads of this size needs no second witness where the engine's own are charged exactly.
+/// A surplus of reads of this size needs no suspect if the engine's own reads are charged exactly.
 const GLARING: f64 = 0.25;
-/// One process's bytes over the surplus, if it caused it. It is watched longer than the window, and may work elsewhere too.
+/// The bytes of a process that may have caused a surplus, relative to the surplus. It is observed for longer than the window, and may
+/// work elsewhere too.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.5..=4.0;
 
-/// What somebody else moved on our devices in one direction.
+/// Bytes that another process moved on the ground's devices in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Surplus<'a> {
-    /// Bytes; 0 when there were none, or none that can be shown.
+    /// The bytes; 0 if there are none, or none that can be shown.
     pub(crate) bytes: f64,
-    /// Who moved about as much.
+    /// The process that moved about as much.
     pub(crate) suspect: Option<&'a OtherProcess>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn surplus<'a>(facts: &Facts<'a>, read: bool) -> Surplus<'a> {
     if found.bytes >= least { found } else { Surplus::default() }
 }
 
-/// What those moved who were seen on the ground, as far as the devices moved that much for others than the engine.
+/// The bytes of processes that had files of the ground open, limited to what the devices moved for others than the engine.
 fn trespassed<'a>(facts: &Facts<'a>, flow: &Flow, device: f64, read: bool) -> Surplus<'a> {
     let on_ground = || users(facts).filter(|p| p.on_ground == Some(true));
     let theirs: f64 = on_ground().map(|p| moved(p, read)).sum();
@@ -52,7 +53,7 @@ fn trespassed<'a>(facts: &Facts<'a>, flow: &Flow, device: f64, read: bool) -> Su
     Surplus { bytes: theirs.min(device - engines(facts, flow, read)), suspect }
 }
 
-/// What the devices moved more than the engine and the file system may have caused, if it fits somebody.
+/// The bytes on the devices beyond what the engine and the file system may have caused, if the amount fits a process.
 fn guessed<'a>(facts: &Facts<'a>, flow: &Flow, device: f64, read: bool) -> Surplus<'a> {
     let metadata = if read { 0.0 } else { metadata(facts) };
     let bytes = device - engines(facts, flow, read) - metadata;
@@ -62,13 +63,12 @@ fn guessed<'a>(facts: &Facts<'a>, flow: &Flow, device: f64, read: bool) -> Surpl
     if suspect.is_some() || glaring { Surplus { bytes, suspect } } else { Surplus::default() }
 }
 
-/// Whether what the kernel charged to the engine is all that it caused to be read: nothing is compressed, so no kernel
-/// thread reads on its behalf.
+/// Whether the kernel charged to the engine all reads that it caused: nothing is compressed, so no kernel thread reads for it.
 pub(crate) fn is_charged_exactly(facts: &Facts<'_>) -> bool {
     facts.before.is_some_and(|f| f.encoded == 0.0)
 }
 
-/// Other user processes. Kernel threads write back what somebody else dirtied, and serve loop devices: not strangers.
+/// Other user processes. Kernel threads don't count: they write back others' dirty pages and serve loop devices.
 fn users<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a OtherProcess> {
     facts.trial.evidence.others.iter().filter(|p| p.kernel != Some(true))
 }
@@ -77,7 +77,7 @@ fn moved(process: &OtherProcess, read: bool) -> f64 {
     float(if read { process.read_bytes } else { process.write_bytes })
 }
 
-/// Bytes that the engine caused. Where kernel threads work on its behalf, at least what it asked for is its own.
+/// Bytes that the engine caused. If kernel threads work for it, at least the requested bytes are its own.
 fn engines(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
     match flow.own {
         Some(own) if read && is_charged_exactly(facts) => own,
@@ -85,7 +85,7 @@ fn engines(facts: &Facts<'_>, flow: &Flow, read: bool) -> f64 {
     }
 }
 
-/// What file systems may write besides the data: a copy-on-write tree about as much again, a journal a third.
+/// The share that file systems may write besides the data: a copy-on-write tree about as much again, a journal a third.
 fn metadata(facts: &Facts<'_>) -> f64 {
     match facts.fs() {
         None => 0.0,

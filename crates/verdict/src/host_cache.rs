@@ -1,9 +1,9 @@
-//! What the page cache under loop devices served: bytes that reached a loop device without direct I/O, but not the disk under
-//! its backing file.
+//! The host's cache: bytes that the page cache under loop devices served. They reached a loop device without direct I/O, but
+//! not the disk under its backing file.
 //!
-//! The disk's counters hold everybody's bytes, so they bound what it can have done for us from above; what other processes are
-//! known to have read bounds it from below. Residency of the backing files bounds the cache from both sides. Where the bounds
-//! are apart, the difference is unknown. docs/metrics.md, "The host's cache".
+//! The disk's counters contain all processes' bytes, so they are an upper bound for ours; without the bytes that other processes
+//! are known to have read, they are a lower bound. The residency of the backing files bounds the cache from both sides. The
+//! difference between the bounds is unknown. docs/metrics.md, "The host's cache".
 
 use crate::facts::{Facts, Files};
 use crate::span::float;
@@ -13,11 +13,11 @@ use record::topology::{BlockKind, BlockNode, is_memory_fs};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Of x86-64, for which this is built.
+/// The page size of x86-64, the target of this program.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// Loop devices, or disks of a guest, that cache their backing files, nearest to the ground, and what is known of them; bytes
-/// within the window.
+/// The loop devices or guest disks nearest to the ground that cache their backing files, with their counters; bytes within the
+/// window.
 #[derive(Debug, Clone)]
 pub(crate) struct HostCache<'a> {
     pub(crate) loops: Vec<&'a str>,
@@ -25,31 +25,31 @@ pub(crate) struct HostCache<'a> {
     pub(crate) guest: bool,
     pub(crate) loop_read: Option<f64>,
     pub(crate) loop_written: Option<f64>,
-    /// On the disks under the backing files, everybody's, without what loop devices with direct I/O moved there.
+    /// All processes' bytes on the disks under the backing files, without those of loop devices with direct I/O.
     pub(crate) leaf_read: Option<f64>,
     pub(crate) leaf_written: Option<f64>,
-    /// Of the backing files, just before the trial and just after it.
+    /// Cached bytes of the backing files, just before the trial and (next field) just after it.
     pub(crate) cached_before: Option<f64>,
     pub(crate) cached_after: Option<f64>,
-    /// Bytes that the backing files had not on the disk after the trial, less those before it.
+    /// The growth over the trial of the backing files' bytes that are not on the disk.
     pub(crate) dirty_growth: Option<f64>,
     backing_bytes: f64,
-    /// These loop devices' share of all bytes at their distance from the ground.
+    /// The share of these loop devices in all bytes at their depth below the ground.
     part_read: f64,
     part_written: f64,
 }
 
-/// Shares of the bytes that reached the ground's devices.
+/// Shares of the bytes on the ground's devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct CacheShares {
-    /// Served by the host's cache, at least.
+    /// The least share that the host's cache served.
     pub(crate) host: f64,
-    /// Served by it or by the disk: nobody can tell.
+    /// The share that either the cache or the disk served.
     pub(crate) unknown: f64,
 }
 
 impl<'a> HostCache<'a> {
-    /// `None` without such a loop device. One that doesn't say is not accused; one over memory is memory.
+    /// `None` without such a loop device. One with unknown I/O mode doesn't count, nor does one over memory.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
         let nodes: &'a [BlockNode] = &facts.trial.topology.nodes;
         let depth = nodes.iter().filter(|n| backing(n, Some(false)).is_some()).map(|n| n.depth).min()?;
@@ -57,7 +57,7 @@ impl<'a> HostCache<'a> {
         let cached: Vec<(&BlockNode, Backing<'a>)> =
             level().filter_map(|n| Some((n, backing(n, Some(false))?))).collect();
         let leaves: BTreeSet<&str> = cached.iter().flat_map(|(_, b)| b.members).map(String::as_str).collect();
-        // Their bytes are on the same disks without having been in the cache.
+        // Their bytes are on the same disks, but were not in the cache.
         let direct = nodes.iter().filter(|n| {
             backing(n, Some(true)).is_some_and(|b| b.members.iter().any(|m| leaves.contains(m.as_str())))
         });
@@ -102,13 +102,13 @@ impl<'a> HostCache<'a> {
         })
     }
 
-    /// Of the bytes that the ground's devices read.
+    /// The shares of the bytes that the ground's devices read.
     pub(crate) fn of_reads(&self, facts: &Facts<'_>) -> CacheShares {
         let Some(loops) = self.loop_read.filter(|l| *l > 0.0) else { return CacheShares::default() };
         let slack = facts.slack(&facts.read);
         let (held_least, held_most) = self.held(facts);
         let Some(leaf) = self.leaf_read else {
-            // No counter under the loop: only residency speaks.
+            // There is no counter under the loop device, only residency.
             let known = self.cached_before.is_some() || self.cached_after.is_some();
             return if known {
                 self.reads_between(held_least, held_most, slack)
@@ -120,10 +120,10 @@ impl<'a> HostCache<'a> {
         let shown =
             missing.max(held_least).max(self.fetched_most(facts).map_or(0.0, |most| 1.0 - most / loops));
         if missing > held_most + slack {
-            // More than the cache can have answered: holes of the backing file, or a file system that compresses it.
+            // More than the cache can have served: holes of the backing file, or a file system that compresses it.
             return self.reads(CacheShares { host: held_most, unknown: missing - held_most });
         }
-        // Who reads on a guest's host isn't known.
+        // Other processes' reads on a guest's host aren't known.
         let others =
             if self.guest { f64::INFINITY } else { others_read(facts, leaf > loops * (1.0 + slack)) };
         let ours = (leaf - others).max(self.fetched(facts).unwrap_or(0.0));
@@ -141,7 +141,7 @@ impl<'a> HostCache<'a> {
         CacheShares { host: kept.host * self.part_read, unknown: kept.unknown * self.part_read }
     }
 
-    /// Of the bytes that the ground's devices wrote: what the disk had not taken by the window's end, at least.
+    /// The shares of the bytes that the ground's devices wrote: at least those that were not on the disk at the window's end.
     pub(crate) fn of_writes(&self, facts: &Facts<'_>) -> CacheShares {
         let Some(loops) = self.loop_written.filter(|l| *l > 0.0) else { return CacheShares::default() };
         let missing = self.leaf_written.map_or(0.0, |leaf| 1.0 - leaf / loops);
@@ -150,21 +150,21 @@ impl<'a> HostCache<'a> {
         CacheShares { host: host * self.part_written, unknown: 0.0 }
     }
 
-    /// Bytes written that the backing files had not on the disk when the clock stopped; 0 where the kernel doesn't tell.
+    /// Written bytes of the backing files that were not on the disk at the end of the measured time; 0 if the kernel doesn't report them.
     pub(crate) fn dirty(&self, facts: &Facts<'_>) -> f64 {
         self.dirty_growth.unwrap_or(0.0).min(facts.write.asked)
     }
 
-    /// Bytes that the cache did not have before the trial and has after it, without writes: the disk was asked for them, whoever else used it.
-    /// What the loop devices read before the window may be among them.
+    /// Bytes that the cache did not have before the trial and has after it, without writes: the disk must have delivered them, whoever else
+    /// used it. Bytes that the loop devices read before the window may be among them.
     fn fetched(&self, facts: &Facts<'_>) -> Option<f64> {
         let grown = self.cached_after? - self.cached_before?;
         let earlier = facts.read_earlier.filter(|_| facts.write.asked <= 0.0)?;
         Some((grown - earlier).max(0.0))
     }
 
-    /// Bytes that the disk can have been asked for, at most: what the cache came to hold, and what the kernel took out of it again. Not
-    /// known where somebody dropped the cache, or where writes fill it too.
+    /// The most bytes that the disk can have delivered: those that the cache gained, and those that the kernel reclaimed. Unknown if the
+    /// cache was dropped, or if writes fill it too.
     fn fetched_most(&self, facts: &Facts<'_>) -> Option<f64> {
         let grown = (self.cached_after? - self.cached_before?).max(0.0);
         let vm = |counter: fn(&VmCounters) -> Option<u64>| {
@@ -175,25 +175,25 @@ impl<'a> HostCache<'a> {
         kept.then_some(grown + vm(|vm| vm.pgsteal_file)? * PAGE_BYTES)
     }
 
-    /// Samples of the machine whose page cache it is.
+    /// The samples of the machine that has this page cache.
     fn samples<'f>(&self, facts: &Facts<'f>) -> &'f [Sample] {
         let evidence = &facts.trial.evidence;
         if self.guest { &evidence.host } else { &evidence.samples }
     }
 
-    /// Whether its kernel takes pages out that it has no need to, which is counted nowhere.
+    /// Whether that machine's kernel reclaims pages without need (DAMON), which no counter shows.
     fn is_trimmed(&self, facts: &Facts<'_>) -> bool {
         self.samples(facts).iter().any(|sample| sample.vm.is_some_and(|vm| vm.takes_cold_pages))
     }
 
-    /// Bytes that were read again after they had been taken out: what is cached before and after was not throughout.
+    /// Bytes that were read again after the kernel reclaimed them. So pages that are cached before and after weren't cached throughout.
     fn read_again(&self, facts: &Facts<'_>) -> f64 {
         let of = |sample: &Sample| sample.vm.as_ref()?.workingset_refault_file;
         let pages = if self.guest { on_host(facts, &of) } else { facts.span.grown(of) };
         pages.unwrap_or(0.0) * PAGE_BYTES
     }
 
-    /// The least and the largest share of reads that the cache can have answered, by what it held.
+    /// The least and the largest share of reads that the cache can have served, by its content.
     fn held(&self, facts: &Facts<'_>) -> (f64, f64) {
         let seen = || self.cached_before.into_iter().chain(self.cached_after);
         let Some(most_bytes) = seen().max_by(f64::total_cmp) else { return (0.0, 1.0) };
@@ -206,7 +206,7 @@ impl<'a> HostCache<'a> {
             held if random => (held / data).min(1.0),
             _ => 1.0,
         };
-        // What isn't cached of the backing files may all be data; the rest of the data then was cached throughout.
+        // The uncached part of the backing files may all be data; then the rest of the data was cached throughout.
         let all_here = facts.trial.topology.direct().all(|n| self.loops.contains(&n.name.as_str()));
         let (Some(before), Some(after), true) = (self.cached_before, self.cached_after, all_here) else {
             return (0.0, most);
@@ -224,7 +224,7 @@ impl<'a> HostCache<'a> {
     }
 }
 
-/// How much a counter grew within the window; of a guest's host, between just before and just after the guest measured, which is more.
+/// The growth of a counter within the window; for a guest's host, from just before to just after the guest's measurement, which is more.
 fn grown(facts: &Facts<'_>, counter: &dyn Fn(&Sample) -> Option<u64>) -> Option<f64> {
     facts.span.grown(counter).or_else(|| on_host(facts, counter))
 }
@@ -234,8 +234,8 @@ fn on_host(facts: &Facts<'_>, counter: &dyn Fn(&Sample) -> Option<u64>) -> Optio
     Some(float(counter(after)?.saturating_sub(counter(before)?)))
 }
 
-/// Bytes that user processes beside the engine read, on whichever device: at most so much of the disk's was theirs. Where not
-/// all could be looked at, anything may have been, but only if the disk's counters show somebody else at all.
+/// Bytes that other user processes read on any device: an upper bound of their bytes on this disk. If not all processes could be
+/// examined, there is no bound, unless the disk's counters show no foreign I/O at all.
 fn others_read(facts: &Facts<'_>, crowded: bool) -> f64 {
     let evidence = &facts.trial.evidence;
     if crowded && !evidence.others_complete {
@@ -249,7 +249,7 @@ struct Backing<'a> {
     members: &'a [String],
 }
 
-/// A loop device over a file that is no memory, with this kind of I/O to it.
+/// The backing file of a loop device that isn't over memory and has this I/O mode.
 fn backing(node: &BlockNode, direct: Option<bool>) -> Option<Backing<'_>> {
     match &node.kind {
         BlockKind::Loop { direct_io, members, backing_fs, backing_file, .. }
@@ -261,7 +261,7 @@ fn backing(node: &BlockNode, direct: Option<bool>) -> Option<Backing<'_>> {
     }
 }
 
-/// A sum over these files; `None` unless all of them were looked at.
+/// The sum over these files; `None` unless all of them were examined.
 fn total(list: &[Residency], files: &[&Path], bytes: fn(&Residency) -> Option<u64>) -> Option<f64> {
     let of = |path: &&Path| bytes(list.iter().find(|r| r.path == *path)?).map(float);
     let all: Vec<f64> = files.iter().map(of).collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! A run's records to one judged view.
+//! Judges a run's records and makes one view.
 
 use crate::cell::{self, CellJudgement};
 use crate::sequential::{self, Means};
@@ -14,27 +14,27 @@ use record::volume::VolumeFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Name and version of this judge; stored judgements of another judge are derived anew.
+/// Name and version of these rules; a stored judgement of another version is made again.
 pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 14");
 
-/// What is judged: a run as the store gives it.
+/// The input: a run from the store.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// Which run.
+    /// The run's id.
     pub run: &'a RunId,
     /// What was to be done.
     pub plan: &'a Plan,
     /// The machine.
     pub environment: &'a Environment,
-    /// The volumes as found.
+    /// The volumes that the run found.
     pub volumes: &'a [VolumeFacts],
-    /// All trials there are, in any order.
+    /// All trials, in any order.
     pub trials: &'a [TrialRecord],
     /// Why the run ended.
     pub stopped: &'a Stopped,
 }
 
-/// Judges a run. Trials of cells that the plan doesn't know are ignored.
+/// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
 pub fn judge(input: &Input<'_>) -> RunView {
     let plan = input.plan;
@@ -93,7 +93,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     }
 }
 
-/// Worst first, then by claim, then in the order of the plan's cells.
+/// Sorts findings: the worst first, then by claim, then in the order of the plan's cells.
 fn sort(findings: &mut [Finding], plan: &Plan) {
     let place: BTreeMap<&CellId, usize> = plan.cells.iter().enumerate().map(|(i, c)| (&c.id, i)).collect();
     findings.sort_by_key(|f: &Finding| -> (Reverse<Severity>, _, _) {

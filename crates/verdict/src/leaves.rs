@@ -1,4 +1,4 @@
-//! What each device under a cell did, down to the leaves.
+//! The I/O of each device under a cell, down to the leaves.
 
 use crate::facts::Facts;
 use crate::foreign::shared;
@@ -7,11 +7,11 @@ use record::counter::BlockCounters;
 use record::judged::NodeView;
 use record::topology::{BlockKind, BlockNode};
 
-/// Members that are named; more are counted.
+/// The most members that are named; the others are counted.
 const NAMED: usize = 3;
 
-/// One view per device of the first trial, shallow first; means over the trials that have the same devices under them.
-/// Counters are everybody's: a disk that others use too shows their bytes as well, and says so.
+/// One view per device of the first trial, sorted by depth; means over the trials with the same devices. The counters contain all
+/// processes' bytes; the view of a disk that others use too says so.
 pub(crate) fn of_cell(trials: &[Facts<'_>]) -> Vec<NodeView> {
     let Some(first) = trials.first() else { return Vec::new() };
     let shape = |facts: &Facts<'_>| -> Vec<(u32, std::mem::Discriminant<BlockKind>)> {

@@ -1,7 +1,7 @@
-//! Evidence to findings. Pure: the same records give the same verdict on any day, on any machine.
+//! Makes findings from evidence. Pure: the same records give the same verdict on any day and on any machine.
 //!
-//! Per trial, [`attribute`] tells where the bytes came from; [`judge`] puts the trials of a run together: metrics with
-//! intervals, findings with their counters, expectations, answers.
+//! For each trial, [`attribute`] finds the sources of the bytes. [`judge`] combines the trials of a run: metrics with intervals,
+//! findings with their counters, expectations, answers.
 
 pub mod attribute;
 

@@ -1,8 +1,8 @@
-//! What limited a trial: one witness after another is heard, and the first that has something to say names the limit.
+//! The limit of a trial: one rule after another is tried, and the first that applies names the limit.
 //!
-//! The order is that of docs/metrics.md ("What limited it"): who stands earlier explains the figure whatever the later ones
-//! counted. A load that got all it asked for was held back by nothing; a limit that is met leaves no room for others; only
-//! what none of them explains is left to the depth of the queue.
+//! The order is that of docs/metrics.md ("What limited it"): an earlier rule explains the figure whatever the later ones find. A load
+//! that got its requested rate was not limited; a limit that is met leaves no room for others; the queue depth comes last, for what
+//! no other rule explains.
 
 mod asked;
 mod changed;
@@ -40,7 +40,7 @@ use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
-/// In the order in which they are heard.
+/// The rules, in their order.
 const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 15] = [
     asked::limit,
     journal::limit,
@@ -59,14 +59,14 @@ const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 15] = [
     processor::crowded,
 ];
 
-/// What limited one trial.
+/// The limit of one trial.
 pub(crate) fn of_trial(scene: &Scene<'_>) -> Limit {
     let figures = Figures::of(scene);
     let limit = WITNESSES.iter().find_map(|witness| witness(&figures)).unwrap_or_else(|| unknown(&figures));
     outage::doubted(limit, scene.facts)
 }
 
-/// What was looked at, since nothing of it is a limit.
+/// The limit if no rule applies, with all figures as evidence.
 fn unknown(figures: &Figures<'_>) -> Limit {
     let looked = figures.pick(&NAMES);
     let text = match (figures.depth, figures.queue) {
@@ -81,7 +81,7 @@ fn unknown(figures: &Figures<'_>) -> Limit {
     Limit { by: LimitKind::Unknown, shown: false, evidence: BTreeMap::new(), against: looked, text }
 }
 
-/// A finding that says what the limit says.
+/// A finding with the text and the evidence of a limit.
 fn detected(limit: Limit, claim: Claim, severity: Severity, strength: f64, remedy: String) -> Detected {
     Detected { claim, severity, strength, evidence: limit.evidence, text: limit.text, remedy }
 }

@@ -1,15 +1,15 @@
-//! Metrics over trials, each with its interval. docs/metrics.md describes them; what one trial says is in `record::metric`.
+//! Metrics over trials, each with its interval. docs/metrics.md describes them; `record::metric` has those of one trial.
 
 use crate::sequential::Means;
 use record::judged::{Interval, Metric};
 use stats::{Estimate, trimmed_mean};
 use std::collections::BTreeMap;
 
-/// Share of the trials that the trimmed mean leaves out at each end, and how many trials it takes for that to be any.
+/// The share of the trials that the trimmed mean leaves out at each end; the next constant is the least number of trials for it.
 const TRIMMED: f64 = 0.1;
 const LEAST_TRIMMED: usize = 10;
 
-/// Metrics over trials: those that every trial has, each with its interval.
+/// The metrics that every trial has, each with its interval over the trials.
 pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], means: &Means) -> BTreeMap<String, Metric> {
     let Some(first) = trials.first() else {
         return BTreeMap::new();
@@ -23,7 +23,7 @@ pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], means: &Means) -> BT
                 .filter(|_| values.len() >= LEAST_TRIMMED)
                 .and_then(interval),
             estimate: e.value,
-            // No metric can be negative, so that part of an interval excludes nothing that could be.
+            // No metric can be negative, so an interval begins at 0 at the least.
             low: e.is_bounded().then_some(e.low.max(0.0)),
             high: e.is_bounded().then_some(e.high),
             confidence: e.confidence,
@@ -36,7 +36,7 @@ pub(crate) fn over_trials(trials: &[BTreeMap<String, f64>], means: &Means) -> BT
     first.keys().filter_map(metric).collect()
 }
 
-/// An estimate that has an interval.
+/// An estimate's interval, if it has one.
 fn interval(e: Estimate) -> Option<Interval> {
     e.is_bounded().then_some(Interval { estimate: e.value, low: e.low.max(0.0), high: e.high })
 }

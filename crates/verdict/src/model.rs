@@ -1,4 +1,5 @@
-//! What a stack should give from its volumes, computed beforehand and laid beside what was measured. docs/model.md has every formula.
+//! The model: the rate that a stack should have by its volumes, computed beforehand and compared with the measured one. docs/model.md has
+//! every formula.
 
 mod finding;
 mod geometry;
@@ -20,20 +21,20 @@ use record::judged::{CellView, Metric, ModelSource, ModelView, RatioView};
 use record::plan::Cell;
 use stacking::Stacking;
 
-/// What a model says, in requests of the workload per second.
+/// A model's result, in requests of the workload per second.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Forecast {
     pub(crate) from: ModelSource,
-    /// What it should be.
+    /// The expected rate.
     pub(crate) expected: f64,
-    /// 0 where nothing is known.
+    /// The lower bound; 0 if unknown.
     pub(crate) at_least: f64,
     pub(crate) at_most: f64,
     pub(crate) ios_per_request: f64,
     pub(crate) steps: Vec<String>,
 }
 
-/// Fills in the model of every cell that has one, and tells which cells don't keep to it. `found` is what else is known of the cells.
+/// Adds the model to every cell that has one, and returns findings about cells that differ from it. `found`: the other findings.
 pub(crate) fn apply(input: &Input<'_>, cells: &mut [CellView], found: &[Finding]) -> Vec<Finding> {
     let models: Vec<Option<ModelView>> = input
         .plan
@@ -84,7 +85,7 @@ fn model(planned: &Cell, cell: &CellView, input: &Input<'_>, cells: &[CellView])
     })
 }
 
-/// Measured over a figure that has no error of its own.
+/// The ratio of the measured metric over an exact figure.
 fn against(metric: &Metric, expected: f64) -> Option<RatioView> {
     (expected > 0.0).then(|| RatioView {
         ratio: metric.estimate / expected,
@@ -95,7 +96,7 @@ fn against(metric: &Metric, expected: f64) -> Option<RatioView> {
     })
 }
 
-/// Measured seconds of a trial.
+/// The measured time of a trial, in seconds.
 fn seconds(planned: &Cell, input: &Input<'_>) -> f64 {
     load::runtime_seconds(&planned.workload).unwrap_or(input.plan.measure.trial_seconds)
 }

@@ -1,8 +1,8 @@
-//! Grounds that are mounted by NFS from an export of ours, on the same machine or another.
+//! Grounds that are NFS mounts of diskproof's own export, on the same machine or another.
 //!
-//! Two caches may serve there: the client's page cache, and whatever memory the server's file system has. The client counts
-//! what it fetched from the server and sent to it, the devices count what reached them: what lies between is the
-//! server's memory, but for holes and compression. docs/metrics.md, "NFS".
+//! Two caches may serve I/O there: the client's page cache, and the memory of the server's file system. The client counts the
+//! bytes that it fetched from the server and sent to it; the devices count the bytes that reached them. The difference is the
+//! server's memory, except for holes and compression. docs/metrics.md, "NFS".
 
 use crate::attribute::{HoleReach, expansion, read_share, take, write_share};
 use crate::facts::Facts;
@@ -21,7 +21,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// `None` where the ground isn't served by an export of ours, or nobody counted.
+    /// `None` if the ground isn't a mount of diskproof's own export, or if there are no counters.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         facts.trial.topology.exported.as_ref()?;
         let moved = |counter: fn(&NfsCounters) -> u64| facts.span.grown(|s| s.nfs.as_ref().map(counter));
@@ -37,19 +37,19 @@ pub(crate) fn layer(cell: &Cell) -> Option<&Nfs> {
     })
 }
 
-/// Bytes of the data files that the server had in its page cache; `None`: not looked, or not told.
+/// Bytes of the data files in the server's page cache; `None`: not examined, or not reported.
 pub(crate) fn server_cached(list: &[Residency]) -> Option<f64> {
     (!list.is_empty()).then(|| list.iter().map(|file| float(file.cached_bytes)).sum())
 }
 
-/// Bytes of the data files that the server had not written to its devices after the trial.
+/// Bytes of the data files that the server had not yet written to its devices after the trial.
 pub(crate) fn server_dirty(facts: &Facts<'_>) -> Option<f64> {
     let all: Option<Vec<f64>> =
         facts.trial.server_after.iter().map(|file| file.dirty_bytes.map(float)).collect();
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
-/// Where reads came from. `None`: it is no such ground, or it can't be told like this.
+/// The sources of reads. `None`: it isn't such a ground, or the counters don't show the sources.
 pub(crate) fn reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     let fetched = (Remote::of(facts)?.read / facts.read.asked).clamp(0.0, 1.0);
     let files = facts.before?;
@@ -62,13 +62,13 @@ pub(crate) fn reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
             take(&mut missing, device * (ratio - 1.0), &mut served.other);
             take(&mut missing, 1.0, &mut served.other_cache);
         }
-        // Compressed by nobody knows how much: then the server's memory and the decompressor can't be told apart.
+        // The ratio of compression isn't known, so the server's memory and compression can't be told apart.
         None => served.unknown = missing,
     }
     Some(tidied(served, slack))
 }
 
-/// Where writes went to.
+/// The destinations of writes.
 pub(crate) fn writes(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     let sent = (Remote::of(facts)?.written / facts.write.asked).clamp(0.0, 1.0);
     let device = write_share(facts)?.min(sent);
@@ -84,7 +84,7 @@ pub(crate) fn writes(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     Some(tidied(served, slack))
 }
 
-/// Shares within the tolerance belong to the devices, if these moved most.
+/// Adds shares within the tolerance to the devices' share, if the devices moved most.
 fn tidied(mut served: Served, slack: f64) -> Served {
     let small = [
         &mut served.page_cache,

@@ -1,8 +1,8 @@
-//! Times within a trial in which no I/O completed, and who held them up.
+//! Outages: times within a trial in which no I/O completed, and their causes.
 //!
-//! An outage begins as a stretch in which the engine completed next to nothing, while its rate before and after would have made
-//! dozens of I/Os. It is one only if something shows that I/Os were held up: an engine that simply asked for nothing, as one that
-//! thinks, is no outage.
+//! A candidate is a stretch in which the engine completed next to nothing, while its rate before and after would have made dozens
+//! of I/Os. It is an outage only if something shows that I/Os were held up: an engine that requested nothing, e.g. because of
+//! `thinktime`, has no outage.
 
 mod quiet;
 
@@ -14,44 +14,44 @@ use record::trial::{Totals, Window};
 
 pub(crate) use quiet::Quiet;
 
-/// Most of a stretch: what was seen in less of it does not explain it.
+/// The least share of a stretch in which a cause must be seen.
 const MOST: f64 = 0.5;
-/// A device with an I/O in flight at so many of the looks held it throughout.
+/// If this share of the samples shows an I/O in flight on a device, the device held it throughout.
 const ALWAYS: f64 = 0.8;
-/// A device that completes less than this share of its usual rate completes nothing.
+/// A device that completes less than this share of its usual rate counts as idle.
 const IDLE: f64 = 0.05;
-/// An I/O that took this share of a stretch was in flight for all of it, but for the length of a step at both ends.
+/// An I/O that took this share of a stretch was in flight for all of it, apart from a step at each end.
 const AS_LONG: f64 = 0.7;
-/// The share of the periods, or of the machine's time, that leaves an engine nothing.
+/// If this share of the quota's periods, or of the machine's time, is taken away, nothing is left for the engine.
 const NEARLY_ALL: f64 = 0.8;
 
 /// One outage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outage {
-    /// When, and how much completed in it nevertheless.
+    /// Its time, and the I/Os that completed in it nevertheless.
     pub(crate) quiet: Quiet,
     pub(crate) fault: Fault,
 }
 
-/// Who held the I/Os up.
+/// The cause of an outage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
     /// A device had I/Os in flight all the time and completed none.
     Device { name: String, in_flight: f64 },
-    /// The limits on the engine's I/O were others in this time than before it.
+    /// The limits on the engine's I/O in this time differed from those before.
     Throttle { held: u64 },
-    /// I/Os of the engine took as long, but no device had one in flight.
+    /// The engine's I/Os took as long as the outage, but no device had one in flight.
     Between { held: u64 },
-    /// A CPU quota held the engine back.
+    /// A CPU quota stopped the engine.
     Quota,
     /// The hypervisor gave the CPU to others.
     Steal,
-    /// The engine's processes were stopped or frozen, or nothing ran on the machine; detectors of their own tell it.
+    /// The engine's processes were stopped or frozen, or nothing ran on the machine; other detectors report it.
     NotRunning,
 }
 
 impl Fault {
-    /// Whether the engine did not run, so that the outage says nothing about the storage.
+    /// Whether the engine did not run, so the outage says nothing about the storage.
     pub(crate) fn is_of_engine(&self) -> bool {
         matches!(self, Self::Quota | Self::Steal | Self::NotRunning)
     }
@@ -70,7 +70,7 @@ pub(crate) fn outages(facts: &Facts<'_>) -> Vec<Outage> {
     found.collect()
 }
 
-/// All times within the measured time that tell nothing of the storage at work: outages, and an engine that was stopped or frozen.
+/// All times within the measured time that don't show the working storage: outages, and times in which the engine was stopped or frozen.
 pub(crate) fn stalls(facts: &Facts<'_>) -> Vec<Window> {
     let mut all: Vec<Window> = outages(facts).into_iter().map(|outage| outage.quiet.window).collect();
     all.extend(seen(facts, |sample| !sample.stopped.is_empty()));
@@ -86,14 +86,14 @@ pub(crate) fn stalls(facts: &Facts<'_>) -> Vec<Window> {
     joined
 }
 
-/// Share of the measured time that [`stalls`] take.
+/// The share of [`stalls`] in the measured time.
 pub(crate) fn stalled_share(facts: &Facts<'_>) -> f64 {
     let seconds: f64 = stalls(facts).iter().map(Window::seconds).sum();
     let share = seconds / facts.span.seconds();
     if share.is_finite() { share } else { 0.0 }
 }
 
-/// From each sample of this machine that showed it to the next one that didn't, within the measured time.
+/// The times within the measured time from a sample of this machine for which `shows` is true to the next one for which it isn't.
 pub(crate) fn seen(facts: &Facts<'_>, shows: impl Fn(&Sample) -> bool) -> Vec<Window> {
     let mut stalls = Vec::new();
     let mut since = None;
@@ -112,7 +112,7 @@ pub(crate) fn seen(facts: &Facts<'_>, shows: impl Fn(&Sample) -> bool) -> Vec<Wi
     stalls
 }
 
-/// The part of it that lies within the measured time.
+/// The part of a stall within the measured time.
 pub(crate) fn within(stall: Window, facts: &Facts<'_>) -> Option<Window> {
     let measured = facts.engine.window;
     let start_ns = stall.start_ns.max(measured.start_ns);
@@ -120,7 +120,7 @@ pub(crate) fn within(stall: Window, facts: &Facts<'_>) -> Option<Window> {
     (start_ns < end_ns).then_some(Window { start_ns, end_ns })
 }
 
-/// Why the engine did not run in this time, if it did not.
+/// Why the engine didn't run in this time; `None` if it ran.
 fn engine_fault(facts: &Facts<'_>, window: Window) -> Option<Fault> {
     let mut not_running = seen(facts, |sample| !sample.stopped.is_empty() || !sample.frozen.is_empty());
     let gaps = &facts.trial.evidence.agent_gaps;
@@ -151,18 +151,18 @@ fn overlap(a: Window, b: Window) -> f64 {
     Window { start_ns, end_ns: end_ns.max(start_ns) }.seconds()
 }
 
-/// The middle of a stretch: its ends are known to a step only, and counters to a sample.
+/// The middle of a stretch, since its ends are known only to a step, and counters to a sample.
 fn inner<'a>(facts: &Facts<'a>, window: Window) -> Span<'a> {
     let edge = (window.end_ns - window.start_ns) / 8;
     facts.span.part(window.start_ns + edge, window.end_ns - edge)
 }
 
-/// Who held I/Os up that the engine had asked for; `None` where nothing shows that there were any.
+/// What held up requested I/Os; `None` if nothing shows that there were any.
 fn storage_fault(facts: &Facts<'_>, window: Window) -> Option<Fault> {
     let inner = inner(facts, window);
     let held = held(facts, window);
     let mut nodes: Vec<_> = facts.trial.topology.nodes.iter().collect();
-    // the deepest first: what is above it waits for it
+    // the deepest first, since the devices above wait for it
     nodes.sort_by_key(|node| std::cmp::Reverse(node.depth));
     let of_device = nodes.into_iter().find_map(|node| {
         let gauges: Vec<u64> =
@@ -182,21 +182,21 @@ fn storage_fault(facts: &Facts<'_>, window: Window) -> Option<Fault> {
     (held > 0).then_some(Fault::Between { held })
 }
 
-/// Whether the devices that the ground uses directly completed next to nothing as well: else the engine waited for the page cache, or
-/// for work that they did.
+/// Whether the ground's direct devices completed next to nothing as well. If not, the engine waited for the page cache, or for other work
+/// of these devices.
 fn devices_are_idle(facts: &Facts<'_>, window: Window) -> bool {
     let inner = inner(facts, window);
     facts.trial.topology.direct().all(|node| is_idle(facts, &inner, &node.name))
 }
 
-/// Whether a device completed next to nothing in this time, by its usual rate; a device that wasn't counted may have.
+/// Whether a device completed next to nothing in this time, relative to its usual rate; true also for a device without counters.
 fn is_idle(facts: &Facts<'_>, inner: &Span<'_>, name: &str) -> bool {
     let done = |b: &BlockCounters| b.reads + b.writes + b.discards.unwrap_or(0) + b.flushes.unwrap_or(0);
     let rate = |span: &Span<'_>| Some(span.grown(|s| s.block.get(name).map(done))? / span.seconds());
     rate(inner).zip(rate(&facts.span)).is_none_or(|(here, usual)| here <= IDLE * usual)
 }
 
-/// Whether the limits on the engine's I/O in most of this time are others than those at the begin of the measured time.
+/// Whether the limits on the engine's I/O in most of this time differ from those at the begin of the measured time.
 fn other_limits(facts: &Facts<'_>, inner: &Span<'_>) -> bool {
     let Some(first) = facts.span.within().find_map(|s| s.throttles.as_ref()) else { return false };
     let looks = || inner.within().filter_map(|s| s.throttles.as_ref());
@@ -204,7 +204,7 @@ fn other_limits(facts: &Facts<'_>, inner: &Span<'_>) -> bool {
     others > 0 && 2 * others >= looks().count()
 }
 
-/// I/Os of the engine that took at least as long as the stretch.
+/// The number of the engine's I/Os that took at least as long as the stretch.
 fn held(facts: &Facts<'_>, window: Window) -> u64 {
     let least = AS_LONG * window.seconds() * 1e9;
     let long = |latency: &LatencyHistogram| -> u64 {

@@ -1,10 +1,10 @@
-//! Findings whose remedy gives way to another's.
+//! Findings with a remedy that another finding replaces.
 
 use record::finding::{Claim, Finding};
 use record::id::CellId;
 use std::collections::BTreeSet;
 
-/// What others on a device make a rate do, within a trial and over rounds.
+/// Claims about effects of foreign I/O on a rate, within a trial and over rounds.
 const EFFECTS: [Claim; 7] = [
     Claim::RampUp,
     Claim::NotSteady,
@@ -15,9 +15,9 @@ const EFFECTS: [Claim; 7] = [
     Claim::MachineDrift,
 ];
 
-/// Where others used a cell's devices, what they may have caused there is mended by stopping them first.
+/// If others used a cell's devices, the first remedy for their possible effects there is to stop them.
 pub(crate) fn by_interference(findings: &mut [Finding]) {
-    // Others that used the CPU only have no device in their evidence.
+    // Interference with the CPU only has no device in its evidence.
     let on_devices =
         |f: &&Finding| f.claim == Claim::Interference && f.evidence.contains_key("foreign_share");
     let disturbed: BTreeSet<CellId> = findings.iter().filter(on_devices).map(|f| f.cell.clone()).collect();
@@ -25,7 +25,7 @@ pub(crate) fn by_interference(findings: &mut [Finding]) {
         return;
     }
     for finding in findings.iter_mut().filter(|f| EFFECTS.contains(&f.claim)) {
-        // The machine's drift is told of one cell, but all show it.
+        // The finding about the machine's drift names one cell, but all show it.
         if disturbed.contains(&finding.cell) || finding.claim == Claim::MachineDrift {
             finding.remedy = "Others used the devices during some of these trials, which may be the cause: do what the finding \
                               interference says first, then run it again."
@@ -70,7 +70,7 @@ mod tests {
             ]
         };
         assert_eq!(remedies(found()), [true, false, true, false, true]);
-        // Who used the CPU only is no neighbour on a device.
+        // Interference with the CPU only isn't foreign I/O.
         let mut cpu = found();
         cpu[0] = finding(Claim::Interference, "a", "others_cpu_share");
         assert_eq!(remedies(cpu), [true; 5]);

@@ -1,10 +1,10 @@
-//! What the page cache can have answered, and what it must have.
+//! Bounds of the page cache's share of reads.
 
 use crate::facts::{Facts, Files};
 use record::workload::Options;
 
-/// Whether reads could have come from the page cache at all: buffered ones, and direct ones that the file system turns
-/// into buffered ones (btrfs on compressed extents, ext4 with data=journal).
+/// Whether the page cache may serve reads at all: buffered ones, and direct ones that the file system turns into buffered ones
+/// (btrfs on compressed extents, ext4 with data=journal).
 pub(crate) fn may_be_cached(facts: &Facts<'_>, files: &Files) -> bool {
     facts.direct() != Some(true) || turned_buffered(facts, files)
 }
@@ -14,8 +14,8 @@ pub(crate) fn turned_buffered(facts: &Facts<'_>, files: &Files) -> bool {
     journalled || (files.encoded > 0.0 && facts.fs() == Some("btrfs"))
 }
 
-/// The largest share of reads that the page cache can have answered, by what it held before and after and by how the
-/// workload goes over the files; 0 when nobody looked and the engine's own accounting doesn't tell either.
+/// The largest share of reads that the page cache can have served, by its content before and after and by the access pattern;
+/// 0 if the cache wasn't examined and the engine's own accounting doesn't show it either.
 pub(crate) fn most_cached(facts: &Facts<'_>) -> f64 {
     let size = facts.data_bytes();
     let share =
@@ -37,8 +37,8 @@ pub(crate) fn most_cached(facts: &Facts<'_>) -> f64 {
     }
 }
 
-/// The least share of random reads that the page cache must have answered, whatever devices read: of a compressed extent they read all for any part
-/// of it, more than was asked for, which would hide what memory served. What isn't in the cache takes a device at least one I/O for each read.
+/// The least share of random reads that the page cache must have served. Bytes don't show it: devices read a whole compressed extent for
+/// any part of it, which hides reads from memory. But each read that isn't in the cache takes at least one I/O on a device.
 pub(crate) fn least_cached(facts: &Facts<'_>, files: &Files) -> f64 {
     let one_size = |o: &Options| o.rw.is_random() && o.bsrange.is_none() && o.bssplit.is_empty();
     let hides = files.encoded > 0.0 && facts.fs() == Some("btrfs") && facts.options().is_some_and(one_size);
@@ -55,8 +55,8 @@ fn uniform(options: &Options) -> bool {
     options.rw.is_random() && options.random_distribution == "random"
 }
 
-/// Share of reads that the stream may itself have read ahead while the engine ramped up. Where it goes over each byte once at most, and
-/// nothing was cached before, the page cache had nothing else to answer with: those bytes came from where they were read.
+/// The share of reads that may have been read ahead during the ramp. If a stream reads each byte at most once, and nothing was cached
+/// before, the page cache can serve only bytes that were read ahead, and these have the source of the read-ahead.
 pub(crate) fn read_ahead(facts: &Facts<'_>) -> f64 {
     let earlier = fetched_earlier(facts);
     let cold = facts.cached_before.is_some_and(|bytes| bytes <= 0.0);
@@ -65,13 +65,13 @@ pub(crate) fn read_ahead(facts: &Facts<'_>) -> f64 {
     if cold && once && sequential { earlier / facts.read.asked } else { 0.0 }
 }
 
-/// Bytes of data that the devices delivered before the window began, while the engine ramped up: these may be cached since.
+/// Bytes of data that the devices delivered during the ramp, before the window; these may be cached since.
 fn fetched_earlier(facts: &Facts<'_>) -> f64 {
     let ratio = facts.before.and_then(|f| f.expansion()).unwrap_or(1.0);
     facts.read_earlier.unwrap_or(0.0) * ratio
 }
 
-/// Share of reads that went through read-like calls but for which the engine's processes fetched nothing.
+/// The share of the bytes of read system calls for which the engine's processes fetched nothing from devices.
 fn not_fetched(facts: &Facts<'_>) -> f64 {
     let asked = facts.read.asked;
     let passed = facts.span.grown(|s| s.engine?.read_chars);

@@ -1,4 +1,4 @@
-//! Figures of two cells side by side: ratios with intervals, and what of them holds for a whole family of comparisons.
+//! Compares figures of two cells: ratios with intervals, corrected for a whole family of comparisons.
 
 use crate::bins;
 use crate::figures::percent;
@@ -10,26 +10,26 @@ use stats::{
     RatioEstimate, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed,
 };
 
-/// The share of the error at which a run that was looked at after every round is compared: its end depended on the data. 0.6 with a
-/// factor for autocorrelation is the stop rule's own; without that factor it takes 0.5 (docs/statistics.md).
+/// The share of the error for comparisons in a run under a stop rule, since its end depends on the data. The stop rule itself uses 0.6
+/// with a factor for autocorrelation; without that factor, 0.5 is needed (docs/statistics.md).
 const SHARE_UNDER_LOOKS: f64 = 0.5;
 
-/// From how many rounds on a stop rule looks.
+/// The number of rounds from which on a stop rule decides.
 const FIRST_LOOK: u32 = stats::StopRule::MIN_ROUNDS;
 
-/// How sure comparisons are.
+/// The confidence of comparisons.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
-    /// As asked for, and as shown.
+    /// The requested confidence, which reports show.
     pub(crate) confidence: f64,
-    /// What each interval is computed with: more where a stop rule looked.
+    /// The confidence with which each interval is computed: higher under a stop rule.
     pub(crate) each: f64,
-    /// Share of the rounds cut off at each end.
+    /// The share of the rounds that is trimmed at each end.
     pub(crate) trim: Option<f64>,
 }
 
 impl Level {
-    /// For comparisons of trials of one run, or of several; each with the most trials that one of its cells has.
+    /// The level for comparisons within one run or between several; each run with the largest number of trials of a cell.
     pub(crate) fn of<'a>(runs: impl IntoIterator<Item = (&'a Measure, u32)>) -> Self {
         let mut level = Self { confidence: 0.0, each: 0.0, trim: None };
         let mut looked = false;
@@ -43,19 +43,19 @@ impl Level {
         level
     }
 
-    /// The error that one family of comparisons may make.
+    /// The error rate of one family of comparisons.
     pub(crate) fn error(&self) -> f64 {
         1.0 - self.each
     }
 }
 
-/// The most trials that one of the cells has.
+/// The largest number of trials of a cell.
 pub(crate) fn most_trials<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> u32 {
     cells.into_iter().map(|c| c.trials.done).max().unwrap_or(0)
 }
 
-/// One metric of one cell, by round from 0; `None` where the round has none of it. `None` in all when the cell has no such metric, or when it
-/// isn't known which rounds its values are of.
+/// One metric of one cell, by round from 0; an element is `None` if the round has no value. `None` as a whole if the cell has no such
+/// metric, or if the rounds of its values aren't known.
 pub(crate) fn by_round(cell: &CellView, metric: &str) -> Option<Vec<Option<f64>>> {
     let values = &cell.metrics.get(metric)?.values;
     if values.len() != cell.rounds.len() {
@@ -71,45 +71,45 @@ pub(crate) fn by_round(cell: &CellView, metric: &str) -> Option<Vec<Option<f64>>
     Some(rounds)
 }
 
-/// How finely a rate of so many I/Os can tell, as a logarithm: to one I/O in the shortest trial.
+/// The resolution of a rate, as a logarithm: one I/O in the shortest trial.
 fn one_io(cell: &CellView, seconds: f64) -> f64 {
     let ios = cell.metrics.get("iops").and_then(|m| m.values.iter().copied().reduce(f64::min));
     ios.map(|rate| rate * seconds).filter(|ios| *ios >= 1.0).map_or(0.0, |ios| (1.0 / ios).ln_1p())
 }
 
-/// Two sets of figures to be compared.
+/// Two sets of figures for comparison.
 #[derive(Debug, Clone)]
 pub(crate) struct Rivals {
-    /// (a, b) of the same rounds, or each side for itself.
+    /// Pairs (a, b) of the same rounds, or each side by itself.
     pub(crate) figures: Figures,
-    /// Difference that the figures can't tell from none, as a logarithm.
+    /// The difference that the figures can't resolve, as a logarithm.
     pub(crate) resolution: f64,
 }
 
 /// The figures of two cells.
 #[derive(Debug, Clone)]
 pub(crate) enum Figures {
-    /// Of the same rounds of the same run.
+    /// Pairs of the same rounds of the same run.
     Paired(Vec<(f64, f64)>),
-    /// Of different runs.
+    /// Figures of different runs.
     Apart(Vec<f64>, Vec<f64>),
 }
 
 impl Rivals {
-    /// Two cells of one run, round by round, with the measured seconds of its trials. Rounds that lack one of them are left out.
+    /// Pairs two cells of one run, round by round. `seconds`: the measured time of its trials. Leaves out rounds without one of the cells.
     pub(crate) fn paired(a: &CellView, b: &CellView, metric: &str, seconds: f64) -> Self {
         let rounds = |cell| by_round(cell, metric).unwrap_or_default();
         let pairs = rounds(a).into_iter().zip(rounds(b)).filter_map(|(a, b)| Some((a?, b?))).collect();
         Self { figures: Figures::Paired(pairs), resolution: resolution(a, b, metric, (seconds, seconds)) }
     }
 
-    /// Two cells of different runs, with the measured seconds of their trials.
+    /// Takes two cells of different runs. `seconds`: the measured times of their trials.
     pub(crate) fn apart(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> Self {
         let values = |c: &CellView| c.metrics.get(metric).map(|m| m.values.clone()).unwrap_or_default();
         Self { figures: Figures::Apart(values(a), values(b)), resolution: resolution(a, b, metric, seconds) }
     }
 
-    /// The geometric means of two groups of cells, round by round. Rounds that lack one of the cells are left out.
+    /// Pairs the geometric means of two groups of cells, round by round. Leaves out rounds without one of the cells.
     pub(crate) fn groups(a: &[&CellView], b: &[&CellView], metric: &str, seconds: f64) -> Self {
         let (a_rounds, b_rounds) = (means_by_round(a, metric), means_by_round(b, metric));
         let pairs = a_rounds.into_iter().zip(b_rounds).filter_map(|(a, b)| Some((a?, b?))).collect();
@@ -128,7 +128,7 @@ impl Rivals {
     }
 }
 
-/// Geometric means over the cells, by round from 0; `None` where one of them has no figure.
+/// The geometric means over the cells, by round from 0; `None` if one of them has no figure.
 fn means_by_round(cells: &[&CellView], metric: &str) -> Vec<Option<f64>> {
     let rounds: Vec<Vec<Option<f64>>> =
         cells.iter().map(|cell| by_round(cell, metric).unwrap_or_default()).collect();
@@ -153,19 +153,19 @@ fn resolution(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> 
     }
 }
 
-/// What a comparison says, as a member of its family.
+/// The result of a comparison, as a member of its family.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FamilyMember {
-    /// `None`: there is nothing to compare.
+    /// The ratio; `None`: there is nothing to compare.
     pub(crate) estimate: Option<RatioEstimate>,
     /// As in [`Rivals`].
     pub(crate) resolution: f64,
-    /// Told apart, the whole family accounted for.
+    /// Which one is better, corrected for the whole family.
     pub(crate) relation: Relation,
     confidence: f64,
 }
 
-/// Compares all of a family: Holm's adjustment over those that have anything to compare.
+/// Compares all members of a family, with Holm's adjustment over those that have figures.
 pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<FamilyMember> {
     let estimates: Vec<Option<RatioEstimate>> = all.iter().map(|r| r.ratio(level)).collect();
     let p_values: Vec<f64> =
@@ -181,12 +181,12 @@ pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<FamilyMember> {
 }
 
 impl FamilyMember {
-    /// The same of `b` over `a`.
+    /// The same for `b` over `a`.
     pub(crate) fn turned(self) -> Self {
         Self { estimate: self.estimate.map(RatioEstimate::turned), ..self }
     }
 
-    /// The ratio with its interval, the figures' own resolution included.
+    /// The ratio with its interval, which includes the figures' resolution.
     pub(crate) fn view(&self) -> Option<RatioView> {
         let e = self.estimate.filter(|e| e.ratio.is_finite())?;
         let bounded = e.is_bounded();
@@ -199,14 +199,14 @@ impl FamilyMember {
         })
     }
 
-    /// A difference above this is excluded.
+    /// The difference above which the data exclude one.
     pub(crate) fn excluded(&self) -> Option<f64> {
         let view = self.view()?;
         let reach = |end: f64| end.max(1.0 / end) - 1.0;
         Some(reach(view.low?).max(reach(view.high?))).filter(|x| x.is_finite())
     }
 
-    /// What of it may be said of `a` and `b`.
+    /// The result in words.
     pub(crate) fn text(&self, a: &str, b: &str, at: &str) -> String {
         let Some(view) = self.view() else {
             return format!("{a} and {b} have nothing that could be compared");
@@ -221,7 +221,7 @@ impl FamilyMember {
     }
 }
 
-/// `1.42x B (1.31 to 1.54)`.
+/// A ratio in words: `1.42x B (1.31 to 1.54)`.
 pub(crate) fn times(view: &RatioView, b: &str) -> String {
     match (view.low, view.high) {
         (Some(low), Some(high)) => {
@@ -232,10 +232,10 @@ pub(crate) fn times(view: &RatioView, b: &str) -> String {
     }
 }
 
-/// Beyond this, a factor is no news to anybody.
+/// The largest factor in a text about an excluded difference.
 const WIDEST: f64 = 100.0;
 
-/// `a difference above 3 % is excluded`, `a factor above 4.2 is excluded`.
+/// An excluded difference in words: `a difference above 3 % is excluded`, `a factor above 4.2 is excluded`.
 pub(crate) fn exclusion(excluded: f64) -> String {
     if excluded > WIDEST {
         format!("not even a factor of {WIDEST} is excluded")
@@ -246,7 +246,7 @@ pub(crate) fn exclusion(excluded: f64) -> String {
     }
 }
 
-/// To two digits, and never less than it was.
+/// Rounds up to two digits.
 pub(crate) fn rounded_up(x: f64) -> f64 {
     let unit = 10.0_f64.powf(x.max(1e-6).log10().floor() - 1.0);
     (x / unit - 1e-9).ceil() * unit

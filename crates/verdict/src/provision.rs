@@ -1,4 +1,4 @@
-//! What the provisioning of the targets says of the cells measured there.
+//! Findings from the provisioning of the machines.
 
 use crate::judge::Input;
 use record::finding::{Claim, Finding, Severity};
@@ -6,7 +6,7 @@ use record::plan::Cell;
 use record::provision::Provisioned;
 use std::collections::BTreeMap;
 
-/// Steps whose second run changed something again.
+/// A finding about steps that changed something again when they ran a second time.
 pub(crate) fn findings(cell: &Cell, trials: u32, input: &Input<'_>) -> Option<Finding> {
     let steps = &input.environment.of(&cell.target).provision;
     let suspects: Vec<&Provisioned> =

@@ -1,4 +1,4 @@
-//! Any record at all: shares sum to 1, nothing is NaN or negative, nothing panics.
+//! Property tests with random records: shares sum to 1, nothing is NaN or negative, nothing panics.
 
 use crate::attribute;
 use crate::judge::{Input, judge};
@@ -28,7 +28,7 @@ fn rw() -> impl Strategy<Value = Rw> {
     ]
 }
 
-/// Zero, small, plausible, absurd.
+/// Zero, small, plausible and absurd amounts.
 fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), 1..10_000_u64, 0..1_u64 << 40, 0..1_u64 << 60]
 }
@@ -57,7 +57,7 @@ fn residency() -> impl Strategy<Value = Vec<Residency>> {
     prop::collection::vec(one, 0..3)
 }
 
-/// What a random record is made of, in four handfuls (a tuple has no more room).
+/// The parts of a random record, in four tuples, since a strategy for one tuple takes no more.
 type Ground = (Rw, u64, bool, u8, u32, String);
 type Moved = (u64, u64, u64, u64, Option<u64>, Option<u64>);
 type Looked = (Vec<FileExtents>, Vec<FileExtents>, Vec<Residency>, Vec<Residency>);
@@ -167,7 +167,7 @@ proptest! {
             stopped: &Stopped::Unfinished,
         });
         let json = serde_json::to_string(&view).unwrap();
-        // An infinity or a NaN would have become null, which no plain number can be read from.
+        // An infinity or a NaN would be null in JSON, which can't be read as a number.
         assert!(serde_json::from_str::<record::judged::RunView>(&json).is_ok());
         assert!(view.findings.iter().all(|f| f.evidence.values().all(|v| v.is_finite()) && !f.text.contains("NaN")));
         assert_eq!(view.cells[0].trials.failed, 1);

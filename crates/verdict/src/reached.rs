@@ -1,4 +1,4 @@
-//! How far what was asked of the intervals was reached, and what is missing.
+//! Whether the intervals are as narrow as requested, and which are not.
 
 use crate::cell::number;
 use crate::figures::{counted, percent};
@@ -13,7 +13,7 @@ use record::trial::{Outcome, TrialRecord};
 use stats::{Contender, Decision, Matter, Settled, Survey, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `None` when nothing was asked. `by_cell`: all trials, in order of rounds.
+/// The result; `None` if no width was requested. `by_cell`: all trials, in order of rounds.
 pub(crate) fn of(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>) -> Option<Reached> {
     let plan = input.plan;
     let goal = plan.measure.until.as_ref()?.goal;
@@ -47,7 +47,7 @@ pub(crate) fn of(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord
     Some(Reached { all, more_rounds, more_seconds, open, text })
 }
 
-/// The last look, at everything that is stored.
+/// The stop rule's last decision, with all stored trials.
 fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, made: u32) -> Option<Survey> {
     let plan = input.plan;
     let figures: Vec<Vec<Option<f64>>> = plan
@@ -72,7 +72,7 @@ fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, mad
         .collect();
     let terms = Terms { confidence: plan.measure.confidence, trim: plan.measure.trim };
     let look = question(plan)?.survey(terms, &contenders, &allowances(spent(input.stopped)));
-    // A cell that was measured but has no such figure doesn't decide.
+    // A measured cell without such a figure doesn't count.
     let decides = |place: usize| {
         let has_figure = figures[place].iter().any(Option::is_some);
         let trials = plan.cells.get(place).and_then(|cell| by_cell.get(&cell.id));
@@ -85,7 +85,7 @@ fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, mad
     look.map(matters)
 }
 
-/// What a trial of a cell took, all its steps, on average.
+/// The mean duration of a cell's trials with all their steps, in seconds.
 fn trial_seconds(plan: &Plan, place: usize, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>) -> f64 {
     let trials = plan.cells.get(place).and_then(|cell| by_cell.get(&cell.id));
     let Some(trials) = trials.filter(|trials| !trials.is_empty()) else { return 0.0 };

@@ -1,4 +1,4 @@
-//! Findings over rounds are about the figure that the cell is judged by, whatever its engine.
+//! Findings over rounds are about the figure by which the cell is judged, whatever its engine.
 
 use crate::run_tests::{cell, run, run_with};
 use crate::testing::{totals, whole};
@@ -54,7 +54,7 @@ fn copied(files: u64) -> Copied {
     }
 }
 
-/// A copy's or Bonnie++'s cell, each round with its figure.
+/// A cell of a copy or of Bonnie++, with the figure of each round.
 fn other_engine(ask: Ask, values: &[f64], figure: fn(&mut EngineOutput, f64)) -> (Cell, Vec<TrialRecord>) {
     let (mut cell, mut trials) = cell("c", &vec![2000; values.len()]);
     (cell.workload.engine, cell.workload.ask) = (EngineKind::Corpus, ask);
@@ -98,7 +98,7 @@ fn copies_and_bonnie_are_tested_over_rounds_in_their_own_figures() {
 
 #[test]
 fn rounds_are_tested_in_the_figure_that_until_asks_for() {
-    // The rate stands still, the latency climbs.
+    // The rate is constant, the latency rises.
     let (cell, mut trials) = cell("c", &[2000; 6]);
     for (trial, value) in trials.iter_mut().zip(CLIMB) {
         let read = trial.engine.as_mut().unwrap().read.as_mut().unwrap();

@@ -15,7 +15,7 @@ use record::version::FormatVersion;
 use record::workload::Rw;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A cell whose rounds read so many I/Os of 4 KiB in 20 s, all from the device.
+/// A cell with the given reads of 4 KiB in 20 s, by round, all from the device.
 pub(crate) fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
     let trial = |(round, ios): (u32, &u64)| {
         let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
@@ -36,14 +36,14 @@ pub(crate) fn run(cells: &[(Cell, Vec<TrialRecord>)], expectations: Vec<Expectat
     run_with(cells, |plan| plan.expectations = expectations)
 }
 
-/// A judged run of these cells, with what `change` makes of its plan.
+/// A judged run of these cells, with a plan that `change` has modified.
 pub(crate) fn run_with(cells: &[(Cell, Vec<TrialRecord>)], change: impl FnOnce(&mut Plan)) -> RunView {
     let mut plan = Plan {
         seed: 1,
         ..Plan::new("test".to_owned(), cells.iter().map(|(c, _)| c.clone()).collect(), measure(3))
     };
     change(&mut plan);
-    // The order of records is nobody's promise.
+    // Records may come in any order.
     let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).rev().collect();
     judge(&Input {
         run: &RunId("r".to_owned()),
@@ -163,7 +163,7 @@ fn nothing_measured_is_said_and_is_not_called_void() {
     assert_eq!((view.findings[0].claim, view.findings[0].severity), (Claim::TrialsFailed, Severity::Void));
 }
 
-/// Three rounds that checked a GiB each; the second, which failed for it, found blocks that weren't as written.
+/// Three rounds that checked a GiB each; the second found blocks with wrong content, and failed because of it.
 fn checked(faults: Vec<VerifyFault>) -> RunView {
     let (cell, mut trials) = cell("a", &[2000, 2000, 2000]);
     for trial in &mut trials {
@@ -278,7 +278,7 @@ fn a_cell_has_each_claim_once_so_that_programs_lose_none() {
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
     t.asked(GIB, 0);
     t.device_read = GIB;
-    // The engine was stopped, and later the agent process: two detectors of one claim.
+    // The engine was stopped, and later the agent process: two detectors make the same claim.
     t.each = |sample, done| sample.stopped = if (0.5..0.75).contains(&done) { vec![12] } else { vec![] };
     let second = 1_000_000_000;
     t.agent_gaps = vec![Gap { start_ns: 102 * second, end_ns: 105 * second, cpu_wait_ns: None }];
@@ -319,7 +319,7 @@ fn a_mix_over_mirrors_has_both_directions() {
     assert_eq!(cell.served_write.unwrap().device, 1.0);
 }
 
-/// Cells of one stack at these depths and rates, each with its I/Os on the device.
+/// Cells of one stack with these depths and rates; all I/Os are on the device.
 fn depths(cells: &[(u32, u64)]) -> Vec<(Cell, Vec<TrialRecord>)> {
     let cell = |&(depth, iops): &(u32, u64)| {
         let (mut cell, _) = cell("stack", &[]);
@@ -349,15 +349,15 @@ fn limits(view: &RunView) -> Vec<(LimitKind, bool)> {
 #[test]
 fn another_depth_tells_whether_it_was_the_depth_or_the_device() {
     use LimitKind::{Device, QueueDepth};
-    // Serves two at a time: 16 and 64 only wait longer.
+    // The device serves two at a time, so 16 and 64 only wait longer.
     let view = run(&depths(&[(1, 5000), (2, 9800), (16, 10_000), (64, 10_000)]), vec![]);
     assert_eq!(limits(&view), [(QueueDepth, true), (Device, true), (Device, true), (Device, true)]);
     let text = &view.cells[3].limited_by.as_ref().unwrap().text;
     assert!(text.contains("with 1 I/O in flight the same stack made 5,000 IOPS"), "{text}");
-    // One that grows with every step is never full.
+    // A device with a rate that grows with every depth is never full.
     let view = run(&depths(&[(4, 5000), (16, 19_000), (64, 70_000)]), vec![]);
     assert_eq!(limits(&view), [(QueueDepth, true), (QueueDepth, true), (QueueDepth, true)]);
-    // Serves one at a time: already one I/O is all it takes.
+    // The device serves one at a time, so one I/O is enough to fill it.
     let view = run(&depths(&[(1, 100), (16, 105)]), vec![]);
     assert_eq!(limits(&view), [(Device, true), (Device, true)]);
     assert!(view.findings.is_empty(), "{:?}", view.findings);

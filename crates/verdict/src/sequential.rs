@@ -1,16 +1,17 @@
-//! What a stop rule means for a run's figures: which trials count, and which interval a mean has. docs/statistics.md, "When to stop".
+//! The effect of a stop rule on a run's figures: which trials count, and how the interval of a mean is computed. docs/statistics.md, "When
+//! to stop".
 
 use record::event::Stopped;
 use record::plan::{Goal, Plan};
 use record::trial::TrialRecord;
 use stats::{Allowance, Estimate, Question, Resource, StopRule};
 
-/// How the means of one cell get their intervals.
+/// How the intervals of a cell's means are computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Means {
-    /// Confidence of every interval.
+    /// The confidence of every interval.
     pub(crate) confidence: f64,
-    /// Share of the trials that is cut off at each end.
+    /// The share of the trials that is trimmed at each end.
     trim: Option<f64>,
     rule: Option<StopRule>,
     /// The budget that ended the run in this cell's last round.
@@ -18,7 +19,7 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// Those of a cell whose trials, in order of rounds, are `trials`, in a run of `made` rounds.
+    /// For a cell with `trials`, in order of rounds, in a run of `made` rounds.
     pub(crate) fn of(plan: &Plan, stopped: &Stopped, made: u32, trials: &[&TrialRecord]) -> Self {
         let confidence = plan.measure.confidence;
         let rule = question(plan).and_then(|question| question.rule(confidence, 1));
@@ -28,7 +29,8 @@ impl Means {
         Self { confidence, trim: plan.measure.trim, rule, spent: spent(stopped).filter(|_| last) }
     }
 
-    /// Student's interval; of a run that stops when it is enough, the rule's: other metrics go up and down with the one that is looked at. Of trimmed means where outliers are cut.
+    /// The estimate with Student's interval, or with the stop rule's interval under `measure: until`, since other metrics correlate with
+    /// the rule's metric. With trimming, that of the trimmed mean.
     pub(crate) fn estimate(&self, values: &[f64]) -> Option<Estimate> {
         let confidence = self.confidence;
         match (self.rule, self.trim) {
@@ -44,7 +46,7 @@ impl Means {
     }
 }
 
-/// What is asked of the intervals; `None` when nothing is.
+/// The stop rule's goal; `None` without `measure: until`.
 pub(crate) fn question(plan: &Plan) -> Option<Question> {
     Some(match plan.measure.until.as_ref()?.goal {
         Goal::Interval(width) => Question::Means(width),
@@ -64,24 +66,24 @@ pub(crate) fn spent(stopped: &Stopped) -> Option<Resource> {
     }
 }
 
-/// What is left of what was spent.
+/// The allowances that remain after a spent budget.
 pub(crate) fn allowances(spent: Option<Resource>) -> Vec<Allowance> {
     spent.map(|resource| Allowance { resource, rounds_left: 0 }).into_iter().collect()
 }
 
-/// Rounds that a run began.
+/// The number of rounds that a run began.
 pub(crate) fn rounds_made(trials: &[TrialRecord]) -> u32 {
     trials.iter().map(|trial| trial.id.round + 1).max().unwrap_or(0)
 }
 
-/// A cell's trials without those that only served to choose the length of the others; the trials that failed stay.
+/// A cell's trials without pilots, which only serve to choose the length of the others; failed trials stay.
 pub(crate) fn without_pilots<'a>(plan: &Plan, trials: Vec<&'a TrialRecord>) -> Vec<&'a TrialRecord> {
     let windows = trials.iter().filter_map(|t| Some((t.id.round, window(t)?)));
     let pilots = record::pilot::left_out(&plan.measure, windows);
     trials.into_iter().filter(|t| t.id.round >= pilots || window(t).is_none()).collect()
 }
 
-/// Measured seconds; `None` of a trial that failed.
+/// The measured time of a trial, in seconds; `None` if it failed.
 fn window(trial: &TrialRecord) -> Option<f64> {
     let measured = trial.outcome == record::trial::Outcome::Measured;
     trial.engine.as_ref().filter(|_| measured).map(|engine| engine.window.seconds())

@@ -1,9 +1,9 @@
-//! Cumulative counters between two instants.
+//! The growth of cumulative counters between two instants.
 
 use record::counter::Sample;
 use record::trial::Window;
 
-/// How far a window may stick out of the samples, as a share of its own length, before its counters are called unknown.
+/// How far a window may extend beyond the samples, as a share of its length, before its counters count as unknown.
 const OVERHANG: f64 = 0.02;
 
 /// The samples around a window.
@@ -28,7 +28,7 @@ impl<'a> Span<'a> {
         Self { samples: self.samples, window: Window { start_ns, end_ns } }
     }
 
-    /// From the first sample to the last one, of the machine that generates the load.
+    /// The span from the first to the last sample of the machine that generates the load.
     pub(crate) fn whole(&self) -> Self {
         let mut own = self.samples.iter().filter(|s| s.server.is_none()).map(|s| s.monotonic_ns);
         let (start_ns, end_ns) = match own.next() {
@@ -38,7 +38,7 @@ impl<'a> Span<'a> {
         Self { samples: self.samples, window: Window { start_ns, end_ns } }
     }
 
-    /// The samples taken inside the window.
+    /// The samples within the window.
     pub(crate) fn within(&self) -> impl Iterator<Item = &'a Sample> + use<'a> {
         let Window { start_ns, end_ns } = self.window;
         self.samples.iter().filter(move |s| (start_ns..=end_ns).contains(&s.monotonic_ns))
@@ -48,19 +48,19 @@ impl<'a> Span<'a> {
         self.window.seconds()
     }
 
-    /// What a cumulative counter grew by inside the window, interpolated linearly at both ends. `None` when it wasn't
-    /// there, when the samples don't reach around the window, or when it went backwards: a reset tells nothing.
+    /// The growth of a cumulative counter within the window, interpolated linearly at both ends. `None` if there is no such counter,
+    /// if the samples don't cover the window, or if it went backwards (a reset).
     pub(crate) fn grown(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
         let begin = self.at(self.window.start_ns, &counter)?;
         let end = self.at(self.window.end_ns, &counter)?;
         (end >= begin).then_some(end - begin)
     }
 
-    /// As [`Span::grown`], for counters of what the load moves: where the load's own edge is known to be the window's, nothing
-    /// of it is lost to interpolation, which matters in short trials and for sequential passes.
+    /// As [`Span::grown`], for counters of the load's own I/O. If the load begins or ends with the window, interpolation would lose a
+    /// part of it there, which matters in short trials and for sequential passes; so this doesn't interpolate at such an end.
     ///
-    /// A counter that stood still up to the last sample before the window began to grow with the window. `ends`: nothing is
-    /// moved on the load's behalf after the window, so the next sample still shows what was moved in it.
+    /// A counter that was constant up to the last sample before the window began to grow with the window. `ends`: nothing is moved for
+    /// the load after the window, so the next sample still shows the sum within it.
     pub(crate) fn moved(&self, ends: bool, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
         let begin = self.begun_at(&counter)?;
         let end = self.at(self.window.end_ns, &counter)?;
@@ -73,7 +73,7 @@ impl<'a> Span<'a> {
         (end >= begin).then_some(end - begin)
     }
 
-    /// What such a counter grew by from the first sample to the window's start.
+    /// The growth of such a counter from the first sample to the window's start.
     pub(crate) fn moved_earlier(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
         let first = float(self.samples.iter().find_map(&counter)?);
         let begin = self.begun_at(&counter)?;
@@ -118,7 +118,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// Counters of bytes, ticks and nanoseconds stay far below 2^53 within one boot.
+/// Converts a counter. Bytes, ticks and nanoseconds stay far below 2^53 within one boot.
 #[expect(clippy::cast_precision_loss, reason = "see above")]
 pub(crate) fn float(n: u64) -> f64 {
     n as f64

@@ -1,4 +1,4 @@
-//! Synthetic trials whose truth is known by construction.
+//! Synthetic trials with known truth.
 
 use crate::attribute::Attribution;
 use crate::detect::Scene;
@@ -81,43 +81,43 @@ pub(crate) fn filesystem(kind: FsKind) -> Layer {
     Layer::Filesystem(Filesystem { kind, mkfs_options: vec![], mount_options: vec![], stripe: None })
 }
 
-/// A trial in the making: what was asked, and what really happened below.
+/// A builder of a trial: the requested I/O, and what really happened below.
 #[derive(Debug, Clone)]
 pub(crate) struct Truth {
     pub(crate) cell: Cell,
     pub(crate) trial: TrialRecord,
-    /// Bytes on all devices together during the window.
+    /// Bytes on all devices together within the window.
     pub(crate) device_read: u64,
     pub(crate) device_write: u64,
-    /// What the kernel charges to the engine's processes; `None`: what the devices moved.
+    /// Bytes that the kernel charges to the engine's processes; `None`: those that the devices moved.
     pub(crate) own_read: Option<u64>,
     pub(crate) own_write: Option<u64>,
-    /// Share of a core that the engine's thread uses.
+    /// The share of a core that the engine's thread uses.
     pub(crate) thread_cores: f64,
-    /// Share of two cores that everything uses.
+    /// The busy share of two cores.
     pub(crate) machine_busy: f64,
-    /// Shares of it that other user processes and the kernel's threads use; `None`: not counted.
+    /// The shares of it of other user processes and (next field) of kernel threads; `None`: not counted.
     pub(crate) others_cpu: Option<f64>,
     pub(crate) kernel_cpu: Option<f64>,
     pub(crate) dirty_at_end: u64,
-    /// I/Os in flight on all devices together, on average.
+    /// The mean number of I/Os in flight on all devices together.
     pub(crate) device_queue: f64,
     /// I/Os per second on each device.
     pub(crate) device_iops: f64,
-    /// What else each sample holds; the second argument grows from 0 to 1 during the window.
+    /// Sets other values of each sample; the second argument grows from 0 to 1 during the window.
     pub(crate) each: fn(&mut Sample, f64),
-    /// When the agent process did not run.
+    /// The times in which the agent process did not run.
     pub(crate) agent_gaps: Vec<Gap>,
-    /// Bytes read and written on the disk under the loop devices, by anybody; `None`: not counted.
+    /// Bytes read and written on the disk under the loop devices, by all processes; `None`: not counted.
     pub(crate) leaf: Option<(u64, u64)>,
-    /// The volumes as found, and the machine.
+    /// The volumes that the run found; the next field is the machine.
     pub(crate) volumes: Vec<VolumeFacts>,
     pub(crate) machine: Environment,
     pub(crate) believed: Option<Range>,
 }
 
 impl Truth {
-    /// A clean start: `devices` direct loop devices under `layer`, a written file of 256 MiB, nothing cached.
+    /// A clean trial: `devices` loop devices with direct I/O under `layer`, a written file of 256 MiB, nothing cached.
     pub(crate) fn new(rw: Rw, bs: u64, direct: bool, layer: Layer, devices: u32) -> Self {
         let fs = match &layer {
             Layer::Btrfs(_) => "btrfs".to_owned(),
@@ -178,7 +178,7 @@ impl Truth {
         }
     }
 
-    /// The one data file, before and after.
+    /// Sets the data file, before and after the trial.
     pub(crate) fn file(&mut self, size: u64, change: impl Fn(&mut FileExtents)) {
         let mut file = FileExtents {
             path: "/m/data".into(),
@@ -202,7 +202,7 @@ impl Truth {
         self.trial.cache_after = vec![residency(after)];
     }
 
-    /// Loop devices that cache their backing file, which lies on `vda`; of the file, so much in the page cache before and after.
+    /// Makes loop devices that cache their backing file on `vda`; `cached`: the file's bytes in the page cache before and after.
     pub(crate) fn hosted(&mut self, leaf: (u64, u64), cached: (u64, u64)) {
         for node in &mut self.trial.topology.nodes {
             if let BlockKind::Loop { direct_io, .. } = &mut node.kind {
@@ -235,7 +235,7 @@ impl Truth {
         (engine.read, engine.write) = (some(read_bytes), some(write_bytes));
     }
 
-    /// Emulated volumes under the cell, which nobody else should touch.
+    /// Adds emulated volumes under the cell, which only the run may use.
     pub(crate) fn emulated(&mut self, count: u32) {
         let limits = Limits { read_iops: Some(80), write_iops: Some(80), ..Limits::default() };
         let kind = VolumeKind::Emulate { size_bytes: GIB, limits };
@@ -243,7 +243,7 @@ impl Truth {
         self.cell.stack.volumes = (0..count).map(volume).collect();
     }
 
-    /// A user process beside the engine, not known to be on the ground.
+    /// Adds another user process, which isn't known to have files of the ground open.
     pub(crate) fn other(&mut self, comm: &str, read_bytes: u64, write_bytes: u64) -> &mut OtherProcess {
         let others = &mut self.trial.evidence.others;
         others.push(OtherProcess {
@@ -257,7 +257,7 @@ impl Truth {
         others.last_mut().unwrap()
     }
 
-    /// What detectors look at.
+    /// The detectors' input.
     pub(crate) fn scene<'a>(
         &'a self,
         facts: &'a Facts<'a>,
@@ -267,7 +267,7 @@ impl Truth {
         Scene { facts, shares, volumes, machine: &self.machine, believed: self.believed }
     }
 
-    /// The finished record, with samples that tell this truth.
+    /// The finished record, with samples of this truth.
     pub(crate) fn record(&self) -> TrialRecord {
         let mut trial = self.trial.clone();
         let names: Vec<String> = trial.topology.direct().map(|n| n.name.clone()).collect();

@@ -1,4 +1,4 @@
-//! Trials whose truth is made by construction: clean ones must raise no alarm, each trap must be named.
+//! Synthetic trials with known truth: a clean one must have no finding, and each trap must have its finding.
 
 mod amplified;
 mod arc;

@@ -4,10 +4,10 @@ use clap::{ValueEnum, ValueHint};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Calibrate {
-    /// A directory, or a claimed disk as it is named in /dev/disk/by-id; default: an emulated volume (needs root)
+    /// A directory, or a claimed disk by its name in /dev/disk/by-id; default: an emulated volume (needs root)
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) volume: Option<String>,
-    /// Limit of the emulated volume, reads and writes each
+    /// Limit of the emulated volume, in IOPS, for reads and for writes
     #[arg(long, default_value_t = 500, value_name = "N", conflicts_with = "volume",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) iops: u64,
@@ -17,19 +17,19 @@ pub(crate) struct Calibrate {
     /// Measured seconds per trial
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
-    /// Rounds: each measures everything once by each engine
+    /// Rounds; each measures every workload once with each engine
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Bytes of data, e.g. 512m; default: 128m on an emulated volume, 1g on a disk, from free space in a directory
+    /// Data per trial, e.g. 512m; default: 128m on an emulated volume, 1g on a disk, as `quick` in a directory
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
-    /// Difference in percent that still counts as the same, of IOPS and bandwidth
+    /// Difference of IOPS and bandwidth that still counts as agreement, in percent
     #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = margin)]
     pub(crate) rate_margin: f64,
-    /// Difference in percent that still counts as the same, of latencies
+    /// Difference of latencies that still counts as agreement, in percent
     #[arg(long, default_value_t = 2.0, value_name = "PERCENT", value_parser = margin)]
     pub(crate) latency_margin: f64,
-    /// Measure nothing: judge the trials of this run (its name, how it begins, or `latest`)
+    /// Measure nothing: judge the trials of this run (its name, the beginning of it, or `latest`)
     #[arg(long, value_name = "RUN", conflicts_with_all = ["volume", "iops", "workload", "seconds", "rounds", "size"])]
     pub(crate) run: Option<String>,
     /// Print the judgement as one JSON document, format diskproof.agreement/1.0 (docs/calibrate.md)
@@ -37,7 +37,7 @@ pub(crate) struct Calibrate {
     pub(crate) json: bool,
 }
 
-/// A workload that both engines perform.
+/// A workload that both engines run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Load {
     /// Random reads of 4k, one at a time
@@ -54,12 +54,12 @@ pub(crate) enum Load {
 }
 
 impl Load {
-    /// All.
+    /// All workloads.
     pub(crate) const ALL: [Self; 5] =
         [Self::RandreadD1, Self::Randread, Self::Randwrite, Self::Read, Self::Mix];
 }
 
-/// A margin in percent.
+/// Parses a margin in percent: above 0, at most 100.
 pub(super) fn margin(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let margin = number.parse::<f64>().map_err(|_| "expected a number of percent, e.g. 2".to_owned())?;

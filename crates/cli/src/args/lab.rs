@@ -1,4 +1,4 @@
-//! What may be typed after `diskproof lab`.
+//! The commands and flags of `diskproof lab`.
 
 use clap::Subcommand;
 use lab::DiskSpec;
@@ -11,29 +11,29 @@ pub(crate) struct Lab {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabVerb {
-    /// Build the image, if there is none yet, and start no guest
+    /// Build the image if there is none yet; start no guest
     Build(Build),
-    /// Start a guest; one that runs already keeps running and gets the disks it lacks
+    /// Start a guest; a running guest keeps running and gets the disks that it lacks
     Up(Up),
-    /// Tell which guests there are, and how they are
+    /// List the guests with their state and disks
     Status(Status),
-    /// Run a command in a guest as root; without one, a shell
+    /// Run a command in a guest as root, or a shell if none is given
     Ssh(Ssh),
-    /// Change what a disk may do, at once
+    /// Change a disk's limits at once
     Limit(Limit),
-    /// Begin anew: a fresh guest with fresh disks of the same kinds
+    /// Replace a guest by a fresh one with fresh disks of the same kinds
     Reset(Named),
-    /// End a guest and remove its disks
+    /// Stop a guest and remove its disks
     Down(Down),
 }
 
 /// How the image is built.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Build {
-    /// Leave out ZFS, whose kernel modules take minutes to compile once
+    /// Build without ZFS; its kernel modules take minutes to compile, once
     #[arg(long)]
     pub(crate) without_zfs: bool,
-    /// Debian's mirror; default: the one apt uses on this machine (DISKPROOF_LAB_MIRROR)
+    /// Debian's mirror; default: the one that apt uses on this machine (DISKPROOF_LAB_MIRROR)
     #[arg(long, value_name = "URL", env = "DISKPROOF_LAB_MIRROR", hide_env = true)]
     pub(crate) mirror: Option<String>,
 }
@@ -46,16 +46,16 @@ pub(crate) struct Named {
     pub(crate) name: String,
 }
 
-/// What machine it is.
+/// The size of the guest, and its ssh port.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Shape {
-    /// Its memory, e.g. 2g
+    /// The guest's memory, e.g. 2g
     #[arg(long, value_name = "SIZE", default_value = "1g", value_parser = spec::bytes)]
     pub(crate) memory: u64,
-    /// Its processors
+    /// The guest's processors
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) cpus: u32,
-    /// The port of 127.0.0.1 that leads to its ssh server; default: a free one
+    /// The port on 127.0.0.1 that is forwarded to the guest's ssh server; default: a free one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Up {
     pub(crate) shape: Shape,
     #[command(flatten)]
     pub(crate) build: Build,
-    /// An emulated disk, e.g. d1:size=1g,iops=80 (docs/lab.md tells all keys); repeatable
+    /// An emulated disk, e.g. d1:size=1g,iops=80 (all keys: docs/lab.md); repeatable
     #[arg(long, value_name = "NAME:KEY=VALUE,...")]
     pub(crate) disk: Vec<DiskSpec>,
 }
@@ -98,7 +98,7 @@ pub(crate) struct Limit {
     pub(crate) named: Named,
     /// The disk
     pub(crate) disk: String,
-    /// What it may do from now on, e.g. iops=200,bps=10m; an empty text takes all limits away
+    /// Its new limits, e.g. iops=200,bps=10m; an empty text removes all limits
     #[arg(value_name = "KEY=VALUE,...")]
     pub(crate) limits: lab::Throttle,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Down {
     /// All guests
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
-    /// All guests, and all that was built: images, modules, saved states
+    /// All guests, and everything that was built: images, modules, saved states
     #[arg(long, conflicts_with = "name")]
     pub(crate) images: bool,
 }

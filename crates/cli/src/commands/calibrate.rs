@@ -1,4 +1,4 @@
-//! `diskproof calibrate [VOLUME]`: does the native engine say what fio says? See docs/calibrate.md.
+//! `diskproof calibrate [VOLUME]`: checks the native engine against fio. See docs/calibrate.md.
 
 mod text;
 
@@ -45,7 +45,7 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
     }
 }
 
-/// The experiment, made in memory: stored, shown, resumed and undone like any other.
+/// The plan of an experiment that exists only in memory; it is stored, shown, resumed and undone like any other.
 fn plan(args: &Calibrate) -> Result<Plan, Failure> {
     let made = text::experiment(args)?;
     let mut plan = spec::parse(&made.text, "calibrate.yaml", Path::new("/"), &made.set)
@@ -55,7 +55,7 @@ fn plan(args: &Calibrate) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Judges a run's trials and says what came out.
+/// Judges a run's trials, prints the agreement and returns the exit code.
 fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> Result<Exit, Failure> {
     let margins = Margins { rate: args.rate_margin / 100.0, latency: args.latency_margin / 100.0 };
     let agreement = judge(store, run, margins)?;
@@ -72,7 +72,7 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
         let agreement = printable_noun(&agreement).map_err(Failure::ours)?;
         output::painted(&report::agreement(&agreement, output::width(), colored))?;
     }
-    // A workload that could not be measured at all is told as after any run.
+    // A workload that could not be measured at all is an error here, as after any run.
     judged::exit_of(&view)?;
     if agreement.lines.is_empty() {
         return Err(Failure::machine(format!(

@@ -1,4 +1,4 @@
-//! `diskproof claim DISK` and `unclaim DISK`: whose a disk is, said once by its owner.
+//! `diskproof claim DISK` and `unclaim DISK`: a disk's owner allows diskproof to overwrite it, and takes that back.
 
 use crate::args::{Claim, Unclaim};
 use crate::exit::{Exit, Failure};
@@ -9,7 +9,7 @@ use host::LocalRunner;
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 
-/// What is typed when there is data on the disk.
+/// The word that the user types if the disk holds data.
 const OVERWRITE: &str = "overwrite";
 
 pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> {
@@ -60,7 +60,7 @@ fn same(typed: &str, own: &str, disk: &Candidate) -> Result<(), Failure> {
     Err(Failure::input(said))
 }
 
-/// The confirmation of its own that a disk with data needs.
+/// Asks for the second confirmation, which a disk with data needs.
 fn may_overwrite(args: &Claim, disk: &Candidate, saw: &str) -> Result<(), Failure> {
     let typed = if args.yes_i_own.is_none() && output::can_ask() {
         output::ask(&format!("There may be data that nobody signed. If it may be lost, type `{OVERWRITE}`: "))
@@ -97,7 +97,7 @@ fn need_root(verb: &str, settings: &Settings) -> Result<(), Failure> {
     )))
 }
 
-/// What the owner must type: what the disk calls itself, or the name it was given here when it has none of its own.
+/// What the owner must type: the disk's serial number, else its WWN, else the name that was given on the command line.
 fn confirmation(identity: &Identity, id: &str) -> String {
     let own = identity.serial.as_ref().or(identity.wwn.as_ref()).filter(|name| !name.is_empty());
     own.map_or(id, String::as_str).to_owned()

@@ -1,4 +1,4 @@
-//! `diskproof compare RUN [AFTER]`: cells side by side.
+//! `diskproof compare RUN [AFTER]`: compares cells.
 
 use super::judged;
 use super::show::{find, open_existing};
@@ -33,7 +33,7 @@ pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failu
     Ok(Exit::Fine)
 }
 
-/// A stored run with what it followed and what came of it.
+/// A stored run: its plan and its judged result.
 pub(crate) struct StoredRun {
     pub(crate) plan: Plan,
     pub(crate) view: RunView,
@@ -53,10 +53,10 @@ impl StoredRun {
     }
 }
 
-/// What was asked for, if there is such a thing.
+/// The metrics, stacks and workloads that the command line selects.
 ///
 /// # Errors
-/// A name that none of the runs knows.
+/// None of the runs has a stack, workload or metric of that name.
 pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], rates_only: bool) -> Result<Wanted, Failure> {
     let known = |of: fn(&CellView) -> Vec<&String>| -> BTreeSet<&String> {
         runs.iter().flat_map(|r| &r.view.cells).flat_map(of).collect()
@@ -83,7 +83,7 @@ pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], rates_only: bool) -> 
     })
 }
 
-/// For people, or as one JSON document.
+/// Prints a comparison as text or as one JSON document.
 ///
 /// # Errors
 /// Standard output can't be written.

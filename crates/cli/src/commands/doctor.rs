@@ -1,4 +1,4 @@
-//! `diskproof doctor`: what this machine can do, and what a setting is and why.
+//! `diskproof doctor`: what this machine can do, and each setting with its origin.
 
 mod ceiling;
 mod kernel;
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long noise is listened to.
+/// How long the noise is measured.
 const LISTEN: Duration = Duration::from_secs(2);
 
 /// What was found.
@@ -33,7 +33,7 @@ struct Findings {
     /// What the native engine makes here at most.
     ceiling: CeilingReport,
     settings: Vec<SettingFound>,
-    /// Configuration files that were looked for, and whether each was there.
+    /// The configuration files that diskproof looks for, and whether each exists.
     config_files: Vec<(String, bool)>,
 }
 
@@ -41,10 +41,10 @@ struct Findings {
 struct ToolFound {
     name: &'static str,
     version: Option<String>,
-    /// Debian's package that brings it.
+    /// The Debian package that contains it.
     package: &'static str,
     present: bool,
-    /// What can't be done without it.
+    /// What needs it.
     needed_for: &'static str,
 }
 
@@ -147,7 +147,7 @@ fn tool_row(tool: &ToolFound) -> [String; 2] {
     [format!("  {}", tool.name), told]
 }
 
-/// What can't be done without a tool.
+/// What needs a tool.
 fn needed_for(tool: Tool) -> &'static str {
     match tool {
         Tool::Fio => "needed for `engine: fio` only",

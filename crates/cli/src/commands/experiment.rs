@@ -1,4 +1,4 @@
-//! From an experiment file on disk to a plan: parameters asked for, seed chosen.
+//! Makes a plan of an experiment file: asks for missing parameters and chooses the seed.
 
 use crate::args::Experiment;
 use crate::exit::Failure;
@@ -10,10 +10,10 @@ use spec::LoadError;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Reads an experiment file; what it leaves open is asked for where a person is there to answer.
+/// Reads an experiment file; on a terminal, asks for parameters without a value.
 ///
 /// # Errors
-/// Whatever is wrong with the file or the parameters, with its place.
+/// The file or a parameter is wrong; the error names the place.
 pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
     let set = parameters::parse(&args.set)?;
     let loaded = with_parameters(set, |set| spec::load(&args.file, set))?;
@@ -29,7 +29,7 @@ pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Calls `load` until all parameters have values or nobody can be asked.
+/// Calls `load` until all parameters have values, or until there is nobody to ask.
 fn with_parameters<T>(
     mut set: BTreeMap<String, String>,
     load: impl Fn(&BTreeMap<String, String>) -> Result<T, LoadError>,
@@ -50,7 +50,7 @@ fn with_parameters<T>(
     }
 }
 
-/// What is wrong with an experiment is the user's to mend; an unreadable file too.
+/// The failure of a wrong or unreadable experiment file: the user's fault.
 pub(crate) fn failure(error: LoadError) -> Failure {
     match error {
         LoadError::Diagnostics(_) => Failure::diagnostics(error),
@@ -58,14 +58,14 @@ pub(crate) fn failure(error: LoadError) -> Failure {
     }
 }
 
-/// A seed that no two runs share by accident.
+/// A seed from the clock's nanoseconds, so that two runs hardly share one.
 pub(crate) fn seed_of_the_clock() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Below 2^53, so that every JSON reader keeps it exactly.
+    // Below 2^53, so that every JSON reader reads it exactly.
     (u64::from(now.subsec_nanos()) << 22 ^ now.as_secs()) & ((1 << 53) - 1) | 1
 }
 
-/// A fresh run's id: its start in UTC, and four digits against two runs in one second.
+/// The id of a new run: its start in UTC, and four hexadecimal digits for two runs in one second.
 pub(crate) fn run_id() -> RunId {
     let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
     let mixed = now.timestamp().subsec_nanosecond().unsigned_abs() ^ std::process::id().rotate_left(16);

@@ -1,4 +1,4 @@
-//! `diskproof gate --baseline RUN [RUN]`: is it worse?
+//! `diskproof gate --baseline RUN [RUN]`: checks a run for regressions.
 
 use super::compare::{StoredRun, print, wanted};
 use super::show::open_existing;

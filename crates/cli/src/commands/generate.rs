@@ -39,7 +39,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(failed)
 }
 
-/// The command and its verbs, as users see them; a verb's own verbs follow it, under both names.
+/// The program and its visible commands; the subcommands of a command follow it, under both names.
 fn visible() -> (Command, Vec<(String, Command)>) {
     let mut whole = Args::command();
     whole.build();
@@ -59,7 +59,7 @@ fn shown(command: &Command) -> Vec<Command> {
     verbs.cloned().collect()
 }
 
-/// `diskproof.1`, and one page per verb.
+/// `diskproof.1`, and one page per command.
 fn man_pages() -> Result<Vec<(String, String)>, Failure> {
     let (whole, verbs) = visible();
     let mut pages = vec![("diskproof.1".to_owned(), man_page(whole)?)];
@@ -72,12 +72,12 @@ fn man_pages() -> Result<Vec<(String, String)>, Failure> {
 
 fn man_page(command: Command) -> Result<String, Failure> {
     let mut page = Vec::new();
-    // A date would make every build differ.
+    // With a date, every build would differ.
     clap_mangen::Man::new(command).date("").render(&mut page).map_err(Failure::ours)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-/// docs/cli.md: what `--help` says, verb by verb.
+/// docs/cli.md: the `--help` of each command.
 fn reference() -> String {
     let (mut whole, verbs) = visible();
     let mut text = String::from(

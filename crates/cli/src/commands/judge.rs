@@ -1,4 +1,4 @@
-//! `diskproof judge [RUN...]`: stored records, judged anew, and what changed.
+//! `diskproof judge [RUN...]`: judges stored runs again and shows what changed.
 
 use super::judged;
 use super::show::{find, open_existing};
@@ -51,14 +51,14 @@ struct Document {
     runs: Vec<Judged>,
 }
 
-/// What became of one run.
+/// One run, judged again.
 #[derive(Debug, Serialize)]
 struct Judged {
     run: RunId,
     judged_by: String,
-    /// Who had judged it before; null: nobody, or no judgement was kept.
+    /// The version of the rules that judged it before; null: no judgement was stored.
     before: Option<String>,
-    /// What is said otherwise than before; null: there is nothing to hold it against, or it can't be read.
+    /// What differs from the judgement before; null: there was none, or it can't be read.
     changes: Option<Vec<String>>,
 }
 
@@ -91,7 +91,7 @@ impl Judged {
     }
 }
 
-/// What the new judgement says otherwise, one line each.
+/// The differences of the new judgement, one line each.
 fn changes(before: &RunView, after: &RunView) -> Vec<String> {
     let findings = |view: &RunView| -> Vec<(String, String)> {
         let text = |f: &record::finding::Finding| {
@@ -118,7 +118,7 @@ fn changes(before: &RunView, after: &RunView) -> Vec<String> {
     said
 }
 
-/// As it is called in JSON and in the documentation.
+/// A variant's name in JSON and in the documentation.
 fn name(of: &impl Serialize) -> String {
     serde_json::to_value(of).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }

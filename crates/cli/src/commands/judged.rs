@@ -1,4 +1,4 @@
-//! From stored records to the answer: by this judge, kept until the run or the judge changes.
+//! Judges stored records, and caches the judgement until the run or the rules change.
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -12,7 +12,7 @@ use std::io::IsTerminal as _;
 use store::{RunHead, Store, StoreError};
 use verdict::{Input, JUDGE};
 
-/// A run, judged. What this judge said before is used again; a run of 100,000 trials is judged once.
+/// Returns a judged run. A stored judgement by the same rules is used again, so a run of 100,000 trials is judged once.
 ///
 /// # Errors
 /// There is no such run, or it can't be read.
@@ -24,16 +24,16 @@ pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     anew(store, run)
 }
 
-/// A view in which every text is printable: a store may be somebody else's, and so is what it says of processes, mount points and machines.
-/// Programs read JSON, in which all of it stays as it is.
+/// A view in which every text is printable. The store may come from somebody else, and with it the names of processes, mount points and
+/// machines. JSON, which programs read, keeps every text as it is.
 ///
 /// # Errors
-/// Never but for a mistake of ours: what can be stored can be read back.
+/// Only a bug in diskproof: a view that can be written can be read back.
 pub(crate) fn for_people(view: &RunView) -> Result<RunView, Failure> {
     printable_noun(view).map_err(Failure::ours)
 }
 
-/// A run, judged from its records whatever was kept; what this judge says now is kept instead.
+/// Judges a run from its records, without the stored judgement, and stores the new one instead.
 ///
 /// # Errors
 /// There is no such run, or it can't be read.
@@ -41,7 +41,7 @@ pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     let head = store.head(run).map_err(unreadable)?;
     let mut trials = Vec::new();
     let each = |mut trial: TrialRecord| {
-        // The engine's own document has been read when the record was made; it is by far the largest part.
+        // The engine's raw output was parsed when the record was made; it is by far the largest part.
         if let Some(engine) = &mut trial.engine {
             engine.raw = String::new();
         }
@@ -50,13 +50,13 @@ pub(crate) fn anew(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     store.trials(run, each).map_err(unreadable)?;
     let view = verdict::judge(&input(run, &head, &trials));
     if let Ok(text) = serde_json::to_string(&view) {
-        // Somebody else's store can be read but not written; then it is judged again the next time.
+        // A store that can't be written is fine: then the run is judged again the next time.
         let _ = store.cache_judgement(run, JUDGE, head.revision, &text);
     }
     Ok(view)
 }
 
-/// What a judge is told of a run.
+/// The judge's input for a run.
 pub(crate) fn input<'a>(run: &'a RunId, head: &'a RunHead, trials: &'a [TrialRecord]) -> Input<'a> {
     Input {
         run,
@@ -68,7 +68,7 @@ pub(crate) fn input<'a>(run: &'a RunId, head: &'a RunHead, trials: &'a [TrialRec
     }
 }
 
-/// Whose fault a store's error is: a run that isn't there was mistyped, everything else is the machine's.
+/// The failure of a store's error: a run that doesn't exist is the user's fault, everything else the machine's.
 pub(crate) fn unreadable(error: StoreError) -> Failure {
     match error {
         StoreError::NoSuchRun { .. } | StoreError::NoRuns { .. } | StoreError::Ambiguous { .. } => {
@@ -82,7 +82,7 @@ pub(crate) fn unreadable(error: StoreError) -> Failure {
     }
 }
 
-/// The answer for people, as wide and colourful as standard output allows.
+/// The result as text, with the width and the colours of standard output.
 ///
 /// # Errors
 /// As [`for_people`].
@@ -91,11 +91,11 @@ pub(crate) fn terminal(view: &RunView, settings: &Settings) -> Result<String, Fa
     Ok(report::terminal(&for_people(view)?, output::width(), colored))
 }
 
-/// How a run's end is told to the shell.
+/// The exit code of a run.
 ///
 /// # Errors
-/// A cell was planned and could never be measured, or the guard refused trials of one: then there is no whole answer. Or a block held other than what was
-/// written to it: then no figure matters, even where the trials went on.
+/// A planned cell has no measurement, or the guard refused trials of one: then the result isn't complete. Or a block didn't hold what was
+/// written to it: then no figure counts, even if the trials went on.
 pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
     let mut unmeasured = view.cells.iter().filter(|cell| cell.trials.done == 0 && cell.trials.failed > 0);
     if let Some(first) = unmeasured.next() {

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Does one verb of the lab.
+/// Runs one command of the lab.
 pub(crate) fn lab(verb: &LabVerb, settings: &Settings) -> Result<Exit, Failure> {
     match verb {
         LabVerb::Build(build) => self::build(build, settings),
@@ -43,7 +43,7 @@ fn open(name: &str, settings: &Settings) -> Result<Lab, Failure> {
     Lab::open(&settings.state.value, name).map_err(failure)
 }
 
-/// Who hears of steps: standard error, unless progress is not wanted.
+/// A callback that prints steps to standard error, or nothing if progress is off.
 fn ear(settings: &Settings) -> impl Fn(&StepEvent) + use<> {
     let quiet = settings.progress.value == Progress::None;
     move |told: &StepEvent| {
@@ -74,7 +74,7 @@ fn up(lab: &Lab, shape: Shape, disks: &[DiskSpec], settings: &Settings) -> Resul
     told(lab)
 }
 
-/// What is there now.
+/// Prints the guest's state.
 fn told(lab: &Lab) -> Result<Exit, Failure> {
     let status = lab.status().map_err(failure)?;
     output::answer(&describe(&status))?;
@@ -82,7 +82,7 @@ fn told(lab: &Lab) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Says which disks could do more than an emulated disk's figures may claim.
+/// Warns of disks with a limit above the highest IOPS for which an emulated disk's figures hold.
 fn warn(status: &Status) {
     let disks: Vec<(&str, Option<u64>)> =
         status.disks.iter().map(|disk| (disk.spec.name.as_str(), disk.spec.throttle.most_iops())).collect();
@@ -143,7 +143,7 @@ fn describe(status: &Status) -> String {
     text
 }
 
-/// Becomes ssh, so that its exit status, terminal and signals are the command's.
+/// Replaces this process by ssh (exec), so that exit status, terminal and signals are ssh's.
 fn ssh(lab: &Lab, command: &[String]) -> Result<Exit, Failure> {
     let argv = lab.ssh_argv().map_err(failure)?;
     let Some((program, rest)) = argv.split_first() else { return Err(Failure::ours("ssh has no name")) };

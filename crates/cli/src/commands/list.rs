@@ -1,4 +1,4 @@
-//! `diskproof list`: all runs, latest last.
+//! `diskproof list`: all runs, the latest last.
 
 use super::judged::unreadable;
 use super::show::open_existing;
@@ -47,7 +47,7 @@ fn row(run: &RunSummary) -> [String; 5] {
     let started = Timestamp::from_millisecond(millis)
         .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string());
     let trials = match run.stopped {
-        // What was planned was only the most there might be.
+        // The planned number was only the maximum.
         Stopped::Enough { .. } => run.trials_done.to_string(),
         _ => format!("{}/{}", run.trials_done, run.trials_planned.max(run.trials_done)),
     };

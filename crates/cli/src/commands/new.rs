@@ -32,7 +32,7 @@ fn template(kind: Kind) -> &'static str {
     }
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a file that must not exist yet.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {

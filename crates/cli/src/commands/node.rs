@@ -1,4 +1,4 @@
-//! `diskproof node` (hidden): the process on the measured machine.
+//! `diskproof node` (hidden): the agent process on the measured machine.
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;

@@ -1,11 +1,11 @@
-//! `diskproof on HOST VERB...`: any verb, on another machine.
+//! `diskproof on HOST VERB...`: runs any command on another machine.
 
 use crate::args::On;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use std::io::IsTerminal as _;
 
-/// What `ssh` itself ends with when it can't reach the machine.
+/// The exit code of `ssh` if it can't connect.
 const UNREACHED: i32 = 255;
 
 pub(crate) fn on(args: &On, settings: &Settings) -> Result<Exit, Failure> {

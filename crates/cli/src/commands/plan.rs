@@ -40,7 +40,7 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
     Ok(Exit::Fine)
 }
 
-/// The plan with its forecast, and for every round the indices of the cells in the order they would be measured.
+/// The plan with its forecast, and for every round the indices of the cells in the order of measurement.
 fn document(plan: &Plan) -> serde_json::Value {
     let order: Vec<Vec<usize>> = (0..plan.measure.rounds).map(|round| spec::order(plan, round)).collect();
     serde_json::json!({
@@ -82,7 +82,7 @@ fn view(plan: &Plan) -> PlanView {
     }
 }
 
-/// What all targets have, each sentence with its target where there are several.
+/// The volumes of all machines in sentences; if there are several machines, each sentence names its own.
 fn all_volumes(plan: &Plan) -> Vec<String> {
     let targets = targets_of(plan);
     let of = |target: &&str| {
@@ -115,7 +115,7 @@ fn provision(plan: &Plan, step: &ProvisionStep) -> String {
     format!("{} (sha256 {digest}){on}", words.join(" "))
 }
 
-/// What becomes of the initial resync of mirrors, and in which stacks.
+/// How the initial resync of mirrors is treated, and in which stacks.
 fn building(plan: &Plan) -> Vec<String> {
     let mut stacks: BTreeMap<(Resync, &str), Vec<&str>> = BTreeMap::new();
     for stack in plan.cells.iter().map(|cell| &cell.stack) {
@@ -136,10 +136,10 @@ fn building(plan: &Plan) -> Vec<String> {
     stacks.into_iter().map(sentence).collect()
 }
 
-/// As the experiment file counts them.
+/// Hours per month, as prices in the experiment file count them.
 const HOURS_PER_MONTH: f64 = 730.0;
 
-/// One sentence per kind of volume: neighbours that are alike share one.
+/// One sentence per kind of volume; equal volumes in sequence share a sentence.
 fn volumes(all: &[Volume], prices: &Prices) -> Vec<String> {
     let price = |volume: &Volume| prices.per_hour.get(&volume.name);
     let alike = all.chunk_by(|a, b| a.kind == b.kind && price(a) == price(b));
@@ -199,7 +199,7 @@ fn describe_limits(limits: &Limits) -> String {
     if limits.is_empty() { "unlimited".to_owned() } else { limits.join(", ") }
 }
 
-/// What a workload asks, in a few words; what is unusual is said.
+/// A workload in a few words, with its unusual options.
 fn asks(workload: &Workload) -> String {
     let mut words = match &workload.ask {
         Ask::Options(options) => options_in_words(options),

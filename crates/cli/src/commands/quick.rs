@@ -1,4 +1,4 @@
-//! `diskproof quick [DIR]`: what does this directory's storage really do? About a minute, no root, no file.
+//! `diskproof quick [DIR]`: measures the storage under a directory, without root and without an experiment file.
 
 use super::experiment;
 use super::session::{Sitting, sit};
@@ -14,11 +14,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const EXPERIMENT: &str = include_str!("../../../../experiments/quick.yaml");
-/// Data laid out per trial, unless there is little room.
+/// Data per trial, in bytes, unless there is little free space.
 const SIZE_BYTES: u64 = 256 << 20;
-/// Below this, a figure says more of caches inside the device than of the device.
+/// With less data, a figure says more about the device's cache than about the device.
 const MIN_SIZE_BYTES: u64 = 16 << 20;
-/// At most this share of the free space is used.
+/// At most one part in this many of the free space is used.
 const SHARE_OF_FREE: u64 = 4;
 
 pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> {
@@ -47,10 +47,10 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
     sit(Sitting { run, plan: &plan, earlier: None, provision_anew: false, settings })
 }
 
-/// Whether files here can be opened past the page cache. Tried with a file of our own that has no name.
+/// Whether files here can be opened with O_DIRECT; tries it with an unnamed file (O_TMPFILE).
 ///
 /// # Errors
-/// No file can be made there.
+/// No file can be created there.
 pub(super) fn takes_direct(dir: &Path) -> Result<bool, Failure> {
     let refuses =
         |e: rustix::io::Errno| Failure::machine(format!("no file can be made in {}: {e}", dir.shown()));
@@ -60,7 +60,7 @@ pub(super) fn takes_direct(dir: &Path) -> Result<bool, Failure> {
             OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | flags,
             Mode::RUSR | Mode::WUSR,
         ) {
-            // Some network and FUSE file systems know no nameless files.
+            // Some network and FUSE file systems don't have O_TMPFILE.
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => open_named(dir, flags),
             other => other.map(drop),
         }
@@ -77,25 +77,25 @@ fn open_named(dir: &Path, flags: OFlags) -> Result<(), rustix::io::Errno> {
     let path = dir.join(format!("diskproof-probe-{}", std::process::id()));
     let create = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     let opened = rustix::fs::open(&path, create | flags, Mode::RUSR | Mode::WUSR);
-    // The file may have been made although opening it this way failed.
+    // The file may exist although opening it with these flags failed.
     let _ = fs::remove_file(&path);
     opened.map(drop)
 }
 
-/// Room for files in a directory.
+/// The free space of a directory's file system, in bytes.
 ///
 /// # Errors
-/// Nobody can tell.
+/// statvfs(2) fails.
 pub(super) fn free_bytes(dir: &Path) -> Result<u64, Failure> {
     let stat = statvfs(dir)
         .map_err(|e| Failure::machine(format!("can't tell the free space of {}: {e}", dir.shown())))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// How much data a trial may use; whole MiB, so that every block size divides it.
+/// The data per trial, in bytes; whole MiB, so that every block size divides it.
 ///
 /// # Errors
-/// There is too little room.
+/// There is too little free space.
 pub(super) fn size_for(free_bytes: u64) -> Result<u64, Failure> {
     let size = (free_bytes / SHARE_OF_FREE).min(SIZE_BYTES) >> 20 << 20;
     if size < MIN_SIZE_BYTES {

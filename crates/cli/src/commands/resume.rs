@@ -1,4 +1,4 @@
-//! `diskproof resume [RUN]`: only the missing trials are done; budgets may be raised.
+//! `diskproof resume [RUN]`: runs the missing trials of a run; budgets may be raised.
 
 use super::judged::{self, unreadable};
 use super::session::{Sitting, sit};
@@ -36,7 +36,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     sit(Sitting { run, plan: &plan, earlier: Some(earlier), provision_anew: args.provision, settings })
 }
 
-/// Puts the budgets that were typed into the plan; whether there were any.
+/// Puts the budgets of the command line into the plan. Returns whether there are any.
 fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
     let typed = Raised {
         rounds: args.rounds,
@@ -62,7 +62,7 @@ fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// The first budget that isn't larger than it was.
+/// The first budget that is lower than before.
 fn lowered(before: &Measure, now: &Measure) -> Option<&'static str> {
     let less = |before: Option<f64>, now: Option<f64>| match (before, now) {
         (_, Some(now)) if !(now.is_finite() && now > 0.0) => true,
@@ -79,7 +79,7 @@ fn lowered(before: &Measure, now: &Measure) -> Option<&'static str> {
     .find_map(|(name, is_less)| is_less.then_some(name))
 }
 
-/// Why there is nothing to do, and how to go on nevertheless.
+/// Says why there is nothing to do, and how to go on.
 fn complete(store: &Store, run: &RunId, plan: &Plan, stopped: &Stopped) -> Result<String, Failure> {
     let option = match stopped {
         Stopped::RoundsDone { .. } if plan.measure.until.is_some() => "rounds N",
@@ -103,12 +103,12 @@ fn complete(store: &Store, run: &RunId, plan: &Plan, stopped: &Stopped) -> Resul
     })
 }
 
-/// Whether a run has made the fixed number of rounds that it was to make.
+/// Whether a run has made all of its fixed number of rounds.
 fn reached_fixed(plan: &Plan, stopped: &Stopped) -> bool {
     plan.measure.until.is_none() && matches!(stopped, Stopped::RoundsDone { .. })
 }
 
-/// The latest run that has trials to do and didn't come to its end.
+/// The latest run that has trials to do and didn't reach its end.
 fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
     let runs = store.runs().map_err(unreadable)?;
     let over = |stopped: &Stopped| match stopped {

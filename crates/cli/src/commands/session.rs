@@ -1,4 +1,4 @@
-//! One sitting of a run: from its first trial, or from where an earlier sitting ended, to its answer.
+//! One session of a run: from its first trial, or from the end of an earlier session, to its result.
 
 use super::{judged, under};
 use crate::exit::{Exit, Failure};
@@ -17,23 +17,23 @@ use run::Earlier;
 use run::controller::{How, RunError, SinkError, execute};
 use store::Store;
 
-/// What a sitting is to do.
+/// A session's task.
 pub(crate) struct Sitting<'a> {
     /// The run's id.
     pub(crate) run: RunId,
     /// What it does.
     pub(crate) plan: &'a Plan,
-    /// Trials that earlier sittings finished; `None` when the run is new.
+    /// The trials that earlier sessions finished; `None` for a new run.
     pub(crate) earlier: Option<Earlier>,
-    /// Provision the targets also where nothing changed since.
+    /// Run every provisioning step again, also where nothing changed.
     pub(crate) provision_anew: bool,
-    /// Store, state, progress.
+    /// The settings: store, state folder, progress and so on.
     pub(crate) settings: &'a Settings,
 }
 
-/// A sitting that came to its end, or was ended by a signal.
+/// A session that reached its end, or that a signal ended.
 pub(crate) struct Ended {
-    /// Where its trials are.
+    /// The store with its trials.
     pub(crate) store: Store,
     /// Why it ended.
     pub(crate) stopped: Stopped,
@@ -41,10 +41,10 @@ pub(crate) struct Ended {
     pub(crate) interrupted: Option<u8>,
 }
 
-/// Carries a sitting out and answers the question.
+/// Runs a session and prints the result.
 ///
 /// # Errors
-/// The machine refuses, the node or the store fails. What was measured before is kept.
+/// The machine refuses, or the agent process or the store fails. Finished trials are kept.
 pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
     for remark in under::remarks(sitting.plan) {
         output::aside(&format!("note: {remark}"));
@@ -53,7 +53,7 @@ pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
     conclude(&sitting, &ended)
 }
 
-/// Carries a sitting out, and leaves the answer to the caller.
+/// Runs a session and prints no result.
 ///
 /// # Errors
 /// As of [`sit`].
@@ -73,7 +73,7 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
             let exit = Exit::from(error.fault());
             let stopped = Stopped::Failed { error: record::printable::chain(&error) };
             if is_ours {
-                // The store itself may be what failed; then the run stays unfinished, which is true as well.
+                // If the store itself failed, this fails too, and the run stays unfinished, which is also true.
                 let _ = store.finish_run(&sitting.run, &stopped);
             }
             let kept = store.done(&sitting.run).map_or(0, |done| done.len());
@@ -110,19 +110,20 @@ fn carry_out(
     stopped
 }
 
-/// Stores what events bring, before anybody else hears of them.
+/// Stores what events report, before any other consumer receives them.
 struct Keeper<'a> {
     store: &'a Store,
     sitting: &'a Sitting<'a>,
-    /// Whether the run is this process's to write about. A run that is resumed may still be under way in another process;
-    /// the node finds out when it opens the volumes.
+    /// Whether this process may write to the run. A resumed run may still be running in another process;
+    /// the agent process finds that out when it opens the volumes.
     is_ours: bool,
-    /// The machine, until it is known whether the run is ours.
+    /// The machine's environment, until it is known whether the run is ours.
     environment: Option<Box<Environment>>,
 }
 
 impl Keeper<'_> {
-    /// The node looks in its own state folder; as root by sudo, that isn't the one in which the user's `doctor` kept it.
+    /// The environment with the ceiling from the user's state folder. The agent process reads only its own state folder; under sudo that is
+    /// root's, and not the one to which the user's `doctor` wrote.
     fn with_ceiling(&self, environment: &Environment) -> Environment {
         let mut environment = environment.clone();
         if environment.native_ceiling.is_none() {
@@ -132,8 +133,8 @@ impl Keeper<'_> {
         environment
     }
 
-    /// What was done by earlier sittings stays in the record. Whoever carried a step out has the machine to himself; where all were
-    /// skipped, another process may be at this run.
+    /// Adds this session's provisioning steps to the record. A process that ran a step has the machine to itself; if all steps were
+    /// skipped, another process may be working on this run.
     fn provisioned(&mut self, environment: &Environment) -> Result<(), SinkError> {
         let (store, run) = (self.store, &self.sitting.run);
         let mut now = self.with_ceiling(environment);
@@ -178,7 +179,7 @@ impl Keeper<'_> {
     }
 }
 
-/// Shows the answer and how the sitting ended.
+/// Prints the result and how the session ended.
 fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
     let run = &sitting.run;
     let view = judged::view(&ended.store, run)?;
@@ -199,7 +200,7 @@ fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
 }
 
 impl Ended {
-    /// The exit of a sitting that was interrupted; says how to go on.
+    /// The exit code of an interrupted session; prints how to go on.
     pub(crate) fn by_signal(&self, run: &RunId) -> Option<Exit> {
         if self.stopped != Stopped::Interrupted {
             return None;

@@ -1,4 +1,4 @@
-//! `diskproof show [RUN]`: the answer again.
+//! `diskproof show [RUN]`: prints the result again.
 
 use super::judged;
 use crate::args::Show;
@@ -20,10 +20,10 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// The store, which must be there already: looking makes nothing.
+/// Opens the store, which must exist already: reading creates nothing.
 ///
 /// # Errors
-/// There is none yet, or it can't be opened.
+/// There is no store yet, or it can't be opened.
 pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
     let path = &settings.store.value;
     if !path.exists() {
@@ -32,10 +32,10 @@ pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
     Store::open(path).map_err(judged::unreadable)
 }
 
-/// The run a user means by a name, its beginning, or `latest`.
+/// Finds a run by its name, the beginning of it, or `latest`.
 ///
 /// # Errors
-/// None or several match.
+/// No run matches, or several do.
 pub(crate) fn find(store: &Store, name: &str) -> Result<RunId, Failure> {
     store.find(name).map_err(judged::unreadable)
 }

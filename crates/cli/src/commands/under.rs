@@ -1,4 +1,4 @@
-//! What must be known of directories before anything is measured in them: that they are memory, or that nothing below can be seen.
+//! Warnings about directories before a run measures in them: the directory is memory, or the devices below it can't be seen.
 
 use observe::{Roots, topology};
 use record::plan::Plan;
@@ -8,7 +8,7 @@ use record::volume::VolumeKind;
 use run::controller::{targets_of, volumes_of};
 use std::path::Path;
 
-/// One sentence, without an end, on a directory of this machine that isn't simply on devices that count what they move.
+/// A warning, without a full stop, about a directory of this machine that isn't on block devices with I/O counters.
 pub(super) fn remark(directory: &Path) -> Option<String> {
     let under = topology(&Roots::default(), &[], Some(directory));
     let place = directory.shown();
@@ -19,7 +19,8 @@ pub(super) fn remark(directory: &Path) -> Option<String> {
     Some(format!("{place} is {unseen}; the share of the device will be unknown"))
 }
 
-/// The stacked file systems under all directories that a plan uses on this machine. A directory that does not exist is left out here: the run refuses it with a better message.
+/// The warnings about all directories that a plan uses on this machine. A directory that doesn't exist gets none: the run refuses it with
+/// a better message.
 pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     let here = |target: &&str| {
         let kind = plan.targets.iter().find(|known| known.name == **target).map(|known| &known.kind);

@@ -35,7 +35,7 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
     done.told()
 }
 
-/// What an undo came to.
+/// The result of an undo.
 struct Done {
     lines: usize,
     clean: bool,
@@ -59,7 +59,7 @@ impl Done {
     }
 }
 
-/// Lab guests that killed runs brought up, or gave disks.
+/// Stops lab guests that killed runs started, and removes disks that they attached.
 fn guests(settings: &Settings) -> Result<Done, Failure> {
     match fleet::leave_abandoned(&settings.fleet(), None) {
         Ok(lines) => said(&lines, true),
@@ -75,13 +75,13 @@ fn said(lines: &[String], clean: bool) -> Result<Done, Failure> {
     Ok(Done { lines: lines.len(), clean })
 }
 
-/// The plan of a kept run that has targets of its own.
+/// The plan of a stored run, if it names machines.
 fn plan_elsewhere(run: &RunId, settings: &Settings) -> Option<Plan> {
     let store = super::show::open_existing(settings).ok()?;
     store.head(run).ok().map(|head| head.plan).filter(|plan| !plan.targets.is_empty())
 }
 
-/// Undoes a run on all its targets; a machine that can't be reached is told, and the others are undone all the same.
+/// Undoes a run on all its machines. A machine that can't be reached is reported, and the others are undone nevertheless.
 fn undo_everywhere(
     run: &RunId,
     plan: &Plan,
@@ -105,7 +105,7 @@ fn undo_everywhere(
     done.told()
 }
 
-/// Asks a node to undo.
+/// Asks an agent process to undo.
 fn undo_on(node_argv: &[OsString], run: Option<RunId>, give_up: Option<&str>) -> Result<Done, Failure> {
     let (lines, clean) = controller::undo(node_argv, run, give_up).map_err(|error| Failure {
         exit: Exit::from(error.fault()),

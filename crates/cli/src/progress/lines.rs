@@ -1,4 +1,4 @@
-//! One line per thing that happened, for logs and pipes.
+//! One line per event, for logs and pipes.
 
 use super::tracker::{Tracker, found};
 use crate::output;
@@ -7,10 +7,10 @@ use record::printable::indented;
 use record::quantity::Seconds;
 use std::time::Instant;
 
-/// Tells in lines.
+/// Progress in lines.
 pub(crate) struct Lines {
     tracker: Tracker,
-    /// The last step told, so that its progress isn't told as a step.
+    /// The step that was printed last, so that its progress isn't printed as a new step.
     step: String,
     trial_begun: Instant,
 }

@@ -1,4 +1,4 @@
-//! A bar at the foot of the terminal, with what is being done now.
+//! A bar in the last line of the terminal, with the current step.
 
 use super::tracker::{Tracker, found};
 use crate::output;
@@ -7,10 +7,10 @@ use record::event::Event;
 use record::printable::{indented, printable};
 use std::time::{Duration, Instant};
 
-/// How often the bar is drawn when nothing happens. Once a second, so that drawing is no load beside the measured one.
+/// How often the bar is drawn without an event: once a second, so that drawing is no load beside the measured one.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Tells on a terminal.
+/// Progress on a terminal.
 pub(crate) struct Bar {
     tracker: Tracker,
     bar: ProgressBar,

@@ -1,4 +1,4 @@
-//! Where a run stands, from its events. Pure; the time is handed in.
+//! A run's progress, derived from its events. Pure; the caller passes the time in.
 
 use record::event::Event;
 use record::id::CellId;
@@ -8,24 +8,24 @@ use record::trial::{Outcome, Totals, TrialRecord};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Where a run stands.
+/// A run's progress.
 pub(crate) struct Tracker {
     names: BTreeMap<CellId, String>,
     rounds: u32,
     total: u64,
     finished: u64,
-    /// Of those, in earlier sittings.
+    /// The finished trials of earlier sessions.
     earlier: u64,
-    /// Forecast for one trial, until there are measured ones.
+    /// The forecast for one trial, in seconds, used until trials are measured.
     forecast_seconds: f64,
     trials_begun: Option<Instant>,
     cell: Option<CellId>,
     round: u32,
     step: String,
     step_done: Option<f64>,
-    /// What the last round of a run that stops when it is enough has shown.
+    /// The state after the last round, in words; only for a run with `measure: until`.
     standing: Option<String>,
-    /// Trials that are still expected, where the last round told.
+    /// The number of trials that are still expected, if the last round reported it.
     expected: Option<u64>,
     asked: Option<Goal>,
 }
@@ -51,7 +51,7 @@ impl Tracker {
         }
     }
 
-    /// Takes an event in.
+    /// Updates the state by an event.
     pub(crate) fn take(&mut self, event: &Event, now: Instant) {
         match event {
             Event::RunStarted { trials, forecast_seconds, .. } => {
@@ -92,7 +92,7 @@ impl Tracker {
         }
     }
 
-    /// What a round has shown, in words: `round 7 of at most 30: xfs randread ±6.1 %, asked ±5 %; about 3 more rounds`.
+    /// A round's result in words: `round 7 of at most 30: xfs randread ±6.1 %, asked ±5 %; about 3 more rounds`.
     pub(crate) fn reported(&self, event: &Event) -> Option<String> {
         let Event::RoundFinished { rounds, most_rounds, asked, open, widest, more_rounds } = event else {
             return None;
@@ -122,17 +122,17 @@ impl Tracker {
         Some(format!("{round}: {}{against} {width}{goal}{others}{more}", self.name(&widest.cell)))
     }
 
-    /// Whether the number of trials is only the most there may be.
+    /// Whether the number of trials is only a maximum.
     pub(crate) fn stops_when_enough(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// How the last round ended, of a run that stops when it is enough.
+    /// The state after the last round, in words; only for a run with `measure: until`.
     pub(crate) fn standing(&self) -> Option<&str> {
         self.standing.as_deref()
     }
 
-    /// A chosen length in words.
+    /// The chosen length of trials, in words.
     pub(crate) fn length(event: &Event) -> Option<String> {
         let Event::LengthChosen { workload, pilot_seconds, trial_seconds, rounds, rounds_of_pilots, .. } =
             event
@@ -147,12 +147,12 @@ impl Tracker {
         ))
     }
 
-    /// Trials finished and planned.
+    /// The numbers of finished and of planned trials.
     pub(crate) fn count(&self) -> (u64, u64) {
         (self.finished, self.total)
     }
 
-    /// What is being done now: cell, round, step.
+    /// The current cell, round and step.
     pub(crate) fn doing(&self) -> String {
         let share =
             self.step_done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
@@ -164,7 +164,7 @@ impl Tracker {
         }
     }
 
-    /// How long it will still take: from the trials of this sitting, before the first from the forecast.
+    /// The expected time that is left: from this session's trials, or from the forecast before the first one.
     pub(crate) fn left(&self, now: Instant) -> Option<Seconds> {
         let most = self.total.saturating_sub(self.finished);
         let missing = self.expected.map_or(most, |expected| expected.min(most));
@@ -190,7 +190,7 @@ fn percent(share: f64) -> String {
     if whole { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// What a trial found, in a few words. One trial has no interval, so these are called what they are.
+/// A trial's result in a few words; one trial has no interval.
 pub(crate) fn found(record: &TrialRecord) -> String {
     if let Outcome::Failed(reason) = &record.outcome {
         return format!("failed: {reason}");

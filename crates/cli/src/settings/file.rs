@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-/// A configuration file is never larger; whatever is, was named by mistake.
+/// The largest configuration file, in bytes; a larger one was named by mistake.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// What the file at `path` says; nothing if it isn't there and needn't be.
+/// Reads the settings in the file at `path`; none if it doesn't exist and isn't required.
 pub(super) fn read(path: &Path, required: bool) -> Result<Vec<Said>, SettingsError> {
     let unreadable = |source| SettingsError::Unreadable { path: path.to_path_buf(), source };
     let file = match std::fs::File::open(path) {
@@ -48,7 +48,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Vec<Said>, SettingsError>
     Ok(said)
 }
 
-/// The known key that a mistyped one most resembles, if any does.
+/// The known key that is most similar to a mistyped one, if any is.
 fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     let distance = |key: &Key| strsim::damerau_levenshtein(key.name, &lower);

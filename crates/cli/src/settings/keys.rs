@@ -1,23 +1,23 @@
-//! Every setting: its name, its values, and what it is when nobody says anything.
+//! Every setting: its name, its values and its default.
 
 use std::path::PathBuf;
 
-/// One setting, as documentation and error messages name it.
+/// A setting's names and description, for documentation and error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// In the configuration file.
+    /// Its key in the configuration file.
     pub(crate) name: &'static str,
-    /// In the environment.
+    /// Its environment variable.
     pub(crate) variable: &'static str,
-    /// On the command line.
+    /// Its flag on the command line.
     pub(crate) flag: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub(crate) help: &'static str,
     /// Its default, in words.
     pub(crate) default: &'static str,
 }
 
-/// The results.
+/// The database of results.
 pub(crate) const STORE: Key = Key {
     name: "store",
     variable: "DISKPROOF_STORE",
@@ -25,7 +25,7 @@ pub(crate) const STORE: Key = Key {
     help: "the database that keeps results",
     default: "$XDG_DATA_HOME/diskproof/diskproof.db, or ~/.local/share/diskproof/diskproof.db",
 };
-/// What the node needs to put things back.
+/// The state folder, which the agent process needs to undo its changes.
 pub(crate) const STATE: Key = Key {
     name: "state",
     variable: "DISKPROOF_STATE",
@@ -49,7 +49,7 @@ pub(crate) const PROGRESS: Key = Key {
     help: "auto (bar on a terminal, else lines), bar, lines, json or none",
     default: "auto",
 };
-/// Root.
+/// Whether to become root by sudo.
 pub(crate) const SUDO: Key = Key {
     name: "sudo",
     variable: "DISKPROOF_SUDO",
@@ -58,7 +58,7 @@ pub(crate) const SUDO: Key = Key {
     default: "auto",
 };
 
-/// How other machines are reached.
+/// The file that ssh reads.
 pub(crate) const SSH_CONFIG: Key = Key {
     name: "ssh_config",
     variable: "DISKPROOF_SSH_CONFIG",
@@ -67,7 +67,7 @@ pub(crate) const SSH_CONFIG: Key = Key {
     default: "none: ssh's own files",
 };
 
-/// All of them, in the order they are shown.
+/// All settings, in the order of their documentation.
 pub(crate) const KEYS: [Key; 6] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG];
 
 /// When to colour.
@@ -79,7 +79,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How a run tells what it does.
+/// How a run shows its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Progress {
@@ -90,7 +90,7 @@ pub(crate) enum Progress {
     None,
 }
 
-/// Whether to become root where that is needed.
+/// Whether to become root where needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sudo {
@@ -98,7 +98,7 @@ pub(crate) enum Sudo {
     Never,
 }
 
-/// A setting's value, from text. The error says what would have been right.
+/// A setting's value that can be parsed. The error says what is expected.
 pub(crate) trait FromText: Sized {
     fn from_text(text: &str) -> Result<Self, String>;
     fn to_text(&self) -> String;

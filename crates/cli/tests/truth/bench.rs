@@ -1,4 +1,4 @@
-//! Runs sessions through the program, makes the injections, and brings back what was said.
+//! Runs sessions with the program, makes the injections, and returns the program's output.
 
 use super::injection::{Injection, Doing, Phase};
 use super::gauge::Gauge;
@@ -18,34 +18,34 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How often a run is begun again whose volumes could not be verified.
+/// How often a run is started again if its volumes could not be verified.
 const TRIES: usize = 3;
 
-/// A shorter window is one of a trial that was broken off: the harness's counters say nothing of it.
+/// The shortest window, in ns. A shorter one is that of an aborted trial, for which the harness's counters mean nothing.
 const SHORTEST_NS: u64 = 500_000_000;
 
-/// The folder that runs, state and lent directories are in.
+/// The folder of runs, state and measured directories.
 #[derive(Debug)]
 pub(crate) struct Bench {
     lab: PathBuf,
 }
 
-/// What one run said, and which truths were not made.
+/// The output of one run, and the scenarios that were not made.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) view: RunView,
-    /// What the harness found by itself.
+    /// The harness's own observations.
     pub(crate) own: Own,
 }
 
-/// What the harness found by itself, without asking the program.
+/// The harness's own observations, made without the program.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
-    /// By scenario: why its truth was not made.
+    /// Why scenarios were not made, by scenario.
     pub(crate) unmade: BTreeMap<&'static str, Vec<String>>,
-    /// By scenario: the program that this machine doesn't have.
+    /// Programs that this machine doesn't have, by scenario.
     pub(crate) skipped: BTreeMap<&'static str, String>,
-    /// Scenarios beside which somebody else used the disk.
+    /// Scenarios during which other processes used the disk.
     pub(crate) beside_others: BTreeSet<&'static str>,
 }
 
@@ -64,7 +64,7 @@ impl Bench {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {said}"))
     }
 
-    /// Runs a session. Scenarios whose place this machine can't make are left out, with the reason.
+    /// Runs a session. Leaves out scenarios with a file system that this machine can't make, and records the reason.
     pub(crate) fn run(&self, session: &Session) -> Said {
         let mut session = session.clone();
         let mut own = Own::default();
@@ -91,13 +91,13 @@ impl Bench {
         let plan: serde_json::Value = self.json(&["plan", &file, "--json"]);
         let run = (0..TRIES).find_map(|_| self.perform(&file, &session, &plan["plan"], &mut own));
         let run = run.unwrap_or_else(|| panic!("{}: no try could verify its volumes", session.name));
-        // the last first: a server in a namespace of its own has every mount there was before it
+        // in reverse order: a server in its own namespace holds every mount that existed before it
         made.into_iter().rev().for_each(drop);
         Said { view: self.json(&["export", &run, "--json"]), own }
     }
 
-    /// Runs the experiment and makes the injections; the run's id. `None`, said loudly, when the machine was too busy to reach the
-    /// limits of its volumes: then nothing was measured.
+    /// Runs the experiment, makes the injections and returns the run's id. If the machine was too busy to reach the limits of its
+    /// volumes, nothing was measured; then it prints a message and returns `None`.
     fn perform(
         &self,
         file: &str,
@@ -145,7 +145,7 @@ impl Bench {
 }
 
 impl Own {
-    /// A scenario whose place could not be made: a program that isn't installed is told apart from what the kernel lacks.
+    /// Records a scenario that could not be made: skipped if a program isn't installed, unmade for other reasons.
     fn left_out(&mut self, scenario: &'static str, why: &Lack) {
         match why {
             Lack::Program(program) => {
@@ -156,13 +156,13 @@ impl Own {
     }
 }
 
-/// What a cell is to the harness.
+/// The harness's data about a cell.
 struct Known {
     scenario: Scenario,
     lent: Option<PathBuf>,
 }
 
-/// The scenarios by the cells they became; cells of pairs are left alone.
+/// The scenarios by cell, without the cells of pairs.
 fn cells(plan: &serde_json::Value, session: &Session, lab: &Path) -> BTreeMap<CellId, Known> {
     let of_cell = |cell: &serde_json::Value| {
         let scenario = session.scenarios.iter().find(|s| cell["workload"]["name"] == s.name)?;
@@ -174,25 +174,25 @@ fn cells(plan: &serde_json::Value, session: &Session, lab: &Path) -> BTreeMap<Ce
     plan["cells"].as_array().unwrap().iter().filter_map(of_cell).collect()
 }
 
-/// Follows a run's events and does what is due.
+/// Follows a run's events and makes the injections.
 struct Follower<'a> {
     cells: BTreeMap<CellId, Known>,
     lab: &'a Path,
     run: String,
-    /// Whether all rounds were done.
+    /// Whether all rounds are done.
     done: bool,
     trial: Option<Trial>,
     gauge: Gauge,
     own: &'a mut Own,
 }
 
-/// A trial under way.
+/// A running trial.
 struct Trial {
     in_memory: bool,
     site: Site,
     doing: Option<Doing>,
     limits: Vec<Limit>,
-    /// The share of the data that memory held when measuring began, where the truth depends on it.
+    /// The share of the data in memory at the begin of the measured time, if the truth depends on it.
     resident: Option<f64>,
     problems: Vec<String>,
 }
@@ -256,7 +256,7 @@ impl Follower<'_> {
         let (Some(trial), Some(known)) = (self.trial.take(), self.cells.get(&record.id.cell)) else { return };
         let mut problems = trial.problems;
         problems.extend(trial.doing.map(|doing| doing.finish(record)).unwrap_or_default());
-        // a trial that failed has no window or one that ended at once, and no truth that depends on one
+        // a failed trial has no window or a very short one, and its truth doesn't depend on it
         let window = record.engine.as_ref().map(|engine| engine.window);
         if let Some(window) = window.filter(|w| w.end_ns.saturating_sub(w.start_ns) >= SHORTEST_NS) {
             match self.gauge.between(window.start_ns, window.end_ns) {

@@ -1,4 +1,4 @@
-//! What was said of each scenario, beside what should have been.
+//! Compares the program's output on each scenario with the expected one.
 
 use super::bench::Said;
 use super::scenario::Scenario;
@@ -6,44 +6,44 @@ use super::session::{Pair, Session};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, LimitKind, Relation, RunView};
 
-/// What became of a scenario.
+/// The outcome of a scenario.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) name: &'static str,
     pub(crate) truth: &'static str,
-    /// Claims that were made: those that matter, and the notes that were expected.
+    /// The claims of the program: those that matter, and expected notes.
     pub(crate) claims: Vec<Claim>,
-    /// What was said to have limited it.
+    /// The limit that the program reported.
     pub(crate) limit: Option<LimitKind>,
     pub(crate) standing: CheckResult,
 }
 
-/// Whether what was said is right.
+/// Whether the program's output is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CheckResult {
     Right,
-    /// Wrong at first, for these reasons, and right when it was made again.
+    /// Wrong at first, for these reasons, and right when it ran again.
     Unsteady(Vec<String>),
-    /// What is wrong about it.
+    /// Wrong, for these reasons.
     Wrong(Vec<String>),
-    /// The harness measured that the truth was not made, so nothing can be said of the judgement.
+    /// The harness measured that the scenario was not made, so the judgement can't be checked.
     Unmade(Vec<String>),
-    /// It was not tried, for this reason.
+    /// Not tried, for this reason.
     Skipped(String),
 }
 
 impl Outcome {
-    /// One that was not tried.
+    /// The outcome of a scenario that was not tried.
     pub(crate) fn skipped(name: &'static str, truth: &'static str, why: String) -> Self {
         Self { name, truth, claims: Vec::new(), limit: None, standing: CheckResult::Skipped(why) }
     }
 
-    /// Whether nothing can be said of the judgement.
+    /// Whether the judgement can't be checked.
     pub(crate) fn is_unmade(&self) -> bool {
         matches!(self.standing, CheckResult::Unmade(_))
     }
 
-    /// Claims that were made and are not true, also where it was right when made again.
+    /// The number of false claims, also if the scenario was right when it ran again.
     pub(crate) fn false_alarms(&self) -> usize {
         match &self.standing {
             CheckResult::Unsteady(why) | CheckResult::Wrong(why) => {
@@ -54,7 +54,7 @@ impl Outcome {
     }
 }
 
-/// All scenarios of a session, judged.
+/// The outcomes of all scenarios of a session.
 pub(crate) fn session(session: &Session, said: &Said) -> Vec<Outcome> {
     let scenarios = session.scenarios.iter().map(|scenario| one(scenario, said));
     scenarios.chain(session.pairs.iter().map(|p| pair(p, &said.view))).collect()
@@ -96,10 +96,10 @@ fn cell<'a>(view: &'a RunView, workload: &str, stack: &str) -> Option<&'a CellVi
     view.cells.iter().find(|c| c.workload == workload && c.stack == stack)
 }
 
-/// How a claim begins that must not be made.
+/// The beginning of the message about a false claim.
 pub(crate) const FALSE_ALARM: &str = "false alarm: ";
 
-/// `beside_others`: the harness counted somebody else's I/O on the disk, so that it is true to say so.
+/// Checks the claims. `beside_others`: the harness counted other processes' I/O on the disk, so a claim about it is true.
 fn claims(scenario: &Scenario, findings: &[&Finding], beside_others: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     for (claim, least) in &scenario.claims {
@@ -149,7 +149,7 @@ fn pair(pair: &Pair, view: &RunView) -> Outcome {
     Outcome { name: pair.name, truth: pair.truth(), claims: Vec::new(), limit: None, standing }
 }
 
-/// What is said of two cells, and in which words.
+/// The reported relation of two cells, and its text.
 fn said_of(pair: &Pair, view: &RunView) -> Option<(Relation, String)> {
     let [a, b] = pair.stacks.map(|stack| cell(view, pair.name, stack).map(|c| c.id.clone()));
     let (a, b) = (a?, b?);

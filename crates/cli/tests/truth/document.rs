@@ -1,11 +1,11 @@
-//! The scenarios as docs/known-truth.md lists them.
+//! The table of scenarios in docs/known-truth.md.
 
 use super::matrix::snake;
 use super::scenario::Scenario;
 use super::session::{Pair, Session};
 use std::fmt::Write as _;
 
-/// A Markdown table of everything in these sessions.
+/// A Markdown table of all scenarios in these sessions.
 pub(crate) fn table(sessions: &[Session]) -> String {
     let mut text = String::from(
         "| scenario | truth | stack | workload | how it is made | must be said | limited by |\n| --- | --- | --- | --- | --- | --- | --- |\n",

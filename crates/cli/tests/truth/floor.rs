@@ -1,20 +1,20 @@
-//! What the suite must have made at least, and its count.
+//! The least number of scenarios that the suite must make, and their counts.
 
 use super::check::{CheckResult, Outcome};
 use std::fmt::Write as _;
 
-/// The share of all scenarios that must be made, of those that are tried.
+/// The least share of made scenarios, of those that are tried.
 const FLOOR: f64 = 0.9;
-/// The share of all scenarios that may be right only when made again.
+/// The largest share of scenarios that are right only when they run again.
 const MOST_UNSTEADY: f64 = 0.05;
-/// What a machine may lack: the scenario, and a part of what it says then. Any other scenario must be made.
+/// Scenarios that a machine may be unable to make, with a part of the reason's text. Any other scenario must be made.
 const MAY_LACK: [(&str, &str); 3] = [
     ("zram", "/sys/class/zram-control/hot_add: No such file"),
     ("network", "/dev/net/tun"),
     ("quota", "no cgroup controller for the CPU (version 1) is mounted"),
 ];
 
-/// How many scenarios stand how.
+/// The number of scenarios by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) right: usize,
@@ -41,7 +41,7 @@ impl Tally {
         tally
     }
 
-    /// The line that scripts/test.sh and bench/truth/run.sh read.
+    /// The summary line, which scripts/test.sh and bench/truth/run.sh read.
     pub(crate) fn line(&self) -> String {
         let Self { right, unsteady, wrong, unmade, skipped, false_alarms } = self;
         format!(
@@ -50,7 +50,7 @@ impl Tally {
     }
 }
 
-/// A line for each scenario that is not right, for people and for bench/truth/run.sh.
+/// A line for each scenario that isn't right, for people and for bench/truth/run.sh.
 pub(crate) fn remarks(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for Outcome { name, standing, .. } in outcomes {
@@ -66,7 +66,7 @@ pub(crate) fn remarks(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Why the suite fails; empty: it doesn't. `all`: nobody chose a few scenarios by name.
+/// Why the suite fails; empty: it doesn't. `all`: the run isn't limited to some scenarios by name.
 pub(crate) fn complaints(outcomes: &[Outcome], all: bool) -> Vec<String> {
     let wrong = outcomes.iter().filter_map(|o| match &o.standing {
         CheckResult::Wrong(why) => Some(format!("{}: {}", o.name, why.join("; "))),
@@ -95,7 +95,7 @@ pub(crate) fn complaints(outcomes: &[Outcome], all: bool) -> Vec<String> {
     complaints
 }
 
-/// Whether it is unmade for a reason that a machine may have.
+/// Whether a scenario is unmade for an accepted reason.
 fn is_named(outcome: &Outcome) -> bool {
     let CheckResult::Unmade(why) = &outcome.standing else { return false };
     let lacks = |part: &str| why.iter().any(|one| one.contains(part));

@@ -1,4 +1,4 @@
-//! The harness's own counters: what the processors and the disks did while a session ran. Nothing here asks diskproof.
+//! The harness's own counters of processors and disks during a session. They are independent of diskproof.
 
 use super::measured::Span;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// How often the counters are read.
 const EVERY: Duration = Duration::from_millis(100);
-/// `PF_KTHREAD` of a process's flags.
+/// The flag `PF_KTHREAD` of a process.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// All counters at one moment.
@@ -26,32 +26,32 @@ pub(crate) struct Sample {
 /// CPU time in the kernel's ticks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ticks {
-    /// All that passed, on all processors.
+    /// All ticks, on all processors.
     pub(crate) all: u64,
-    /// User, nice and system time of everybody.
+    /// User, nice and system time of all processes.
     pub(crate) busy: u64,
-    /// What the hypervisor gave to somebody else.
+    /// Time that the hypervisor gave to others.
     pub(crate) steal: u64,
-    /// The processes that the harness started, and theirs.
+    /// The processes that the harness started, and their children.
     pub(crate) run: u64,
     /// The harness itself.
     pub(crate) harness: u64,
-    /// Kernel threads, one by one: they come and go.
+    /// Each kernel thread by its id, since they come and go.
     pub(crate) kernel: BTreeMap<u32, u64>,
 }
 
-/// Counters of one block device since it came to be.
+/// The counters of one block device since its creation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk {
     pub(crate) reads: u64,
     pub(crate) read_bytes: u64,
     pub(crate) writes: u64,
     pub(crate) write_bytes: u64,
-    /// The file that a loop device rests on.
+    /// The backing file of a loop device.
     pub(crate) backing: Option<PathBuf>,
 }
 
-/// Reads the counters until it is dropped.
+/// A thread that reads the counters until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     samples: Arc<Mutex<Vec<Sample>>>,
@@ -76,7 +76,7 @@ impl Gauge {
         Self { samples, stop, thread: Some(thread) }
     }
 
-    /// What was counted between two moments of CLOCK_MONOTONIC. `Err` when the harness itself had no turn.
+    /// The counts between two times of CLOCK_MONOTONIC. `Err` if the harness itself didn't get to run.
     pub(crate) fn between(&self, start_ns: u64, end_ns: u64) -> Result<Span, String> {
         let samples = self.samples.lock().unwrap();
         let within = |s: &&Sample| (start_ns..=end_ns).contains(&s.at_ns);
@@ -112,7 +112,7 @@ struct Process {
     parent: u32,
     is_kernel_thread: bool,
     own_ticks: u64,
-    /// Of its children that ended.
+    /// Ticks of its ended children.
     reaped_ticks: u64,
 }
 
@@ -151,7 +151,7 @@ fn processes() -> BTreeMap<u32, Process> {
         .collect()
 }
 
-/// The name may hold anything, so counting begins after its last bracket.
+/// Parses /proc/PID/stat. The name may contain anything, so the fields are counted after its last bracket.
 fn process(stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let of = |index: usize| fields.get(index)?.parse::<u64>().ok();
@@ -165,7 +165,7 @@ fn process(stat: &str) -> Option<Process> {
 
 fn descends(pid: u32, from: u32, processes: &BTreeMap<u32, Process>) -> bool {
     let mut at = pid;
-    // a chain that was read while it changed must end all the same
+    // a chain that changed during the reading must end too
     for _ in 0..processes.len() {
         match processes.get(&at).map(|process| process.parent) {
             Some(parent) if parent == from => return true,

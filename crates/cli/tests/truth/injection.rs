@@ -1,4 +1,4 @@
-//! What is done to a trial while it runs, so that something is true of it.
+//! Injections: what the harness does to a running trial, so that the scenario becomes true.
 
 use super::outage::{self, Outage};
 use super::site::Site;
@@ -13,72 +13,72 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What is done, and when.
+/// An injection, with its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Injection {
     Nothing,
-    /// A limit of an emulated volume becomes another one, so long after the engine was started.
+    /// Changes a limit of an emulated volume, this long after the engine's start.
     Limit {
         volume: &'static str,
         to: u64,
         after: Duration,
     },
-    /// A limit of an emulated volume that differs from round to round.
+    /// Sets another limit of an emulated volume in each round.
     LimitOfRound {
         volume: &'static str,
         limits: &'static [u64],
     },
-    /// The first percent of the laid-out file become a hole.
+    /// Makes this percentage of the laid-out file, from its beginning, a hole.
     Punch {
         percent: u64,
     },
-    /// The first percent of so many MiB of an emulated volume's backing file become a hole behind its device's back.
+    /// Makes this percentage of the first MiB of an emulated volume's backing file a hole, below its loop device.
     PunchBelow {
         volume: &'static str,
         mib: u64,
         percent: u64,
     },
-    /// The blocks of the file's first percent become holes of the image that an emulated volume rests on.
+    /// Makes the blocks of the file's first percentage holes of the image under an emulated volume.
     PunchUnder {
         volume: &'static str,
         percent: u64,
     },
-    /// All but so many percent of the file leave the page cache before measuring begins, round by round.
+    /// Drops all but this percentage of the file from the page cache before the measured time, by round.
     Cached {
         percent: &'static [u64],
     },
-    /// Somebody writes to an emulated volume's device, beyond its first MiB.
+    /// Another process writes to an emulated volume's device, beyond its first MiB.
     Writer {
         volume: &'static str,
         from_mib: u64,
     },
-    /// So many threads read, or write, another file beside an emulated volume's backing file, directly.
+    /// Threads read or write another file on the disk of an emulated volume's backing file, with direct I/O.
     Neighbour {
         volume: &'static str,
         threads: u64,
         writes: bool,
     },
-    /// Somebody computes on all cores.
+    /// Another process uses all cores.
     Hog,
-    /// The engine may use so many microseconds of CPU in each 50 ms.
+    /// Limits the engine to this many microseconds of CPU in each 50 ms.
     Quota {
         micros: u64,
     },
-    /// The backing file of an emulated volume is overwritten behind its back, up to so many MiB.
+    /// Overwrites the backing file of an emulated volume below its loop device, up to this many MiB.
     Corrupt {
         volume: &'static str,
         mib: u64,
     },
-    /// The lent file system is full.
+    /// Fills the file system of the measured directory.
     Full,
-    /// Outages, each from so many milliseconds after the engine was there, for so many.
+    /// Makes outages: start after the engine's start and length, in milliseconds each.
     Outages {
         how: Outage,
         times: &'static [(u64, u64)],
     },
 }
 
-/// Where a trial stands.
+/// The phase of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Started,
@@ -89,14 +89,14 @@ pub(crate) enum Phase {
     Undoing,
 }
 
-/// An injection under way.
+/// An active injection.
 #[derive(Debug)]
 pub(crate) struct Doing {
     injection: Injection,
     site: Site,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Result<Option<u64>, String>>>,
-    /// CLOCK_MONOTONIC of when it was done.
+    /// The times of CLOCK_MONOTONIC at which it was done.
     done_ns: Vec<u64>,
     problems: Vec<String>,
     undo: Vec<Undo>,
@@ -109,14 +109,15 @@ pub(super) enum Undo {
     LeaveCgroup(PathBuf),
 }
 
-/// What a neighbour moves at a time, and how direct I/O wants it aligned.
+/// The block size of a neighbour's I/O; the next constant is the alignment for direct I/O.
 const BLOCK: usize = 256 << 10;
 const ALIGNED: usize = 4096;
 
-/// How far off the part of a file may be that memory holds, in percent of the file: a folio of half a MiB, which is 3 % of 16 MiB, leaves memory only as a whole.
+/// The tolerance of the cached part of a file, in percent of the file: the kernel reclaims a folio of half a MiB, which is 3 % of 16 MiB,
+/// only as a whole.
 const MOST_OFF_PERCENT: f64 = 5.0;
 
-/// What all limits of emulated volumes that injections change are at first.
+/// The initial limit of emulated volumes, before injections change it.
 pub(crate) const LIMIT: u64 = 500;
 
 impl Doing {
@@ -128,7 +129,7 @@ impl Doing {
         doing
     }
 
-    /// Does what is due. What can't be done is a problem, told at the end.
+    /// Does what is due in this phase. A failure is recorded and reported at the end.
     pub(crate) fn at(&mut self, phase: Phase) {
         let done = match (self.injection, phase) {
             (Injection::LimitOfRound { volume, limits }, Phase::Started) => self.limit_of_round(volume, limits),
@@ -159,7 +160,7 @@ impl Doing {
         self.problems.extend(done.err());
     }
 
-    /// Ends it, and says why the truth was not made, if it wasn't.
+    /// Ends the injection, and returns the reasons why the scenario was not made, if any.
     pub(crate) fn finish(mut self, record: &TrialRecord) -> Vec<String> {
         self.end();
         let mut problems = std::mem::take(&mut self.problems);
@@ -181,7 +182,7 @@ impl Doing {
         }
     }
 
-    /// Whether it came at the wrong time for this trial.
+    /// Why its time was wrong for this trial, if it was.
     fn missed(&self, record: &TrialRecord) -> Option<String> {
         if self.injection == Injection::Full {
             let laid_out = record.files_before.iter().any(|f| f.written_bytes >= f.size_bytes);
@@ -232,7 +233,7 @@ impl Doing {
         Ok(())
     }
 
-    /// A thread of its own makes and ends them.
+    /// Starts a thread that makes and ends the outages.
     fn outages(&mut self, how: Outage, times: &'static [(u64, u64)]) -> Result<(), String> {
         if let Outage::Limit { volume, .. } = how {
             let lines = limit_lines(&self.site, volume, LIMIT)?;
@@ -243,7 +244,7 @@ impl Doing {
         Ok(())
     }
 
-    /// Takes all the space there is, at once: the layout is about to begin.
+    /// Takes all free space at once, since the layout is about to begin.
     fn fill(&mut self) -> Result<(), String> {
         let lent = self.site.lent.clone().ok_or("nothing is lent")?;
         let path = lent.join("full");
@@ -277,7 +278,7 @@ impl Doing {
         fallocate(&file, mode, 0, (mib << 20) * percent / 100 / 4096 * 4096).map_err(|e| e.to_string())
     }
 
-    /// The file system goes on believing that its file is whole.
+    /// Makes holes below the file system, which doesn't notice them.
     fn punch_under(&self, volume: &str, percent: u64) -> Result<(), String> {
         let backing = self.site.backing(volume)?;
         let file = OpenOptions::new().write(true).open(&backing);
@@ -312,7 +313,7 @@ impl Doing {
         Ok(())
     }
 
-    /// Opens the device before the node looks who is there, and writes from then on.
+    /// Opens the device before the agent process checks for other users, and writes from then on.
     fn write_beside(&mut self, volume: &str, from_mib: u64) -> Result<(), String> {
         let (device, _) = self.site.device(volume)?;
         let file = OpenOptions::new().write(true).open(&device).map_err(|e| e.to_string())?;
@@ -329,7 +330,7 @@ impl Doing {
         Ok(())
     }
 
-    /// Each thread has a part of the file to itself; 256 KiB at a time.
+    /// Starts the neighbour's threads; each has its own part of the file and moves 256 KiB at a time.
     fn load_beside(&mut self, volume: &str, threads: u64, writes: bool) -> Result<(), String> {
         const EACH: u64 = 4 << 20;
         let path = self.site.backing(volume)?.with_extension("neighbour");
@@ -380,7 +381,7 @@ impl Doing {
         Ok(())
     }
 
-    /// A cgroup for the engine to be born into: the node is moved there before it starts one.
+    /// Creates a cgroup and moves the agent process there before it starts the engine, so that the engine starts in it.
     fn quota_group(&mut self) -> Result<(), String> {
         let group = cpu_cgroup()?.join(outage::QUOTA_GROUP);
         let _ = fs::create_dir(&group);
@@ -388,7 +389,7 @@ impl Doing {
         write(&group.join("cgroup.procs"), &self.site.node.to_string())
     }
 
-    /// Once the engine is there, the node leaves and the quota is set.
+    /// Moves the agent process out once the engine has started, and sets the quota.
     fn quota(&mut self, micros: u64) -> Result<(), String> {
         let group = cpu_cgroup()?.join(outage::QUOTA_GROUP);
         let (site, stop) = (self.site.clone(), Arc::clone(&self.stop));
@@ -441,7 +442,7 @@ pub(super) fn write(file: &Path, line: &str) -> Result<(), String> {
     fs::write(file, line).map_err(|e| format!("{}: {e}", file.to_string_lossy()))
 }
 
-/// What to write where, so that a volume's I/Os are limited.
+/// The files and lines to write for a limit of a volume's I/Os.
 pub(super) fn limit_lines(site: &Site, volume: &str, iops: u64) -> Result<Vec<(PathBuf, String)>, String> {
     let (_, devno) = site.device(volume)?;
     let (group, v1) = site.cgroup()?;
@@ -454,13 +455,13 @@ pub(super) fn limit_lines(site: &Site, volume: &str, iops: u64) -> Result<Vec<(P
     })
 }
 
-/// Limits a volume's I/Os from now on; gives what restores it.
+/// Limits a volume's I/Os from now on, and returns the undo.
 pub(super) fn set_limit(site: &Site, volume: &str, iops: u64) -> Result<Vec<Undo>, String> {
     limit_lines(site, volume, iops)?.iter().try_for_each(|(file, line)| write(file, line))?;
     Ok(limit_lines(site, volume, LIMIT)?.into_iter().map(|(f, l)| Undo::Write(f, l)).collect())
 }
 
-/// The mount of the CPU controller of version 1.
+/// The mount point of the CPU controller of cgroup v1.
 pub(super) fn cpu_cgroup() -> Result<PathBuf, String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|e| e.to_string())?;
     let is_cpu = |line: &&str| {
@@ -473,7 +474,7 @@ pub(super) fn cpu_cgroup() -> Result<PathBuf, String> {
         .ok_or_else(|| "no cgroup controller for the CPU (version 1) is mounted".to_owned())
 }
 
-/// CLOCK_MONOTONIC in nanoseconds, the clock of the windows in records.
+/// CLOCK_MONOTONIC in nanoseconds, which is also the clock of windows in records.
 pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)

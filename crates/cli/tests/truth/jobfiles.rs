@@ -1,8 +1,8 @@
-//! fio job files as users have them. Workloads name them by `fio:`.
+//! Typical fio job files of users. Workloads name them by `fio:`.
 
 use std::path::Path;
 
-/// Buffered writes, once over the file, flushed at the end by the file's own word.
+/// Buffered writes, once over the file; the job file asks for a flush at the end.
 const FLUSHED: &str = "[global]
 rw=write
 bs=64k
@@ -15,7 +15,7 @@ end_fsync=1
 [flushed]
 ";
 
-/// Buffered writes that nobody flushes, which is fio's default.
+/// Buffered writes without a flush, which is fio's default.
 const UNFLUSHED: &str = "[unflushed]
 rw=write
 bs=64k
@@ -26,7 +26,7 @@ time_based=1
 runtime=1
 ";
 
-/// No word on how long it runs.
+/// A job file without a run time.
 const NO_RUNTIME: &str = "[no-runtime]
 rw=randread
 bs=4k
@@ -35,7 +35,7 @@ size=16m
 direct=1
 ";
 
-/// An I/O engine that native doesn't use.
+/// An I/O engine that the native engine doesn't use.
 const LIBAIO: &str = "[libaio]
 ioengine=libaio
 rw=randread
@@ -47,7 +47,7 @@ time_based=1
 runtime=1
 ";
 
-/// Nothing that is done otherwise than asked.
+/// A job file without departures.
 const PLAIN: &str = "[plain]
 ioengine=io_uring
 rw=randwrite

@@ -1,11 +1,11 @@
-//! Content that costs a compressor much time: letters of two kinds in random order, in which it finds matches everywhere.
+//! Content that takes a compressor much time: two letters in random order, with matches everywhere.
 
 use std::path::{Path, PathBuf};
 
-/// What a workload's `corpus:` says to have them copied.
+/// The value of a workload's `corpus:` for this content.
 pub(crate) const CORPUS: &str = "LETTERS";
 const FILES: u64 = 8;
-/// One extent of btrfs's compression each.
+/// The size of each file: one extent of btrfs's compression.
 const BYTES: usize = 128 << 10;
 
 /// The folder that holds them.
@@ -24,7 +24,7 @@ pub(crate) fn write(lab: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Knuth's generator (MMIX), whose highest bit is random enough.
+/// A letter by Knuth's generator (MMIX); its highest bit is random enough.
 fn letter(state: &mut u64) -> u8 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     if *state >> 63 == 0 { b'a' } else { b'b' }

@@ -4,7 +4,7 @@ use super::check::{CheckResult, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Write as _};
 
-/// Rows: what was made true. Columns: what was claimed. A scenario counts in each column whose claim was made.
+/// The matrix as text. Rows: the truth. Columns: the claims. A scenario counts in the column of each of its claims.
 pub(crate) fn text(outcomes: &[Outcome]) -> String {
     let is_made = |o: &&Outcome| !matches!(o.standing, CheckResult::Unmade(_) | CheckResult::Skipped(_));
     let made: Vec<&Outcome> = outcomes.iter().filter(is_made).collect();
@@ -16,7 +16,7 @@ pub(crate) fn text(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// The variant's name as formats spell it.
+/// A variant's name in formats.
 pub(crate) fn snake<T: Debug>(variant: &T) -> String {
     let mut text = String::new();
     for letter in format!("{variant:?}").chars() {

@@ -1,4 +1,4 @@
-//! What the harness's own counters say of one trial: whether its truth was made, by figures and thresholds.
+//! Decides by the harness's own counters whether a trial's scenario was made, by figures and thresholds.
 
 #[cfg(test)]
 mod tests;
@@ -13,28 +13,28 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// The share of the machine's CPU time that others may take from a scenario that needs it.
+/// The most CPU time, as a share of the machine's, that others may take from a scenario that needs it.
 const MOST_FOREIGN_CPU: f64 = 0.15;
-/// The share of the machine's CPU time that a hog, and who computes beside it, must get.
+/// The least CPU time, as a share of the machine's, of a hog together with other processes.
 const LEAST_HOG: f64 = 0.4;
-/// The share of a disk's I/Os or bytes that others may have where the truth is that nobody else slows the disk down.
+/// The largest foreign share of a disk's I/Os or bytes, if the truth is that no other process slows the disk down.
 const MOST_FOREIGN_IO: f64 = 0.25;
-/// From this share on it is true that others use the disk.
+/// From this foreign share on, it is true that others use the disk.
 const FOREIGN_IO: f64 = 0.1;
-/// What a machine writes anyhow says nothing.
+/// The least foreign IOPS; a machine always writes a little.
 const LEAST_FOREIGN_IOPS: f64 = 20.0;
-/// The share of a disk's bytes that a neighbour must have.
+/// The least share of a disk's bytes for a neighbour.
 const LEAST_NEIGHBOUR: f64 = 0.6;
-/// The share of its limit that a volume reaches which is limited by that.
+/// The least share of its limit that a limited volume must reach.
 const REACHED: f64 = 0.9;
-/// How many bytes the devices write for each byte that was asked for, where writes are amplified, at least; a tenth above what is worth a word.
+/// The least bytes on the devices per requested byte, if writes are amplified; a tenth above the threshold of the claim.
 const LEAST_AMPLIFIED: f64 = 1.65;
-/// And at most, where they are not; a tenth below.
+/// The most, if they aren't amplified; a tenth below the threshold.
 const MOST_PLAIN: f64 = 1.35;
-/// Of what memory should have held, the share that may be read again.
+/// The largest share of data that memory should hold that may be read again.
 const MOST_READ_AGAIN: f64 = 0.02;
 
-/// What was counted between two samples.
+/// The counts between two samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     seconds: f64,
@@ -77,7 +77,7 @@ impl Span {
     }
 }
 
-/// A limit of a device, as the cgroup has it.
+/// A limit of a device in the cgroup.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit {
     pub(crate) device: String,
@@ -85,7 +85,7 @@ pub(crate) struct Limit {
     pub(crate) per_second: f64,
 }
 
-/// What is limited.
+/// The limited quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Reads,
@@ -104,27 +104,27 @@ pub(crate) struct Measured {
     reached: Option<f64>,
     /// Bytes read from the run's devices.
     ours_read_bytes: u64,
-    /// Bytes read from the run's devices for each byte that was asked for.
+    /// Bytes read from the run's devices per requested byte.
     read_again: Option<f64>,
-    /// Bytes written to the run's devices for each byte that was asked for.
+    /// Bytes written to the run's devices per requested byte.
     amplified: Option<f64>,
-    /// The share of the data that memory held when measuring began.
+    /// The share of the data in memory at the begin of the measured time.
     resident: Option<f64>,
 }
 
-/// What a disk moved that none of the run's devices explains.
+/// I/O on a disk that none of the run's devices explains.
 #[derive(Debug, Clone)]
 struct Foreign {
     name: String,
     ios_share: f64,
     bytes_share: f64,
     iops: f64,
-    /// Everybody's.
+    /// All processes' bytes.
     disk_read_bytes: u64,
 }
 
 impl Measured {
-    /// The run's loop devices have the run in the names of their backing files; the harness's have them in `lab`.
+    /// The run's loop devices have the run's id in the paths of their backing files; the harness's loop devices have theirs in `lab`.
     pub(crate) fn new(
         span: Span,
         record: &TrialRecord,
@@ -138,7 +138,7 @@ impl Measured {
             span.disks.values().filter(|disk| disk.backing.as_deref().is_some_and(is_ours)).collect();
         let read: u64 = ours.iter().map(|disk| disk.read_bytes).sum();
         let written: u64 = ours.iter().map(|disk| disk.write_bytes).sum();
-        // what was asked for in the part of the window that the samples cover
+        // the requested bytes in the part of the window that the samples cover
         let share_of_window = record.engine.as_ref().map_or(1.0, |e| span.seconds / e.window.seconds());
         let per_asked = |moved: u64, totals: Option<&Totals>| {
             let asked =
@@ -157,7 +157,7 @@ impl Measured {
         }
     }
 
-    /// The figures, for somebody who looks for the cause of a doubtful judgement.
+    /// The figures as text, to find the cause of a doubtful judgement.
     pub(crate) fn figures(&self) -> String {
         let Span { seconds, foreign_cpu, steal, harness_cpu, .. } = &self.span;
         let Self { disk, reached, read_again, amplified, resident, .. } = self;
@@ -167,14 +167,14 @@ impl Measured {
         )
     }
 
-    /// Whether somebody else used the disk below, so that it is no false alarm to say so.
+    /// Whether other processes used the disk below, so that a claim about it isn't a false alarm.
     pub(crate) fn others_used_the_disk(&self) -> bool {
         self.disk.as_ref().is_some_and(|disk| {
             disk.iops >= LEAST_FOREIGN_IOPS && disk.ios_share.max(disk.bytes_share) >= FOREIGN_IO
         })
     }
 
-    /// Why the truth of a scenario was not made.
+    /// Why a scenario was not made; empty if it was.
     pub(crate) fn unmade(&self, scenario: &Scenario) -> Vec<String> {
         let mut why = Vec::new();
         why.extend(self.cpu(scenario));
@@ -189,7 +189,7 @@ impl Measured {
     fn cpu(&self, scenario: &Scenario) -> Option<String> {
         let Span { foreign_cpu, steal, harness_cpu, .. } = &self.span;
         if scenario.injection == Injection::Hog {
-            // whoever else computes beside the hog does what it does
+            // other processes that use the CPU have the same effect as the hog
             let hogged = harness_cpu + foreign_cpu;
             return (hogged < LEAST_HOG)
                 .then(|| format!("the hog and others got {hogged:.2} of the CPU time, not {LEAST_HOG}"));
@@ -213,7 +213,7 @@ impl Measured {
             .then(|| format!("{has}, of {MOST_FOREIGN_IO} that they may"))
     }
 
-    /// Other processes read as much from the disk as the holes below spare it, so the disk's bytes do not show the holes.
+    /// Whether other processes read so much from the disk that its bytes don't show the holes below.
     fn holes_below(&self, scenario: &Scenario) -> Option<String> {
         let (holes, tolerance) = holes_below(scenario)?;
         // the other half of the tolerance is for the ends of the window
@@ -246,7 +246,7 @@ impl Measured {
         if scenario.short_of_limit && reached >= REACHED {
             return Some(format!("the volume reached {reached:.2} of its limit, {REACHED} and more"));
         }
-        // other injections keep the volume from its limit for a part of the time, by intent
+        // other injections intentionally keep the volume below its limit for a part of the time
         let steady =
             matches!(scenario.injection, Injection::Nothing | Injection::Hog | Injection::Punch { .. } | Injection::Neighbour { .. });
         let limited = steady && scenario.limits == [LimitKind::Throttle];
@@ -266,15 +266,15 @@ impl Measured {
     }
 }
 
-/// The share of a scenario's bytes that holes below keep from the disk, and its tolerance.
+/// The share of a scenario's bytes that holes below serve instead of the disk, and its tolerance.
 fn holes_below(scenario: &Scenario) -> Option<(f64, f64)> {
     let is_below = matches!(scenario.injection, Injection::PunchBelow { .. } | Injection::PunchUnder { .. });
     let hole = scenario.served.iter().find(|(source, ..)| *source == Source::Hole).filter(|_| is_below);
     hole.map(|(_, share, tolerance)| (*share, *tolerance))
 }
 
-/// What the disk below the run's loop devices moved beyond what these did. Without any, the disk that `lab` is on.
-/// Holes below keep all but the share `arrives` of our I/Os from it.
+/// The I/O on the disk below the run's loop devices beyond theirs; without loop devices, on the disk of `lab`. With holes below, only the
+/// share `arrives` of our I/Os reaches the disk.
 fn foreign(span: &Span, lab: &Path, ours: &[&Disk], arrives: f64) -> Option<Foreign> {
     let below = |disk: &Disk| disk.backing.as_deref().and_then(Path::parent).and_then(disk_of);
     let name = ours.iter().find_map(|disk| below(disk)).or_else(|| disk_of(lab))?;
@@ -295,7 +295,7 @@ fn foreign(span: &Span, lab: &Path, ours: &[&Disk], arrives: f64) -> Option<Fore
     })
 }
 
-/// The whole disk that a file system is on.
+/// The whole disk of a file system.
 fn disk_of(path: &Path) -> Option<String> {
     let device = std::fs::metadata(path).ok()?.dev();
     let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));

@@ -1,4 +1,4 @@
-//! Scenarios whose truth is made by construction, and what becomes of them.
+//! Scenarios with a known truth, and their outcomes.
 
 pub(crate) mod bench;
 pub(crate) mod check;

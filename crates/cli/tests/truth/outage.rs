@@ -1,4 +1,4 @@
-//! Outages that are made within a trial: what is held up, from when on, and for how long.
+//! Injected outages within a trial: the mechanism, the start and the length.
 
 use super::injection::{cpu_cgroup, limit_lines, now_ns, set_limit, write};
 use super::site::Site;
@@ -9,27 +9,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What holds the I/Os up, or the engine.
+/// What holds up the I/Os or the engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outage {
-    /// An emulated volume's limit is this one meanwhile.
+    /// An emulated volume has this limit meanwhile.
     Limit { volume: &'static str, to: u64 },
-    /// The file system that holds the backing file below the lent directory is frozen, so its loop device completes no write.
+    /// The file system of the backing file below the measured directory is frozen, so its loop device completes no write.
     Below,
-    /// The engine is stopped by a signal.
+    /// A signal stops the engine.
     Stopped,
-    /// The engine is in a cgroup that is frozen (freezer of version 1).
+    /// The engine is in a frozen cgroup (v1 freezer).
     Frozen,
     /// The engine may run for a millisecond in each half second.
     Quota,
 }
 
-/// Where the freezer puts the engine.
+/// The mount point of the freezer.
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
-/// The group of the quota.
+/// The cgroup of the quota.
 pub(super) const QUOTA_GROUP: &str = "diskproof-test-quota";
 
-/// Makes all of them: each begins so many milliseconds after the engine was there, and lasts so many. Ends each, also when it is told to stop.
+/// Makes all outages; `times` has the start after the engine's start and the length of each, in milliseconds. Ends each, also on `stop`.
 pub(super) fn make(
     how: Outage,
     times: &[(u64, u64)],
@@ -98,7 +98,7 @@ fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
             let group = freezer()?;
             write(&group.join("freezer.state"), "THAWED")?;
             let parent = Path::new(FREEZER).join("cgroup.procs");
-            // those that have ended meanwhile are in no group any more
+            // an error is fine: an ended process is in no group any more
             engine.iter().for_each(|pid| drop(fs::write(&parent, pid.to_string())));
             fs::remove_dir(&group).map_err(|e| format!("{}: {e}", group.to_string_lossy()))
         }
@@ -106,7 +106,7 @@ fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
     }
 }
 
-/// The engine alone is in the group of the quota: its node leaves, and an engine that was born before the node had come there is moved.
+/// Leaves only the engine in the cgroup of the quota: moves the agent process out, and an engine that started before it was there in.
 pub(super) fn into_quota_group(site: &Site) -> Result<(), String> {
     let parent = cpu_cgroup()?;
     write(&parent.join("cgroup.procs"), &site.node.to_string())?;
@@ -120,7 +120,7 @@ fn freezer() -> Result<PathBuf, String> {
     there.then_some(group).ok_or_else(|| "no freezer of version 1 is mounted".to_owned())
 }
 
-/// Where the file system below the lent directory is mounted.
+/// The mount point of the file system below the measured directory.
 fn below(site: &Site) -> Result<PathBuf, String> {
     let lent = site.lent.as_ref().ok_or("nothing is lent")?;
     let mut name = lent.file_name().unwrap_or_default().to_os_string();

@@ -1,10 +1,10 @@
-//! File systems that the harness makes, on what diskproof doesn't build itself, and lends.
+//! File systems that the harness makes for diskproof to measure in, on stacks that diskproof doesn't build itself.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A directory to lend: the name of its volume and stack, and what is under it.
+/// A directory to measure in: the name of its volume and stack, and what is under it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) name: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Place {
     pub(crate) mib: u64,
 }
 
-/// What is under a lent directory.
+/// What is under a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// tmpfs itself.
@@ -31,19 +31,19 @@ pub(crate) enum Kind {
     OverlayOnTmpfs,
     /// An overlay with its upper layer on ext4 on a loop device with direct I/O.
     OverlayOnLoop,
-    /// A directory of tmpfs, mounted again elsewhere.
+    /// A bind mount of a directory on tmpfs.
     BoundTmpfs,
-    /// A directory that bindfs serves through FUSE.
+    /// A directory served by bindfs (FUSE).
     Bindfs,
-    /// A directory served by sftp over a link of so many Mbit/s.
+    /// A directory served by sftp over a link of this many Mbit/s.
     Sshfs { mbps: u32 },
 }
 
-/// How ext4 is made: it has nothing left to do in the background.
+/// mkfs options of ext4, without initialisation in the background.
 const EXT4: [&str; 4] = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
 impl Kind {
-    /// What it is made with.
+    /// The programs that it needs.
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Tmpfs => &["mount"],
@@ -68,7 +68,7 @@ impl Place {
 pub(crate) enum Lack {
     /// A program that isn't installed.
     Program(&'static str),
-    /// Whatever the machine said.
+    /// Another error of the machine.
     Other(String),
 }
 
@@ -78,7 +78,7 @@ impl From<String> for Lack {
     }
 }
 
-/// A made place; taken down in reverse when dropped.
+/// A made directory; undone in reverse order when dropped.
 #[derive(Debug)]
 pub(crate) struct Made {
     undo: Vec<Undo>,
@@ -95,7 +95,7 @@ enum Undo {
 }
 
 impl Made {
-    /// Makes it. `Err` says what this machine lacks.
+    /// Makes the directory. `Err` says what this machine lacks.
     pub(crate) fn new(place: &Place, lab: &Path) -> Result<Self, Lack> {
         if let Some(program) = place.kind.programs().iter().find(|program| !is_installed(program)) {
             return Err(Lack::Program(program));
@@ -160,7 +160,7 @@ impl Made {
         Ok(())
     }
 
-    /// An overlay that keeps what is written in a directory.
+    /// Mounts an overlay with its upper layer in a directory.
     fn overlay(&mut self, under: &Path, mount: &Path) -> Result<(), String> {
         let made = ["low", "up", "work"].map(|name| under.join(name));
         for directory in &made {
@@ -182,7 +182,7 @@ impl Made {
         Ok(())
     }
 
-    /// The backing file is sparse: what a trial reads, it has written before.
+    /// Attaches a loop device. The backing file is sparse, since a trial writes the data before it reads it.
     fn attach(&mut self, backing: &Path, mib: u64, direct: &str) -> Result<String, String> {
         let text = backing.to_string_lossy().into_owned();
         self.undo.push(Undo::Remove(backing.to_owned()));
@@ -204,7 +204,7 @@ impl Made {
     }
 }
 
-/// The namespace that the server is in, and both ends of the link to it.
+/// The server's network namespace, and both ends of the link to it.
 const NAMESPACE: &str = "diskproof-test-net";
 const NEAR: &str = "dptest-near";
 const FAR: &str = "dptest-far";
@@ -212,9 +212,9 @@ const SERVER: &str = "10.231.77.2";
 const PORT: &str = "2222";
 
 impl Made {
-    /// Two TAP devices with a process between them; a token bucket on each keeps the speed that the near one tells.
+    /// Makes two TAP devices with a process between them; a token bucket on each enforces the speed that the near device reports.
     fn link(&mut self, mbps: u32) -> Result<(), String> {
-        // of a harness that was killed
+        // a leftover of a killed harness
         let _ = run("ip", &["link", "del", NEAR]);
         let _ = run("ip", &["netns", "del", NAMESPACE]);
         run("ip", &["netns", "add", NAMESPACE])?;
@@ -264,7 +264,7 @@ impl Made {
     }
 }
 
-/// What takes a moment to be there, or to be let go.
+/// Repeats an attempt for a moment, for things that take time to appear or to be released.
 fn patiently<T>(mut attempt: impl FnMut() -> Result<T, String>) -> Result<(), String> {
     let end = Instant::now() + Duration::from_secs(5);
     loop {
@@ -278,7 +278,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> Result<T, String>) -> Result<(), St
 impl Drop for Made {
     fn drop(&mut self) {
         while let Some(mut undo) = self.undo.pop() {
-            // what was unmounted or detached is let go a moment later
+            // the kernel releases unmounted or detached devices a moment later
             if let Err(error) = patiently(|| undo.perform()) {
                 eprintln!("left behind: {error}");
             }
@@ -310,7 +310,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Runs a program; its stdout.
+/// Runs a program and returns its stdout.
 pub(super) fn run(program: &str, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(args).env("LC_ALL", "C").output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;

@@ -1,43 +1,43 @@
-//! A scenario: what is made to be true, and what must be said of it.
+//! A scenario: the truth that the harness makes, and what the program must report.
 
 use super::injection::Injection;
 use record::finding::{Claim, Served, Severity};
 use record::judged::LimitKind;
 
-/// One cell of a session, whose truth is made.
+/// One cell of a session with a known truth.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
-    /// Its name, and its workload's in the experiment.
+    /// Its name, which is also that of its workload in the experiment.
     pub(crate) name: &'static str,
-    /// The row of the confusion matrix it belongs to.
+    /// Its row of the confusion matrix.
     pub(crate) truth: &'static str,
-    /// How the truth is made.
+    /// How the harness makes the truth.
     pub(crate) made: &'static str,
-    /// Stack of its session.
+    /// The stack of its session.
     pub(crate) stack: &'static str,
-    /// Keys of the workload, as within `{ }`.
+    /// The workload's keys, as within `{ }`.
     pub(crate) workload: &'static str,
-    /// What is done while it runs.
+    /// The injection while it runs.
     pub(crate) injection: Injection,
-    /// Claims that must be made, each at least this severe.
+    /// Required claims, each with its least severity.
     pub(crate) claims: Vec<(Claim, Severity)>,
-    /// Claims that may be made as well, since they are true consequences.
+    /// Allowed claims, since they are true consequences.
     pub(crate) may: Vec<Claim>,
-    /// Claims that must not be made, not even as a note.
+    /// Forbidden claims, even as a note.
     pub(crate) never: Vec<Claim>,
-    /// What must be said to have limited it: one of these; empty: not looked at.
+    /// The limit must be one of these; empty: not checked.
     pub(crate) limits: Vec<LimitKind>,
-    /// Where the bytes came from or went to: source, share, tolerance.
+    /// The sources or destinations of the bytes: source, share, tolerance.
     pub(crate) served: Vec<(Source, f64, f64)>,
-    /// Whether the truth holds only while nobody else takes the CPU.
+    /// Whether the truth needs that no other process takes the CPU.
     pub(crate) needs_cpu: bool,
-    /// Whether the truth holds only while nobody else slows the disk down.
+    /// Whether the truth needs that no other process slows the disk down.
     pub(crate) needs_disk: bool,
-    /// Whether the truth is that a limited volume doesn't reach its limit.
+    /// Whether a limited volume must stay below its limit.
     pub(crate) short_of_limit: bool,
-    /// Whether the truth holds only while all of the data stays in memory: a kernel that takes out what is cold (DAMON) may do so at any time.
+    /// Whether the truth needs all of the data in memory; a kernel that reclaims cold pages (DAMON) may take them out at any time.
     pub(crate) in_memory: bool,
-    /// Whether only the native engine makes it: fio's count begins at a row of its log, after the first moments of a cold file.
+    /// Whether only the native engine can make it: fio's counts begin at a row of its log, after the first moments of a cold file.
     pub(crate) by_native: bool,
 }
 
@@ -61,15 +61,15 @@ impl Source {
     }
 }
 
-/// The row of scenarios in which nothing is wrong.
+/// The row of clean scenarios.
 pub(crate) const CLEAN: &str = "clean";
 
-/// All of its bytes come from the devices, and nothing is to be said.
+/// A clean scenario: all bytes come from the devices, and there must be no finding.
 pub(crate) fn clean(name: &'static str, stack: &'static str, workload: &'static str) -> Scenario {
     truth(CLEAN, name, stack, workload).served(Source::Device, 1.0, 0.02)
 }
 
-/// Something is to be said.
+/// A scenario with a finding.
 pub(crate) fn truth(
     truth: &'static str,
     name: &'static str,

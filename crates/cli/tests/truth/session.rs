@@ -1,4 +1,4 @@
-//! A session: scenarios that share one run, so that volumes are written and verified once.
+//! A session: scenarios that share one run, so that volumes are written and verified only once.
 
 use super::letters;
 use super::place::Place;
@@ -12,24 +12,24 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     pub(crate) name: &'static str,
-    /// Lines of `volumes:`.
+    /// The lines of `volumes:`.
     pub(crate) volumes: &'static str,
-    /// Lines of `stacks:`.
+    /// The lines of `stacks:`.
     pub(crate) stacks: &'static str,
-    /// Directories that the harness makes and lends: a volume and a stack of the same name.
+    /// Directories that the harness makes; each is a volume and a stack of the same name.
     pub(crate) places: Vec<Place>,
     pub(crate) measure: &'static str,
-    /// Lines of `expect:`; empty: none.
+    /// The lines of `expect:`; empty: none.
     pub(crate) expect: &'static str,
     pub(crate) scenarios: Vec<Scenario>,
-    /// Workloads that several stacks perform, and what must be said of two of them.
+    /// Workloads on several stacks, and the required relation of two of these stacks.
     pub(crate) pairs: Vec<Pair>,
 }
 
 /// Two cells of one workload that are compared.
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
-    /// Its name, and its workload's.
+    /// Its name, which is also its workload's.
     pub(crate) name: &'static str,
     pub(crate) made: &'static str,
     pub(crate) workload: &'static str,
@@ -48,7 +48,7 @@ impl Pair {
 }
 
 impl Session {
-    /// Names and rows of all that it makes, and why the engine can't make it, if so.
+    /// The names and rows of all scenarios and pairs, with the reason if the engine can't make one.
     pub(crate) fn entries(&self) -> Vec<(&'static str, &'static str, Option<String>)> {
         let cant = |s: &Scenario| {
             let engine = other_engine().filter(|_| s.by_native)?;
@@ -96,7 +96,7 @@ impl Session {
         text
     }
 
-    /// Keeps only what is to be made again. Expectations stay whole, with all scenarios that they speak of.
+    /// Keeps only the named scenarios and pairs, for a repetition. Expectations stay complete, with all their scenarios.
     pub(crate) fn keep(&mut self, names: &BTreeSet<&'static str>) {
         if !names.iter().any(|name| self.expect.contains(name)) {
             self.expect = "";
@@ -106,7 +106,7 @@ impl Session {
     }
 }
 
-/// `DISKPROOF_TEST_ENGINE=fio` has another engine than native perform all.
+/// The engine in `DISKPROOF_TEST_ENGINE`, e.g. `fio`, which then runs all scenarios instead of native.
 fn other_engine() -> Option<String> {
     std::env::var("DISKPROOF_TEST_ENGINE").ok()
 }

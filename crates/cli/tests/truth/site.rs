@@ -1,18 +1,18 @@
-//! Where a run under way has its things: loop devices, cgroup, data files, engine.
+//! Finds the parts of a running run: loop devices, cgroup, data files, engine.
 
 use super::measured::{Limit, Quantity};
 use super::place::run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A trial under way, as injections see it.
+/// A running trial, for injections.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) run: String,
-    /// The node's process.
+    /// The agent process.
     pub(crate) node: u32,
     pub(crate) round: u32,
-    /// Where the lent directory of this trial is, if its volume is one.
+    /// The measured directory of this trial, if its volume is one.
     pub(crate) lent: Option<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ impl Site {
         file.map(|text| PathBuf::from(text.trim_end())).map_err(|e| format!("{name}: {e}"))
     }
 
-    /// The run's cgroup that holds the limits, and whether it is of version 1.
+    /// The run's cgroup with the limits, and whether it is cgroup v1.
     pub(crate) fn cgroup(&self) -> Result<(PathBuf, bool), String> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|e| e.to_string())?;
         let targets = mounts.lines().filter(|l| l.contains(" - cgroup")).filter_map(|l| l.split(' ').nth(4));
@@ -65,7 +65,7 @@ impl Site {
         files.into_iter().next().ok_or_else(|| format!("no data in {}", directory.to_string_lossy()))
     }
 
-    /// The share of the data file that memory holds, by `fincore`.
+    /// The share of the data file in memory, by `fincore`.
     pub(crate) fn resident(&self) -> Result<f64, String> {
         let path = self.data_file()?;
         let args = ["--bytes", "--raw", "--noheadings", "--output", "RES,SIZE"];
@@ -77,7 +77,7 @@ impl Site {
         }
     }
 
-    /// Where the data file's bytes are on its device, by `filefrag`: start and length.
+    /// The extents of the data file on its device, by `filefrag`: start and length.
     pub(crate) fn extents(&self) -> Result<Vec<(u64, u64)>, String> {
         let path = self.data_file()?;
         let said = run("filefrag", &["-s", "-e", "-b4096", &path.to_string_lossy()])?;
@@ -85,7 +85,7 @@ impl Site {
         if extents.is_empty() { Err(format!("filefrag said {said:?}")) } else { Ok(extents) }
     }
 
-    /// All limits that the run's cgroup has.
+    /// All limits of the run's cgroup.
     pub(crate) fn limits(&self) -> Vec<Limit> {
         let Ok((group, v1)) = self.cgroup() else { return Vec::new() };
         let read = |name: &str| fs::read_to_string(group.join(name)).unwrap_or_default();
@@ -111,7 +111,7 @@ impl Site {
         .collect()
     }
 
-    /// What the node has started and is still there: while it measures, the engine.
+    /// The running children of the agent process; during the measured time, the engine.
     pub(crate) fn engine(&self) -> Vec<u32> {
         let mut family = vec![self.node];
         let all: Vec<(u32, u32)> = list(Path::new("/proc")).iter().filter_map(|p| parent(p)).collect();
@@ -131,7 +131,7 @@ impl Site {
     }
 }
 
-/// A line of `filefrag -e -b4096`: `0:  0..  4095:  34816..  38911:  4096:  last,eof`, in blocks of 4 KiB.
+/// Parses a line of `filefrag -e -b4096`: `0:  0..  4095:  34816..  38911:  4096:  last,eof`, in blocks of 4 KiB.
 fn extent(line: &str) -> Option<(u64, u64)> {
     let parts: Vec<&str> = line.split(':').map(str::trim).collect();
     let [number, _, physical, blocks, ..] = parts[..] else { return None };
@@ -164,7 +164,7 @@ fn device(number: &str) -> Option<String> {
     Some(entry.file_name()?.to_str()?.to_owned())
 }
 
-/// Whether it is at work, not a program that is only asked for its version nor one that is about to begin.
+/// Whether a process runs a job; it isn't one that prints its version or is about to start.
 fn has_a_job(pid: u32) -> bool {
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = || command.split(|byte| *byte == 0);
@@ -188,7 +188,7 @@ fn list(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Where a run has mounted something.
+/// A mount point of a run.
 fn mounted(run: &str) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut targets = mounts.lines().filter_map(|l| l.split(' ').nth(4)).filter(|t| t.contains(run));

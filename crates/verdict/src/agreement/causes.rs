@@ -1,23 +1,23 @@
-//! What could explain a difference: counters of both engines side by side. A cause is a hint with its evidence, not a proof; where no
-//! counter differs, that is said.
+//! Possible causes of a difference, from the counters of both engines. A cause is a hint with its evidence, not a proof. If no counter
+//! differs, the text says so.
 
 use crate::figures::{bytes, percent, with_unit};
 use record::agreement::{
     AgreementStatus, Cause, Conduct, Definition, Evidence, Explanation, MetricAgreement,
 };
 
-/// Relative difference of a counter from which it could explain something.
+/// The smallest relative difference of a counter that may explain a difference.
 const MATTERS: f64 = 0.05;
-/// Difference of shares from which it could.
+/// The smallest difference of shares that may explain a difference.
 const SHARE_MATTERS: f64 = 0.02;
 /// The share of a core from which a thread has no time left to wait for storage.
 const THREAD_FULL: f64 = 0.90;
-/// A tenth of what lies beyond a percentile moves it by this much: it lies in a gap.
+/// A percentile lies in a gap if it moves by this share when a tenth of the I/Os beyond it move.
 const GAP: f64 = 0.10;
-/// The part of a difference that a cause must be able to make up to be named.
+/// The part of a difference that a cause must be able to explain.
 const MAKES_UP: f64 = 0.5;
 
-/// What both did in one workload, and the lines that differ there.
+/// Both engines' counters in one workload, and the lines that differ there.
 struct Case<'a> {
     native: &'a Conduct,
     fio: &'a Conduct,
@@ -26,14 +26,14 @@ struct Case<'a> {
     fio_latency: Definition,
 }
 
-/// A cause with the metrics that it could explain.
+/// A cause with the metrics that it may explain.
 struct LikelyCause<'a> {
     cause: Cause,
     lines: Vec<&'a MetricAgreement>,
     text: String,
 }
 
-/// Explains what differs by more than the margin, workload by workload; what is undecided although it differs, too.
+/// Explains differences above the margin, workload by workload, also those that are undecided.
 pub(super) fn explain(
     lines: &[MetricAgreement],
     evidence: &[Evidence],
@@ -114,7 +114,7 @@ impl<'a> Case<'a> {
         (!lines.is_empty()).then_some(LikelyCause { cause, lines, text })
     }
 
-    /// A counter of both, where they are apart.
+    /// A counter of both engines, if the values differ enough.
     fn apart(&self, of: fn(&Conduct) -> Option<f64>) -> Option<(f64, f64)> {
         let (native, fio) = (of(self.native)?, of(self.fio)?);
         let apart = (native - fio).abs() > MATTERS * native.abs().max(fio.abs());
@@ -142,7 +142,7 @@ fn rate<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     case.those(Cause::Definition, text, is_latency)
 }
 
-/// fio's latencies begin when its submitting call has returned, native's before it.
+/// fio's latencies begin when the call that submits has returned, native's before that call.
 fn submission<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     if case.fio_latency == Definition::Total {
         return None;
@@ -176,7 +176,7 @@ fn depth<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     let text = format!(
         "they kept different numbers of I/Os in flight: native {native:.2}, fio {fio:.2} (rate times mean latency)"
     );
-    // One that kept fewer is slower, or its latencies are shorter.
+    // An engine with fewer I/Os in flight is slower, or its latencies are shorter.
     let fits = |l: &MetricAgreement| (l.native < l.fio) == (native < fio);
     case.those(Cause::Depth, text, fits)
 }

@@ -1,4 +1,4 @@
-//! From pairs of figures to verdicts. Knows nothing of storage but the width of a histogram's bins.
+//! Judges pairs of figures. It knows nothing about storage but the width of a histogram's bins.
 
 use crate::bins;
 use crate::metrics::unit;
@@ -6,20 +6,20 @@ use crate::span::float;
 use record::agreement::{AgreementStatus, MetricAgreement};
 use stats::{RatioEstimate, holm, paired_ratio};
 
-/// One metric of one workload: what native and fio gave, round by round.
+/// The values of one metric of one workload, by native and by fio, round by round.
 #[derive(Debug, Clone)]
 pub(crate) struct Pairs {
     pub(crate) workload: String,
     pub(crate) metric: String,
-    /// Relative difference that still counts as the same.
+    /// The relative difference that still counts as agreement.
     pub(crate) margin: f64,
-    /// Whether the values are taken from a histogram's bins.
+    /// Whether the values come from a histogram's bins.
     pub(crate) binned: bool,
-    /// (native, fio)
+    /// The values (native, fio) of each round.
     pub(crate) values: Vec<(f64, f64)>,
 }
 
-/// Judges all comparisons of a run together: each "differ" is corrected for all of them.
+/// Judges all comparisons of a run together: "differ" takes multiple comparisons into account.
 pub(crate) fn judge(all: &[Pairs], confidence: f64) -> Vec<MetricAgreement> {
     let sound: Vec<(&Pairs, RatioEstimate, f64)> =
         all.iter().filter_map(|p| Some((p, paired_ratio(&p.values, confidence)?, resolution(p)))).collect();
@@ -37,13 +37,13 @@ pub(crate) fn judge(all: &[Pairs], confidence: f64) -> Vec<MetricAgreement> {
         .collect()
 }
 
-/// One comparison with all that decides it.
+/// One comparison.
 struct One<'a> {
     pairs: &'a Pairs,
     estimate: &'a RatioEstimate,
-    /// What the bins can't tell from none, as a logarithm.
+    /// The difference that the bins can't resolve, as a logarithm.
     bins: f64,
-    /// Confidence of a single comparison, when all together shall have the asked one.
+    /// The confidence of a single comparison with which all together have the requested one.
     corrected: f64,
     p_differ: f64,
     p_beyond: f64,
@@ -86,7 +86,8 @@ impl One<'_> {
         }
     }
 
-    /// If the true ratio is the one seen: inside the margin, or beyond it by more than the correction asks; else no number decides.
+    /// The number of rounds that would decide, if the true ratio is the measured one; `None` if no number does: the ratio is neither inside
+    /// the margin nor far enough beyond it.
     fn rounds_needed(&self) -> Option<u32> {
         let margin = self.pairs.margin.ln_1p();
         let distance = self.estimate.log_mean.abs();
@@ -100,7 +101,7 @@ impl One<'_> {
     }
 }
 
-/// How far apart, as a logarithm, two figures may seem only because each stands for its bin.
+/// The difference of two figures, as a logarithm, that may come from the bins alone.
 fn resolution(pairs: &Pairs) -> f64 {
     if !pairs.binned {
         return 0.0;
@@ -129,7 +130,7 @@ mod tests {
     }
 
     fn ratios(ratios: &[f64]) -> Vec<(f64, f64)> {
-        // Rounds differ wildly; only pairs tell.
+        // The rounds differ wildly; only pairs show the ratio.
         ratios
             .iter()
             .enumerate()

@@ -1,4 +1,4 @@
-//! What an engine did beside its figures: counters that could explain a difference. Means over the compared rounds.
+//! Counters of an engine that may explain a difference, as means over the compared rounds.
 
 use super::total::{document, jobs};
 use crate::attribute::attribute;
@@ -10,7 +10,7 @@ use record::latency::LatencyHistogram;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Percentiles that are compared, with the ranks around each: a tenth of what lies beyond it, to both sides.
+/// The compared percentiles, with a rank below and one above each: at a distance of a tenth of what lies beyond the percentile.
 const RANKS: [(&str, f64, f64); 2] = [("p50", 0.45, 0.55), ("p99", 0.989, 0.991)];
 
 pub(super) fn of(rounds: &[Facts<'_>]) -> Conduct {
@@ -46,7 +46,7 @@ fn device_ios(facts: &Facts<'_>) -> Option<f64> {
     on_device(facts, |b| b.reads + b.writes).filter(|n| *n > 0.0)
 }
 
-/// What a counter of the ground's direct devices grew by, summed; `None` when one wasn't counted.
+/// The growth of a counter, summed over the ground's direct devices; `None` if one wasn't counted.
 fn on_device(facts: &Facts<'_>, counter: fn(&BlockCounters) -> u64) -> Option<f64> {
     let mut sum = None;
     for node in facts.trial.topology.direct() {
@@ -78,7 +78,7 @@ fn submission_us(raw: &str) -> Option<f64> {
     (count > 0.0).then(|| sum / count / 1e3)
 }
 
-/// What native says of itself, or the I/O engine in fio's job file.
+/// How I/Os were issued: as native reports it, or the I/O engine in fio's job file.
 fn issued_by(facts: &Facts<'_>) -> Option<String> {
     let said = document(&facts.engine.raw);
     if let Some(by) = said.as_ref().and_then(|d| d.get("issued_by")).and_then(Value::as_str) {
@@ -90,7 +90,7 @@ fn issued_by(facts: &Facts<'_>) -> Option<String> {
     facts.engine.input.lines().find_map(value)
 }
 
-/// How steep the distribution is around each percentile, of all rounds' histograms together.
+/// How steep the latency distribution is around each percentile, from the histograms of all rounds together.
 fn spread(rounds: &[Facts<'_>]) -> BTreeMap<String, f64> {
     let mut spread = BTreeMap::new();
     for (name, side) in [("read", false), ("write", true)] {

@@ -1,4 +1,4 @@
-//! From made-up records to agreements.
+//! Agreements of synthetic records.
 
 use super::{agreement, is_calibration};
 use crate::Input;
@@ -34,7 +34,7 @@ impl Bench {
         Self { plan, trials: Vec::new() }
     }
 
-    /// Adds a trial of `ios` I/Os with these latencies (ns, how many), and whatever else is changed.
+    /// Adds a trial of `ios` I/Os with these latencies (ns, count) and other changes.
     fn add(
         &mut self,
         engine: EngineKind,
@@ -59,7 +59,7 @@ impl Bench {
         self.trials.push(trial);
     }
 
-    /// Five rounds in which a round's factor falls on both engines alike.
+    /// Five rounds in which a round's factor changes both engines alike.
     fn rounds(native_factor: f64, latency: fn(u64, f64) -> Vec<(u64, u64)>) -> Self {
         let mut bench = Self::new();
         for (round, drift) in (0..).zip([1.0, 0.7, 1.4, 1.1, 0.9]) {
@@ -101,7 +101,7 @@ fn truth(engine: EngineKind) -> Truth {
     truth
 }
 
-/// Everything takes the same.
+/// All I/Os take the same time.
 fn flat(ns: u64, _factor: f64) -> Vec<(u64, u64)> {
     vec![(ns, 10_000)]
 }

@@ -1,5 +1,5 @@
-//! fio's total latencies. What fio calls completion latency, and the record keeps, begins when the call that submits has
-//! returned; native's begins before it. To compare like with like, fio's total latencies are taken from its own document.
+//! fio's total latencies. fio's completion latency, which is in the record, begins when the call that submits has returned;
+//! native's latency begins before that call. To compare the same thing, fio's total latencies are read from its own output.
 
 use crate::span::float;
 use record::agreement::Definition;
@@ -7,10 +7,10 @@ use record::latency::LatencyHistogram;
 use record::trial::{EngineOutput, Totals, TrialRecord};
 use serde_json::Value;
 
-/// Share of the median below which the submission makes no difference to a percentile.
+/// If the submission takes less than this share of the median latency, it doesn't matter to a percentile.
 const NEGLIGIBLE: f64 = 0.001;
 
-/// The record with fio's total latencies in it, where fio's document has them; other records as they are.
+/// Returns the record with fio's total latencies, if fio's output has them, else unchanged.
 pub(super) fn with_total(trial: &TrialRecord) -> TrialRecord {
     let mut trial = trial.clone();
     if let Some(engine) = &mut trial.engine {
@@ -22,24 +22,24 @@ pub(super) fn with_total(trial: &TrialRecord) -> TrialRecord {
     trial
 }
 
-/// What fio's latencies are, in trials that went through [`with_total`].
+/// The definition of fio's latencies in trials from [`with_total`].
 pub(super) fn definition(engine: &EngineOutput) -> Definition {
     let total = document(&engine.raw).is_some_and(|document| sides(engine, &document).is_some());
     if total { Definition::Total } else { Definition::AfterSubmission }
 }
 
-/// fio's document in its output; `None` where there is none.
+/// The JSON document in fio's output; `None` if there is none.
 pub(super) fn document(raw: &str) -> Option<Value> {
     let begin = raw.find('{')?;
     serde_json::Deserializer::from_str(raw.get(begin..)?).into_iter().next()?.ok()
 }
 
-/// The jobs of fio's document.
+/// The jobs in fio's JSON document.
 pub(super) fn jobs(document: &Value) -> impl Iterator<Item = &Value> {
     document.get("jobs").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Both directions with total latencies; `None` unless each has them for all its I/Os.
+/// Both directions with total latencies; `None` unless each has latencies for all its I/Os.
 fn sides(engine: &EngineOutput, document: &Value) -> Option<[Option<Totals>; 2]> {
     let side = |name: &str, totals: &Option<Totals>| match totals {
         Some(totals) if totals.ios > 0 => Some(Some(replaced(totals, name, document)?)),
@@ -67,7 +67,7 @@ fn replaced(totals: &Totals, name: &str, document: &Value) -> Option<Totals> {
     let submission_ns = submission_ns / count;
     let median_ns = float(totals.latency.percentile_ns(0.5)?);
     Some(Totals {
-        // The record's don't span the ramp.
+        // The record's latencies are without the ramp.
         latency: if submission_ns < NEGLIGIBLE * median_ns { totals.latency.clone() } else { latency },
         latency_mean_ns: Some(totals.latency_mean_ns? + submission_ns),
         ..totals.clone()

@@ -1,11 +1,11 @@
-//! What a sentence that names cells must say of them, so that it isn't believed for more than it is: where their bytes came from or
-//! went to, what held them back, and that there is no lasting rate. The findings have the figures.
+//! Caveats that a sentence about cells must contain, so that nobody takes it for more than it is: the source or destination of their
+//! bytes, what limited them, and that a rate doesn't last. The findings have the figures.
 
 use super::words::list;
 use record::finding::{Claim, Finding, Severity};
 use record::id::CellId;
 
-/// In brackets, by what is doubted; empty when nothing is. `cells`: those that the sentence names, with their names in it.
+/// The caveats in brackets, sorted by kind; empty if there are none. `cells`: the cells that the sentence names, with their names in it.
 pub(crate) fn of(findings: &[Finding], cells: &[(&CellId, &str)]) -> String {
     let doubted = |doubt: Doubt| {
         let holds = |cell: &CellId| findings.iter().any(|f| f.cell == *cell && Doubt::by(f) == Some(doubt));
@@ -17,7 +17,7 @@ pub(crate) fn of(findings: &[Finding], cells: &[(&CellId, &str)]) -> String {
     if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) }
 }
 
-/// Kinds of findings that change what a ratio means.
+/// The kinds of findings that change the meaning of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doubt {
     Unsafe,
@@ -29,11 +29,12 @@ enum Doubt {
 }
 
 impl Doubt {
-    /// In the order in which they are said.
+    /// All kinds, in the order of the text.
     const ALL: [Self; 6] =
         [Self::Unsafe, Self::Cached, Self::Cpu, Self::Network, Self::Others, Self::Passing];
 
-    /// `None` for notes, and for what a sentence about a ratio needs not repeat. Void cells are in no such sentence.
+    /// The kind of a finding; `None` for notes, and for findings that a sentence about a ratio need not repeat. Void cells are in no such
+    /// sentence.
     fn by(finding: &Finding) -> Option<Self> {
         if finding.severity != Severity::Caveat {
             return None;

@@ -1,15 +1,15 @@
-//! Which stack is best by money: what a workload gets per unit of money a month.
+//! The best stack by price: the performance per unit of money a month.
 
 use super::Question;
 use crate::derived::scaled;
 use record::judged::{Answer, CellView, Metric};
 use record::plan::Plan;
 
-/// 365 days of 24 hours over 12.
+/// Hours per month: 365 days of 24 hours, divided by 12.
 const HOURS_PER_MONTH: f64 = 730.0;
 
-/// `None` when prices don't say anything of their own: fewer than two cells have one, or all cells cost the same, or what the workload is judged by
-/// is better low, or the experiment derives a figure from prices itself.
+/// The answer by price. `None` if prices add nothing: fewer than two cells have one, all cells cost the same, the workload's metric is
+/// better low, or the experiment derives a figure from prices itself.
 pub(super) fn answer(
     plan: &Plan,
     main: &Question<'_>,
@@ -51,7 +51,7 @@ fn name(metric: &str) -> String {
     format!("{metric}/price_per_month")
 }
 
-/// The price of all volumes of a cell; `None` when one has none, or none costs anything.
+/// The price of all volumes of a cell per month; `None` if a volume has no price, or if all cost nothing.
 fn per_month(plan: &Plan, view: &CellView) -> Option<f64> {
     let cell = plan.cells.iter().find(|c| c.id == view.id)?;
     let prices: Option<Vec<f64>> =
@@ -60,7 +60,7 @@ fn per_month(plan: &Plan, view: &CellView) -> Option<f64> {
     (total > 0.0 && total.is_finite()).then_some(total)
 }
 
-/// A metric over an exactly known price.
+/// A metric divided by a price, which is known exactly.
 fn over(metric: &Metric, price: f64, plan: &Plan) -> Metric {
     let money = plan.prices.currency.as_deref().unwrap_or("money");
     Metric { unit: format!("{} per {money} a month", metric.unit), ..scaled(metric, 1.0 / price) }

@@ -1,4 +1,4 @@
-//! Answers of runs whose truth is made by construction.
+//! Answers of synthetic runs with known truth.
 
 use crate::generator::Random;
 use crate::run_tests::{cell, run_with};
@@ -22,7 +22,7 @@ fn only(view: &RunView) -> &Answer {
     &view.answers[0]
 }
 
-/// I/Os in 20 s of rounds that go up and down by a fifth for all cells alike, with so much noise of the cell's own.
+/// I/Os in 20 s, by round. The rounds vary by a fifth for all cells alike, and by `noise` for each cell itself.
 fn rounds(factor: f64, noise: f64, n: u32, seed: u64) -> Vec<u64> {
     let mut random = Random(seed);
     let round = |i: u32| {
@@ -45,7 +45,7 @@ fn one_winner_is_named_with_its_ratio_and_interval() {
     assert!(ratio.low.unwrap() < 4.0 / 3.0 && 4.0 / 3.0 < ratio.high.unwrap() && ratio.n == 3);
 }
 
-/// The rounds differ by 20 %, so each cell's interval is wide; within rounds 5 % at 1 % noise are clear.
+/// The rounds differ by 20 %, so each cell's interval is wide; within rounds, 5 % at 1 % noise are clear.
 #[test]
 fn five_percent_at_one_percent_noise_are_told_by_pairs_where_intervals_overlap() {
     let view = judged(&vec![cell("fast", &rounds(1.05, 0.01, 6, 1)), cell("slow", &rounds(1.0, 0.01, 6, 2))]);
@@ -90,7 +90,7 @@ fn of_many_the_set_that_may_be_best_and_how_far_behind_it_may_be() {
     assert_eq!(answer.comparisons.len(), 3);
 }
 
-/// Of 2 or more that may be the best, the first by its estimate may be so uncertain that it is better than nothing; another one is.
+/// The best by estimate may be so uncertain that it isn't shown to be better than any cell, while another one of the best is.
 #[test]
 fn the_best_of_the_others_is_held_against_one_that_is_shown_to_be_better() {
     let view = judged(&vec![
@@ -184,7 +184,7 @@ fn derived_metrics_are_answered_too_and_costs_are_better_low() {
     assert!(answer.text.starts_with("by ms_per_io: a is 0.50x b"), "{}", answer.text);
 }
 
-/// What the stop rule looks at is what is answered, and a run it looked at is compared more strictly.
+/// The answer is about the stop rule's metric, and the comparisons of a run under a stop rule are stricter.
 #[test]
 fn a_run_under_a_stop_rule_is_answered_by_its_metric_and_level() {
     let cells = vec![cell("a", &rounds(1.0, 0.02, 6, 9)), cell("b", &rounds(0.99, 0.02, 6, 10))];
@@ -220,7 +220,7 @@ fn equal_cells_are_seldom_told_apart() {
         }
         wrong += u64::from(super::of(&plan, &cells, &[])[0].tied.len() < 2);
     }
-    // 5 % of 300, and four standard errors.
+    // 5 % of 300, plus four standard errors.
     assert!(wrong <= 30, "{wrong} of {n}");
 }
 
@@ -230,7 +230,7 @@ fn plan() -> Plan {
     kept.unwrap()
 }
 
-/// As much as this of what was asked for came from the page cache, by no device counter of this cell.
+/// A cell whose devices delivered 70 % of the bytes; the page cache served the rest.
 fn partly_cached(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
     let mut cell = Truth::new(Rw::Randread, 4096, false, filesystem(FsKind::Ext4), 1).cell;
     cell.id = record::id::CellId(name.to_owned());

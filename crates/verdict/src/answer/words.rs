@@ -8,7 +8,7 @@ use record::judged::{CellView, Metric, Relation};
 
 pub(crate) const AT_THIS_BUDGET: &str = " at this budget";
 
-/// What was found, by places in the ranking.
+/// The result of a question; cells are numbers of places in the ranking.
 pub(super) struct Outcome<'a> {
     pub(super) question: &'a Question<'a>,
     pub(super) metric: Option<&'a Metric>,
@@ -38,7 +38,7 @@ impl Outcome<'_> {
         format!("{label}{}; {best}: {}{}", self.tie(), self.figure(), rest.unwrap_or_default())
     }
 
-    /// The cells that the sentence is about: the best, those that can't be told from it, and the best of the others.
+    /// The cells in the sentence: the best, those that can't be told from it, and the best of the others.
     pub(super) fn named<'c>(&'c self, cells: &[&'c CellView]) -> Vec<(&'c CellId, &'c str)> {
         let places = [self.best].into_iter().chain(self.tied.iter().copied()).chain(self.next());
         places.map(|i| (&cells[i].id, self.names[i].as_str())).collect()
@@ -48,8 +48,8 @@ impl Outcome<'_> {
         (0..self.names.len()).find(|i| *i != self.best && !self.tied.contains(i))
     }
 
-    /// The first of those that may be the best that is shown to be better than this one: not always the best by its estimate, which may
-    /// be nothing but uncertain.
+    /// The first cell that may be the best and is shown to be better than this one. It isn't always the best by estimate, which may be too
+    /// uncertain.
     fn shown_better(&self, other: usize) -> usize {
         let mut all = [self.best].into_iter().chain(self.tied.iter().copied());
         let apart =
@@ -57,7 +57,7 @@ impl Outcome<'_> {
         all.find(apart).unwrap_or(self.best)
     }
 
-    /// The set that can't be told from the best.
+    /// The cells that can't be told from the best, in words.
     fn tie(&self) -> String {
         let best = &self.names[self.best];
         if let [one] = self.tied {
@@ -88,7 +88,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What is told of two cells, the first above the line.
+/// The comparison of two cells, as the ratio of the first over the second.
 pub(super) fn between(a: usize, b: usize, matches: &[Match]) -> Option<FamilyMember> {
     matches.iter().find_map(|m| match (m.a, m.b) {
         pair if pair == (a, b) => Some(m.told),
@@ -97,7 +97,7 @@ pub(super) fn between(a: usize, b: usize, matches: &[Match]) -> Option<FamilyMem
     })
 }
 
-/// Names of the cells, then of the void ones: the stack's, with the target where there are several.
+/// The names of the cells and then of the void ones: the stack's name, with the machine's if there are several.
 pub(super) fn names(cells: &[&CellView], void: &[&CellView]) -> Vec<String> {
     let all: Vec<&&CellView> = cells.iter().chain(void).collect();
     let several = all.iter().any(|c| all.first().is_some_and(|first| c.target != first.target));
@@ -106,7 +106,7 @@ pub(super) fn names(cells: &[&CellView], void: &[&CellView]) -> Vec<String> {
     all.iter().map(name).collect()
 }
 
-/// Which cells took no part.
+/// The cells that were left out, in words.
 pub(super) fn left_out(void: &[&CellView], names: &[String]) -> String {
     if void.is_empty() {
         return String::new();
@@ -115,7 +115,7 @@ pub(super) fn left_out(void: &[&CellView], names: &[String]) -> String {
     format!(" (not compared, since their figures are not storage figures: {})", list(last))
 }
 
-/// Names in a sentence; of many, the first few and their number.
+/// Names in a sentence; of many names, the first few and the number of all.
 pub(crate) fn list(names: &[String]) -> String {
     const MOST: usize = 6;
     match names {

@@ -1,4 +1,4 @@
-//! What differs between two machines, and between how two runs went.
+//! Differences between the machines of two runs, and between the conditions of the runs.
 
 use record::comparison::{Difference, DifferenceOf};
 use record::environment::Environment;
@@ -8,18 +8,18 @@ use record::quantity::Bytes;
 use record::volume::VolumeFacts;
 use std::collections::BTreeSet;
 
-/// Memory that differs by less is the same machine under another kernel.
+/// If memory differs by less than this share, it is the same machine under another kernel.
 const SAME_MEMORY: f64 = 0.02;
 
-/// Digits of a digest that tell two files of a name apart.
+/// The number of digits of a digest in a text.
 const SHOWN_DIGITS: usize = 12;
 
-/// Claims that say the rounds of a run are no replicates, so that what changed is in the figures and not in their intervals.
+/// Claims that the rounds of a run aren't replicates, so that its intervals don't contain the change.
 const UNSTEADY: [Claim; 3] = [Claim::MachineDrift, Claim::Trend, Claim::Autocorrelated];
 
 type Field = fn(&Environment) -> Option<String>;
 
-/// What of the machines and their volumes isn't the same.
+/// The differences between the machines and their volumes.
 pub(super) fn differences(run: &RunView, baseline: &RunView) -> Vec<Difference> {
     const MACHINE: &str = "this is another machine";
     const MAY: &str = "a difference of the figures may come from it";
@@ -57,7 +57,7 @@ pub(super) fn differences(run: &RunView, baseline: &RunView) -> Vec<Difference> 
     found
 }
 
-/// `None` when it is the same, or known of neither.
+/// A difference between two machines; `None` if the values are equal, or if neither is known.
 fn machine(
     what: &str,
     before: Option<String>,
@@ -83,7 +83,7 @@ fn machine(
     })
 }
 
-/// How the targets were provisioned: what decides what a step does is in its digest.
+/// Differences of provisioning. A step's digest covers everything that decides what it does.
 fn provisions(run: &RunView, baseline: &RunView) -> Vec<Difference> {
     let targets: BTreeSet<&str> =
         run.cells.iter().chain(&baseline.cells).map(|c| c.target.as_str()).collect();
@@ -97,7 +97,7 @@ fn provisions(run: &RunView, baseline: &RunView) -> Vec<Difference> {
     targets.iter().filter_map(|target| one(target)).collect()
 }
 
-/// The steps in order, each once, however often it was carried out.
+/// The steps in order, each once, even if it ran several times.
 fn provision(machine: &Environment) -> String {
     let mut steps: Vec<String> = Vec::new();
     for step in &machine.provision {
@@ -131,14 +131,14 @@ fn of_volume(before: &VolumeFacts, after: &VolumeFacts) -> Vec<Difference> {
         ("direct I/O", direct(before), direct(after), "one of them is cached twice"),
     ];
     let one = |(what, b, a, means): (&str, Option<String>, Option<String>, &str)| {
-        // Free space of a lent directory is never the same twice.
+        // The free space of an existing directory is never the same twice.
         let is_free_space = what == "size" && after.device.is_none();
         machine(&format!("{what} of {name}"), b, a, Severity::Caveat, means).filter(|_| !is_free_space)
     };
     facts.into_iter().filter_map(one).collect()
 }
 
-/// What no interval knows: that the runs are of different times, and that the rounds of one were no replicates.
+/// What no interval contains: the runs are of different times, and the rounds of one may not be replicates.
 pub(super) fn course(run: &RunView, baseline: &RunView) -> Vec<Difference> {
     let of = |what: &str, severity, text: String| Difference {
         what: what.to_owned(),

@@ -7,10 +7,11 @@ use record::comparison::{Absence, Comparison, ComparisonLine, Gate, LeftOut, Pas
 use record::judged::RunView;
 use stats::{RatioEstimate, holm};
 
-/// A run against its baseline: every figure that got worse by more than `margin` (0.05: 5 %), all figures accounted for.
+/// Checks a run against its baseline: which figures are worse by more than `margin` (0.05: 5 %), corrected for all figures.
 ///
-/// *Regression*: the whole interval lies beyond the margin on the bad side, Holm's adjustment over all figures. *Pass*: for every figure the interval
-/// excludes a regression beyond the margin (an intersection-union test, so no adjustment: Berger 1982, Technometrics 24:295-300).
+/// *Regression*: a figure's whole interval lies beyond the margin on the bad side, with Holm's adjustment over all figures. *Pass*: for
+/// every figure the interval excludes a regression beyond the margin (an intersection-union test, so no adjustment: Berger 1982,
+/// Technometrics 24:295-300).
 #[must_use]
 pub fn gate(run: &Judged<'_>, baseline: &Judged<'_>, wanted: &Wanted, margin: f64) -> Comparison {
     let (mut comparison, told, level) = measured_between(run, baseline, wanted);
@@ -33,7 +34,7 @@ pub fn gate(run: &Judged<'_>, baseline: &Judged<'_>, wanted: &Wanted, margin: f6
     comparison
 }
 
-/// One figure against the margin.
+/// The test of one figure against the margin.
 struct Test {
     estimate: RatioEstimate,
     /// The margin as a logarithm of the ratio.
@@ -48,7 +49,7 @@ impl Test {
         Self { estimate, edge, lower_is_better: line.lower_is_better, resolution: told.resolution }
     }
 
-    /// Against "it isn't worse by more than the margin".
+    /// The p-value of the hypothesis "it isn't worse by more than the margin".
     fn p_worse(&self) -> f64 {
         if self.lower_is_better {
             self.estimate.p_above(self.edge + self.resolution)
@@ -57,7 +58,7 @@ impl Test {
         }
     }
 
-    /// Against "it is worse by the margin or more".
+    /// The p-value of the hypothesis "it is worse by the margin or more".
     fn p_not_worse(&self) -> f64 {
         if self.lower_is_better {
             self.estimate.p_below(self.edge - self.resolution)
@@ -74,7 +75,7 @@ impl Test {
     }
 }
 
-/// Each side of a two-sided interval has half of the error.
+/// Decides one figure; each side of a two-sided interval has half of the error.
 fn passage(test: Option<&Test>, p_adjusted: Option<f64>, level: &Level) -> Passage {
     let half = level.error() / 2.0;
     match (test, p_adjusted) {
@@ -114,7 +115,7 @@ fn all(comparison: &Comparison, run: &RunView, margin: f64) -> Gate {
     Gate { margin, passage, text }
 }
 
-/// Cells of the run that could not be compared though the baseline has figures of them.
+/// The number of cells that could not be compared although the baseline has figures of them.
 fn lost(comparison: &Comparison, run: &RunView) -> u64 {
     let (own, others): (Vec<&LeftOut>, Vec<&LeftOut>) =
         comparison.left_out.iter().filter(|l| l.why != Absence::Alone).partition(|l| l.run == run.run);
@@ -122,7 +123,7 @@ fn lost(comparison: &Comparison, run: &RunView) -> u64 {
     own.iter().filter(|l| !others.iter().any(|o| name(o) == name(l))).count() as u64
 }
 
-/// How many rounds would decide what is open.
+/// The number of rounds that would decide the open figures, in words.
 fn rounds(comparison: &Comparison) -> String {
     let open = || comparison.lines.iter().filter(|l| l.gate == Some(Passage::Undecided));
     let most = open().filter_map(|l| l.more_rounds).max();

@@ -1,10 +1,10 @@
-//! Which cell of one run is which of another.
+//! Finds the same cell in two runs.
 
 use super::name;
 use record::comparison::{Absence, LeftOut};
 use record::judged::{CellView, RunView};
 
-/// Pairs of the same cell: by identity, else by target, stack, workload and levels (of an edited experiment). No cell twice.
+/// Pairs of the same cell: by id, else (in an edited experiment) by machine, stack, workload and levels. No cell is in two pairs.
 pub(super) fn pairs<'a>(
     run: &[&'a CellView],
     baseline: &[&'a CellView],
@@ -35,7 +35,7 @@ pub(super) fn unmatched(
 ) -> Vec<LeftOut> {
     let lone = |view: &RunView, other: &RunView, cell: &CellView| {
         let there = other.cells.iter().any(|o| o.id == cell.id || same_name(cell, o));
-        // A cell that the other run has, but without storage figures, is named there.
+        // If the other run has the cell, but without storage figures, that list names it.
         (!there).then(|| LeftOut {
             run: view.run.clone(),
             cell: name(cell),

@@ -1,4 +1,4 @@
-//! What differs between two plans: what was asked, what was built, how it was measured.
+//! Differences between two plans: workloads, stacks, and the way of measuring.
 
 use super::Judged;
 use record::comparison::{Difference, DifferenceOf};
@@ -9,7 +9,7 @@ use record::plan::{Cell, Plan};
 use serde::Serialize;
 use serde_json::Value;
 
-/// How both runs were measured. Rounds and budgets are no difference: they are in the intervals.
+/// Differences in the way of measuring. Rounds and budgets don't count, since the intervals contain them.
 pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
     let (now, then) = (&run.measure, &baseline.measure);
     let means = "what a trial averages over isn't the same";
@@ -19,7 +19,7 @@ pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
     found.into_iter().map(|change| change.difference(Severity::Caveat, None, means)).collect()
 }
 
-/// What was asked of a cell, and of what.
+/// Differences between the workloads, stacks and volumes of two cells.
 pub(super) fn of_cells(
     run: &Judged<'_>,
     a: &CellView,
@@ -59,7 +59,7 @@ pub(super) fn of_cells(
     found
 }
 
-/// The same change in several cells is said once.
+/// Merges the same change in several cells into one difference.
 pub(super) fn summed_up(all: Vec<Difference>) -> Vec<Difference> {
     let mut found: Vec<(Difference, u64)> = Vec::new();
     for difference in all {
@@ -87,7 +87,7 @@ pub(super) fn summed_up(all: Vec<Difference>) -> Vec<Difference> {
     found.into_iter().map(whole).collect()
 }
 
-/// A value that isn't the same in both.
+/// A value that differs.
 struct Change {
     what: String,
     before: Option<String>,
@@ -114,7 +114,7 @@ impl Change {
     }
 }
 
-/// All values that differ, by their place in the document.
+/// All values that differ, by their path in the JSON document.
 fn changes(before: &impl Serialize, after: &impl Serialize, what: &str) -> Vec<Change> {
     let value = |of: serde_json::Result<Value>| of.unwrap_or(Value::Null);
     let mut found = Vec::new();
@@ -131,7 +131,7 @@ fn walk(before: &Value, after: &Value, what: &str, found: &mut Vec<Change>) {
             let mut keys: Vec<&String> = b.keys().chain(a.keys().filter(|k| !b.contains_key(*k))).collect();
             keys.sort();
             for key in keys {
-                // The name of a variant says nothing of its own.
+                // The name of a variant adds no information.
                 let inner = matches!(key.as_str(), "options" | "job_file");
                 let place = if inner || what.is_empty() { key.clone() } else { format!("{what}.{key}") };
                 let place = if inner { what.to_owned() } else { place };
@@ -148,7 +148,7 @@ fn walk(before: &Value, after: &Value, what: &str, found: &mut Vec<Change>) {
     }
 }
 
-/// A value in a sentence; a long one is cut. `None`: it isn't there.
+/// A value for a sentence; a long one is cut. `None` if there is none.
 fn shown(value: &Value) -> Option<String> {
     const MOST: usize = 60;
     let text = match value {

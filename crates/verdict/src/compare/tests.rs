@@ -1,4 +1,4 @@
-//! Runs with a known truth, side by side.
+//! Comparisons of runs with known truth.
 
 use super::{Judged, Wanted, between, gate, other_machine, within};
 use crate::run_tests::{cell, run_with};
@@ -181,7 +181,7 @@ fn runs_that_were_provisioned_otherwise_are_not_comparable() {
     };
     let (mut old, mut new) = (two("old", &STEADY, &HALF), two("new", &STEADY, &HALF));
     old.view.environment.provision = vec![step("tune.sh", "aa", 1)];
-    // once more after a reboot between two sittings
+    // again after a reboot between two sessions
     new.view.environment.provision = vec![step("tune.sh", "aa", 1), step("tune.sh", "aa", 2)];
     let comparison = between(&new.judged(), &old.judged(), &rates());
     assert!(!other_machine(&comparison), "{:?}", comparison.differences);

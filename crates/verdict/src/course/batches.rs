@@ -1,50 +1,51 @@
-//! The rate over a trial, in batches that are long enough to be compared.
+//! The rate over a trial, in batches that are long enough for comparison.
 
 use super::shape::{count, mean};
 use crate::facts::Facts;
 use crate::span::float;
 use record::trial::{Series, Window};
 
-/// A throttle hands out what it grants in slices of a tenth of a second: a batch has at least two.
+/// The shortest batch: at least two slices of a tenth of a second, in which the kernel's throttle grants I/Os.
 const SHORTEST_SECONDS: f64 = 0.2;
 
-/// More batches tell no more. So many have four levels and more to tell noise from ([`stats::change_points`]), as an outage and what is before and after it.
+/// The most batches; more don't help. This many are enough for four levels and more against noise ([`stats::change_points`]), e.g. an
+/// outage with the levels before and after it.
 const MOST: usize = 100;
 
-/// More steps hide no episode of a third of a second.
+/// The most fine batches; with this many, no episode of a third of a second stays hidden.
 const MOST_FINE: usize = 1000;
 
-/// I/Os in a batch, on average: from here on a count of I/Os that come by chance is near enough to normal.
+/// The least mean number of I/Os in a batch. From here on a Poisson count is near enough to a normal distribution.
 const LEAST_IOS: f64 = 20.0;
 
-/// With fewer batches neither a ramp nor a change can be told from noise.
+/// The least number of batches. With fewer, neither a ramp nor a change can be distinguished from noise.
 const LEAST: usize = 20;
 
-/// An episode at another level is no shorter.
+/// The shortest episode at another level.
 const EPISODE_SECONDS: f64 = 0.35;
 
-/// The rate of one trial.
+/// The rate of one trial, in batches.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batches {
     /// The rate in each batch.
     pub(super) rates: Vec<f64>,
-    /// Length of a batch.
+    /// The length of a batch, in seconds.
     pub(super) seconds: f64,
     /// `1/s` or `B/s`.
     pub(super) unit: &'static str,
-    /// Whether the devices counted it, not the engine.
+    /// Whether the rate is from the devices' counters rather than the engine's.
     pub(super) of_devices: bool,
 }
 
 impl Batches {
-    /// So many batches make an episode: more than one, which may be a slice that came late.
+    /// The least number of batches in an episode: more than one, since one may be a late slice of the throttle.
     pub(super) fn of_episode(&self) -> usize {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few; saturates")]
         let length = (EPISODE_SECONDS / self.seconds).ceil() as usize;
         length.max(2)
     }
 
-    /// The same without the batches that lie in one of these times, in seconds, by at least a part; and the places that the others had.
+    /// The rates without the batches that overlap one of these times, in seconds; and the numbers of the remaining batches.
     pub(super) fn without(&self, stalls: &[(f64, f64)]) -> (Vec<f64>, Vec<usize>) {
         let in_stall = |i: usize| {
             let (from, to) = (count(i) * self.seconds, count(i + 1) * self.seconds);
@@ -54,17 +55,17 @@ impl Batches {
     }
 }
 
-/// What was counted in steps of equal length.
+/// Counts in steps of equal length.
 struct Steps {
     amounts: Vec<f64>,
     seconds: f64,
-    /// I/Os in a step, on average.
+    /// The mean number of I/Os in a step.
     ios: f64,
     unit: &'static str,
     of_devices: bool,
 }
 
-/// As [`batches`], but finer: short episodes begin and end within longer batches. `None` where the steps have too few I/Os for that.
+/// As [`batches`], but finer, since short episodes begin and end within longer batches. `None` if the steps have too few I/Os for that.
 pub(super) fn fine(facts: &Facts<'_>) -> Option<Batches> {
     let Steps { amounts, seconds, ios, unit, of_devices } = by_engine(facts, facts.engine.series.as_ref()?)?;
     let rates: Vec<f64> = amounts.iter().map(|amount| amount / seconds).collect();
@@ -72,7 +73,8 @@ pub(super) fn fine(facts: &Facts<'_>) -> Option<Batches> {
     fits.then_some(Batches { rates, seconds, unit, of_devices })
 }
 
-/// The rate by the engine's own course, else by the devices' counters of direct I/O; `None` when neither tells, or the trial is too short.
+/// The rate by the engine's own time series, else by the devices' counters of direct I/O; `None` if there is neither, or if the trial is
+/// too short.
 pub(super) fn batches(facts: &Facts<'_>) -> Option<Batches> {
     let steps = match &facts.engine.series {
         Some(series) => by_engine(facts, series)?,
@@ -107,7 +109,7 @@ fn by_engine(facts: &Facts<'_>, series: &Series) -> Option<Steps> {
     Some(Steps { amounts, seconds, ios: ios_in_step, unit, of_devices: false })
 }
 
-/// Bytes on the direct devices in the directions asked for. Only direct I/O: what the page cache collects reaches devices at times of its own.
+/// Bytes on the direct devices in the requested directions. Only for direct I/O: the page cache writes back at other times.
 fn by_devices(facts: &Facts<'_>) -> Option<Steps> {
     let window = facts.engine.window;
     if facts.direct() != Some(true) || window.seconds() <= 0.0 {
@@ -122,7 +124,7 @@ fn by_devices(facts: &Facts<'_>) -> Option<Steps> {
     Some(Steps { amounts, seconds, ios, unit: "B/s", of_devices: true })
 }
 
-/// Time and bytes so far, of the samples that have all direct devices; `None` when there are none, or a counter went backwards.
+/// The times and cumulative bytes of the samples that have all direct devices; `None` if there are none, or if a counter went backwards.
 fn counted(facts: &Facts<'_>) -> Option<Vec<(u64, f64)>> {
     let (reads, writes) = (facts.read.ios > 0.0, facts.write.ios > 0.0);
     let devices: Vec<&str> = facts.trial.topology.direct().map(|node| node.name.as_str()).collect();
@@ -140,7 +142,7 @@ fn counted(facts: &Facts<'_>) -> Option<Vec<(u64, f64)>> {
     (grows && !devices.is_empty() && !counted.is_empty()).then_some(counted)
 }
 
-/// Amounts in the whole steps of a window, interpolated at their borders; `None` where the samples don't reach around it.
+/// The amounts in the whole steps of a window, interpolated at their borders; `None` if the samples don't cover the window.
 fn between(counted: &[(u64, f64)], window: Window, step_seconds: f64) -> Option<Vec<f64>> {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,13 +1,13 @@
-//! Whether a cache explains a climb from round to round.
+//! Whether a cache explains a trend over the rounds.
 
 use super::over_rounds::{CellRounds, Round};
 use crate::figures::percent;
 use record::workload::CacheStart;
 
-/// What a cache's share must grow by between the first and the last round to be named; below, it is within what shares are known to.
+/// The least growth of a cache's share between the first and the last round. A smaller one is within the error of shares.
 const GROWTH: f64 = 0.10;
 
-/// A cache that took part more and more.
+/// A cache whose share grew.
 pub(super) struct Warming {
     pub(super) counter: &'static str,
     pub(super) first: f64,
@@ -47,7 +47,7 @@ impl Warming {
     }
 }
 
-/// What to do about rounds that climb or fall.
+/// The remedy for rounds with a trend.
 pub(super) fn remedy(cell: &CellRounds, warming: Option<&Warming>) -> String {
     let start = match (warming, cell.cache) {
         (Some(w), CacheStart::Keep) if w.counter == "page_cache_share" => {

@@ -7,10 +7,10 @@ use crate::figures::{percent, with_unit};
 use stats::Episodes;
 use std::collections::BTreeMap;
 
-/// Episodes that are named one by one; of more the first and the last.
+/// The most episodes that are listed; of more, only the first and the last.
 const NAMED: usize = 4;
 
-/// A level of less than this share of the ordinary one is nothing.
+/// A level below this share of the ordinary one counts as zero.
 const NOTHING: f64 = 0.005;
 
 /// Evidence, text, remedy.
@@ -56,7 +56,7 @@ pub(super) fn said(found: &Episodes, batches: &Batches, disturbed: bool) -> Said
     (evidence, text, remedy(period, disturbed))
 }
 
-/// `from second 2.0 to 4.0`, one after the other.
+/// The times of the episodes, as in `from second 2.0 to 4.0`.
 fn times(found: &Episodes, batches: &Batches) -> String {
     let at = |batch: usize| count(batch) * batches.seconds;
     let one = |(from, to): &(usize, usize)| format!("from second {:.1} to {:.1}", at(*from), at(*to));

@@ -1,26 +1,26 @@
-//! The drift of the machine: what all cells have in common, round by round.
+//! The drift of the machine: the effect of each round that all cells share.
 
 use super::order::{Log, OrderTests, Suspect};
 use super::shape::count;
 use std::collections::BTreeMap;
 
-/// Share of the cells that must follow it: a few that drift by themselves move the mean of all, but not most of the cells.
+/// The share of the cells that must follow the drift. A few cells that drift by themselves move the mean of all, but not most cells.
 const FOLLOWERS: f64 = 0.75;
 
-/// How much of the common effect a cell must show to follow it.
+/// The part of the common effect that a cell must show to follow it.
 const FOLLOWS: f64 = 0.5;
 
 /// A drift that the cells share.
 pub(super) struct Drift {
-    /// Logarithm of the effect of each round that all cells have.
+    /// The logarithm of the common effect, by round.
     pub(super) effects: BTreeMap<u32, f64>,
-    /// How the rounds are odd.
+    /// How the rounds differ from replicates.
     pub(super) suspect: Suspect,
-    /// How much of it each cell shows, 1 on average; in the order of the cells.
+    /// The part of the drift that each cell shows, 1 on average, in the order of the cells.
     pub(super) part: Vec<f64>,
 }
 
-/// The drift of at least two cells, if their common effect isn't what independent rounds show and most of them follow it.
+/// The drift of at least two cells, if independent rounds don't explain the common effect and most cells follow it.
 pub(super) fn drift(cells: &[&Log], level: f64) -> Option<Drift> {
     if cells.len() < 2 {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn drift(cells: &[&Log], level: f64) -> Option<Drift> {
     enough.then_some(Drift { effects, suspect, part })
 }
 
-/// Least squares of a cell's own logarithms on the effects.
+/// The least-squares coefficient of a cell's logarithms on the effects.
 fn part(log: &Log, effects: &BTreeMap<u32, f64>) -> f64 {
     let own: Vec<(f64, f64)> = effects.iter().filter_map(|(r, e)| Some((*log.get(r)?, *e))).collect();
     let mean = own.iter().map(|(x, _)| x).sum::<f64>() / count(own.len().max(1));
@@ -53,7 +53,7 @@ fn part(log: &Log, effects: &BTreeMap<u32, f64>) -> f64 {
 }
 
 impl Drift {
-    /// A cell's logarithms without it; rounds that not all cells have are left out.
+    /// A cell's logarithms without the drift, in the rounds that all cells have.
     pub(super) fn removed(&self, log: &Log) -> Log {
         log.iter().filter_map(|(r, x)| Some((*r, x - self.effects.get(r)?))).collect()
     }

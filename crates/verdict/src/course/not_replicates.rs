@@ -1,4 +1,4 @@
-//! Replicates that are none, in words.
+//! Findings about rounds that aren't replicates, in words.
 
 use super::cache::{remedy, warming};
 use super::machine::Drift;
@@ -14,10 +14,10 @@ use record::plan::Measure;
 use stats::{Autocorrelation, TwoModes};
 use std::collections::BTreeMap;
 
-/// Rounds that only climb (or only fall) by this factor are no replicates, however few they are.
+/// Rounds that only rise (or only fall) by this factor aren't replicates, however few they are.
 pub(super) const FAR: f64 = 2.0;
 
-/// Rounds that are named one by one.
+/// The most rounds that are listed.
 const NAMED: usize = 8;
 
 fn finding(cell: &CellRounds, claim: Claim, said: (BTreeMap<String, f64>, String, String)) -> Finding {
@@ -43,7 +43,7 @@ pub(super) fn of_order(cell: &CellRounds, log: &Log, suspect: Suspect) -> Option
     }
 }
 
-/// `total`: logarithm of the last round over the first one, by the line through all.
+/// A trend. `total` is the logarithm of the last round over the first one, by the line through all rounds.
 fn of_trend(cell: &CellRounds, total: f64) -> Finding {
     // A cache that warms makes rates higher and latencies lower.
     let warming = warming(&cell.rounds).filter(|_| (total > 0.0) == cell.higher);
@@ -70,7 +70,7 @@ fn of_trend(cell: &CellRounds, total: f64) -> Finding {
     finding(cell, Claim::Trend, (evidence, text, remedy(cell, warming.as_ref())))
 }
 
-/// A cache that warmed over rounds whose figures, or number, show no trend.
+/// A cache that warmed over rounds without a significant trend, or over too few rounds for a test.
 pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
     let stays = cell.rounds.iter().any(|round| round.trials_before.is_some());
     let by_itself = |counter| match counter {
@@ -91,7 +91,7 @@ pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
     Some(finding(cell, Claim::CacheWarming, (evidence, text, remedy(cell, Some(&warming)))))
 }
 
-/// A stack that was to stay up, and didn't.
+/// A persistent stack that was built again during the run.
 pub(super) fn of_rebuilt(cell: &CellRounds) -> Option<Finding> {
     let anew: Vec<u32> = cell
         .rounds
@@ -216,7 +216,7 @@ pub(super) fn of_outliers(cell: &CellRounds, log: &Log, level: f64, measure: &Me
     Some(finding(cell, Claim::Outliers, (evidence, text, remedy)))
 }
 
-/// Of the cell that follows it most.
+/// The machine's drift, as a finding about the cell that follows it most.
 pub(super) fn of_machine(drift: &Drift, cells: &[(&CellRounds, &Log)]) -> Option<Finding> {
     let most = drift.part.iter().zip(cells).max_by(|a, b| a.0.total_cmp(b.0))?;
     let (cell, _) = most.1;
@@ -266,7 +266,7 @@ pub(super) fn of_machine(drift: &Drift, cells: &[(&CellRounds, &Log)]) -> Option
     Some(finding(cell, Claim::MachineDrift, (evidence, text, remedy)))
 }
 
-/// The cell's figure in evidence: `NAME_iops`, `NAME_bytes_per_second`, `NAME_files_per_second`.
+/// The name of the cell's figure in evidence: `NAME_iops`, `NAME_bytes_per_second`, `NAME_files_per_second`.
 fn named(name: &str, cell: &CellRounds) -> String {
     let figure = if cell.figure == "bw" || cell.figure.ends_with("_bw") && cell.unit == "B/s" {
         "bytes_per_second"
@@ -282,7 +282,7 @@ fn ends(cell: &CellRounds) -> BTreeMap<String, f64> {
     named.into_iter().filter_map(|(name, round)| Some((self::named(name, cell), round?.value))).collect()
 }
 
-/// Figures in order of rounds; of many, the first and the last ones.
+/// The figures in order of rounds; of many, the first and the last ones.
 fn listed(values: &[f64], unit: &str) -> String {
     match values {
         [first @ .., a, b, c] if values.len() > NAMED => {

@@ -1,23 +1,23 @@
-//! Tests of the order of rounds. Knows no storage.
+//! Statistical tests of the order of rounds. It knows nothing about storage.
 
 use stats::{Autocorrelation, FirstRound, Trend, TwoModes};
 use std::collections::BTreeMap;
 
-/// Logarithm of a figure by round.
+/// The logarithm of a figure, by round.
 pub(super) type Log = BTreeMap<u32, f64>;
 
-/// An outlier that happens to be the first round isn't a first round unlike the others: it must be this many times as far from them as they are from each other
-/// (but for the nearest, which a warm-up may have pulled along), and by a fifth as long as there are few. The test alone takes heavy tails for it, so it also gets
-/// only a fifth of the error that the other tests have.
+/// How many times as far from the other rounds the first one must be as they are from each other (without the nearest one, which a
+/// warm-up may have moved too). With few rounds it must also differ by a fifth. So an outlier that happens to be the first round isn't
+/// taken for a warm-up. Heavy tails mislead the test alone, so it also gets only a fifth of the error of the other tests.
 const APART: f64 = 3.0;
 const FEW: usize = 8;
 const FIFTH: f64 = 0.2;
 
-/// Where all rounds have one of two values, a counter's steps may be all there is to the groups; from this many rounds on, five such steps don't look like two by
-/// chance any more.
+/// If all rounds have one of two values, the two groups may be steps of a counter. From this many rounds on, five such steps don't look
+/// like two by chance.
 const RESOLVED: usize = 10;
 
-/// The four tests of a cell's rounds, as far as there are enough of these.
+/// The four tests of a cell's rounds, as far as there are enough rounds.
 pub(super) struct OrderTests {
     trend: Option<Trend>,
     first: Option<FirstRound>,
@@ -25,16 +25,16 @@ pub(super) struct OrderTests {
     modes: Option<TwoModes>,
 }
 
-/// What the rounds are instead of replicates.
+/// Why the rounds aren't replicates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Suspect {
-    /// They rise or fall: by so much per round, in logarithms.
+    /// They rise or fall; the slope per round, as a logarithm.
     Trend(f64),
-    /// The first is unlike the others.
+    /// The first one differs from the others.
     First,
     /// They fall into two groups.
     TwoModes(TwoModes),
-    /// Each takes after the one before.
+    /// Each resembles the one before (autocorrelation).
     Serial(Autocorrelation),
 }
 
@@ -48,7 +48,8 @@ impl OrderTests {
         }
     }
 
-    /// P-values of the four; 1 where a test can't be made. A trend's is that of Student's t: the orders of six rounds are too few for many tests at once.
+    /// The p-values of the four tests; 1 if a test isn't possible. The trend's is that of Student's t, since six rounds have too few orders
+    /// for a permutation test with a correction for many tests.
     pub(super) fn p_values(&self) -> [f64; 4] {
         [
             self.trend.map_or(1.0, |t| t.p_student),
@@ -58,7 +59,7 @@ impl OrderTests {
         ]
     }
 
-    /// The one that explains most: a trend or a first round unlike the others also looks like groups, and like autocorrelation.
+    /// The significant test that explains most: a trend or a different first round also looks like two groups, and like autocorrelation.
     pub(super) fn suspect(&self, adjusted: &[f64], level: f64) -> Option<Suspect> {
         let holds = |n: usize| adjusted.get(n).is_some_and(|p| *p <= level);
         let p = self.p_values();

@@ -1,4 +1,4 @@
-//! Findings over rounds: replicates that are none.
+//! Findings over rounds that aren't replicates.
 
 use super::machine::drift;
 use super::not_replicates::{FAR, of_machine, of_order, of_outliers, of_rebuilt, of_warming};
@@ -18,7 +18,7 @@ use record::plan::{Cell, Measure, Plan};
 use record::workload::CacheStart;
 use std::collections::BTreeMap;
 
-/// How often a run without anything to find may have a finding: 1 % for the machine's drift, 3 % for the order of the rounds of all cells, 1 % for outliers.
+/// The rates of false alarms for a clean run: 1 % for the machine's drift, 3 % for the order of the rounds of all cells, 1 % for outliers.
 const MACHINE: f64 = 0.01;
 const ORDER: f64 = 0.03;
 const OUTLIERS: f64 = 0.01;
@@ -26,11 +26,11 @@ const OUTLIERS: f64 = 0.01;
 /// A cell's rounds.
 pub(crate) struct CellRounds {
     pub(super) id: CellId,
-    /// What is looked at: the figure that `until` asks for, else the workload's headline.
+    /// The examined figure: that of `until`, else the workload's headline.
     pub(super) figure: String,
-    /// Its unit, as people read it.
+    /// Its unit, for people.
     pub(super) unit: String,
-    /// Whether more of it is better.
+    /// Whether higher is better.
     pub(super) higher: bool,
     pub(super) cache: CacheStart,
     pub(super) rounds: Vec<Round>,
@@ -41,20 +41,20 @@ pub(crate) struct CellRounds {
 pub(super) struct Round {
     pub(super) number: u32,
     pub(super) value: f64,
-    /// Share of the bytes that the page cache served; `None` when nobody can tell.
+    /// The share of the bytes that the page cache served; `None` if unknown.
     pub(super) page_cache: Option<f64>,
-    /// Share of the bytes that another cache above the devices served, e.g. ARC.
+    /// The share of the bytes that another cache above the devices served, e.g. ARC.
     pub(super) other_cache: Option<f64>,
-    /// Share of the files behind loop devices that the page cache held when the trial began.
+    /// The share of the loop devices' backing files in the page cache at the begin of the trial.
     pub(super) backing: Option<f64>,
-    /// Share of the reads that were in a cache of LVM.
+    /// The share of the reads that were in an LVM cache.
     pub(super) cache_device: Option<f64>,
-    /// Trials that its stack had served before, if it stays up over the rounds.
+    /// The number of earlier trials on the same stack, if it is persistent.
     pub(super) trials_before: Option<u32>,
 }
 
 impl CellRounds {
-    /// From the measured trials, in order of rounds.
+    /// Takes the measured trials, in order of rounds.
     pub(crate) fn of(
         plan: &Plan,
         cell: &Cell,
@@ -65,7 +65,7 @@ impl CellRounds {
         let asked = plan.figure_name(cell);
         let has_it = facts.iter().any(|facts| plan.figure(cell, facts.trial).is_some());
         let figure = if has_it { asked } else { cell.workload.headline() };
-        // A trial without the figure is no round of it.
+        // A trial without the figure doesn't count as a round.
         let round = |(facts, shares): (&Facts<'_>, &Attribution)| {
             let value = match has_it {
                 true => plan.figure(cell, facts.trial),
@@ -93,7 +93,7 @@ impl CellRounds {
         }
     }
 
-    /// Of rounds with these I/Os per second.
+    /// Rounds with these IOPS, for tests.
     #[cfg(test)]
     pub(super) fn made(id: &str, values: &[f64]) -> Self {
         let round = |(number, value): (u32, &f64)| Round {
@@ -110,7 +110,7 @@ impl CellRounds {
         Self { id: CellId(id.to_owned()), figure, unit, higher: true, cache: CacheStart::Cold, rounds }
     }
 
-    /// The same on a stack that stays up and its cache: shares of the reads that were in it, trials that it had served before.
+    /// The same on a persistent stack with a cache: the shares of reads in the cache, and the numbers of earlier trials.
     #[cfg(test)]
     pub(super) fn cached(mut self, rounds: &[(f64, u32)]) -> Self {
         for (round, (share, before)) in self.rounds.iter_mut().zip(rounds) {
@@ -119,7 +119,7 @@ impl CellRounds {
         self
     }
 
-    /// Logarithms by round; empty where a figure has none.
+    /// The logarithms by round; empty if a figure has none.
     fn log(&self) -> Log {
         let sound = self.rounds.iter().all(|r| r.value > 0.0 && r.value.is_finite());
         self.rounds.iter().filter(|_| sound).map(|r| (r.number, r.value.ln())).collect()
@@ -148,7 +148,7 @@ fn cached_share(files: &[Residency]) -> Option<f64> {
     (size > 0.0).then(|| sum(|f| f.cached_bytes) / size)
 }
 
-/// What speaks against a run's rounds being replicates: what all cells share first, then each cell by itself, without that.
+/// Finds what speaks against a run's rounds being replicates: first what all cells share, then each cell without that.
 pub(crate) fn over_rounds(cells: &[CellRounds], measure: &Measure) -> Vec<Finding> {
     let logs: Vec<Log> = cells.iter().map(CellRounds::log).collect();
     let enough: Vec<(&CellRounds, &Log)> =
@@ -182,14 +182,14 @@ pub(crate) fn over_rounds(cells: &[CellRounds], measure: &Measure) -> Vec<Findin
     findings
 }
 
-/// Whether the figures differ enough to be worth a word.
+/// Whether the figures differ enough for a finding.
 fn worth<'a>(logs: impl Iterator<Item = &'a f64> + Clone) -> bool {
     let high = logs.clone().copied().fold(f64::NEG_INFINITY, f64::max);
     let low = logs.copied().fold(f64::INFINITY, f64::min);
     high - low >= WORTH_SAYING
 }
 
-/// Rounds each above the one before, or each below it, and far apart at the ends: what no test of so few rounds could show.
+/// Rounds that only rise or only fall and are far apart at the ends; with so few rounds no test could show it.
 fn only_climbs(log: &Log) -> Option<Suspect> {
     let x: Vec<f64> = log.values().copied().collect();
     let (first, last) = (x.first()?, x.last()?);

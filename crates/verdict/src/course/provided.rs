@@ -1,13 +1,13 @@
-//! What the volumes are provided with.
+//! The rates with which the volumes are provided.
 
 use record::plan::Cell;
 use record::volume::{Limits, VolumeKind};
 use record::workload::Rw;
 
-/// The rate that all volumes of a cell are provided with together, in I/Os per second of the one direction that the workload uses; `None` when it
-/// uses several, or a volume's rate isn't known.
+/// The rate of all volumes of a cell together, in IOPS of the one direction that the workload uses; `None` if it uses several directions,
+/// or if a volume's rate isn't known.
 pub(super) fn iops(cell: &Cell) -> Option<f64> {
-    // What lies beside (a cache) serves part of the load, and nobody knows how much beforehand.
+    // A volume beside the main ones (a cache) serves an unknown part of the load.
     if !cell.stack.beside.is_empty() {
         return None;
     }

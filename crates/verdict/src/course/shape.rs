@@ -1,31 +1,32 @@
-//! What a trial's rate did. Knows no storage.
+//! The shape of a trial's rate over time. It knows nothing about storage.
 
 use stats::{Episodes, Estimate, SteadyState, change_points, episodes, mean_of_series, ramp_up, two_rates};
 
-/// Level of each test. There are hundreds of trials in a run, and what wanders slowly fits the test's yardstick (an AR(1) process) badly; a change of a rate that a
-/// throttle holds has a p-value of 0 to all digits.
+/// The significance level of each test. A run has hundreds of trials, and slow wandering fits the test's model (an AR(1) process) badly. A
+/// change of a throttled rate has a p-value of practically 0.
 pub(super) const LEVEL: f64 = 1e-6;
 
-/// Level of the test whether single low batches come together by chance: the two levels must be apart as well, which chance alone hardly makes.
+/// The significance level of the test whether single low batches are adjacent by chance. The two levels must also be apart, which chance
+/// alone hardly makes.
 const BY_CHANCE: f64 = 1e-3;
 
-/// A ramp that shifts the trial's mean by less isn't worth a word.
+/// The least shift of the trial's mean by a ramp for a finding.
 const SHIFT: f64 = 0.02;
 
-/// What the rate did.
+/// The shape of the rate.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
-    /// It settled only after so many batches.
+    /// It settled only after this many batches.
     Settled { batches: usize, first: f64, after: Estimate },
     /// It fell once, for good.
     Fell(Change),
-    /// It went to another level and came back, once or several times.
+    /// It changed to another level and back, once or several times.
     Episodes(Episodes),
-    /// It was not steady.
+    /// It was unsteady in another way.
     Changed { largest: Change, changes: usize, fifths: Fifths },
 }
 
-/// A change of level, at the batch that begins the second.
+/// A change of level, and the first batch after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Change {
     pub(super) at: usize,
@@ -33,15 +34,15 @@ pub(super) struct Change {
     pub(super) after: Estimate,
 }
 
-/// The five rounds of SNIA's steady state: the fifths of the trial.
+/// The fifths of the trial, in place of the five rounds of SNIA's steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Fifths {
     pub(super) means: [f64; 5],
     pub(super) state: SteadyState,
 }
 
-/// Judges the batches of a trial; `None`: nothing speaks against a steady rate. `disturbed`: somebody changed the limits meanwhile, so that a fall is no
-/// credit that ran out and a rise no ramp. `shortest`: so many batches make an episode.
+/// Judges the batches of a trial; `None`: nothing speaks against a steady rate. `disturbed`: the limits changed meanwhile, so a fall
+/// doesn't mean that burst credits ran out, and a rise isn't a ramp. `shortest`: the least number of batches of an episode.
 pub(super) fn shape(rates: &[f64], disturbed: bool, shortest: usize) -> Option<Shape> {
     let all = mean(rates);
     if !(all > 0.0 && all.is_finite()) {
@@ -57,7 +58,7 @@ pub(super) fn shape(rates: &[f64], disturbed: bool, shortest: usize) -> Option<S
 }
 
 impl Shape {
-    /// The same with the batches' own numbers, where some were left out: `places` has the number of each.
+    /// The shape with the original numbers of the batches, if some were left out; `places` has the number of each.
     pub(super) fn moved(mut self, places: &[usize]) -> Option<Self> {
         let place = |at: &mut usize| places.get(*at).map(|of| *at = *of);
         match &mut self {
@@ -76,14 +77,14 @@ impl Shape {
     }
 }
 
-/// Two levels that are at least SNIA's range apart. A throttle that hands out its slices late makes short ones by itself.
+/// Two levels that are at least SNIA's range apart. Late slices of a throttle make short episodes by themselves.
 fn to_and_fro(rates: &[f64], shortest: usize) -> Option<Shape> {
     let found = episodes(rates, shortest, BY_CHANCE)?;
     let (low, high) = (found.ordinary.min(found.other), found.ordinary.max(found.other));
     (low <= (1.0 - SteadyState::RANGE) * high).then_some(Shape::Episodes(found))
 }
 
-/// One fall of at least SNIA's range, to a level that stays, and better described by two levels than by a line.
+/// One fall of at least SNIA's range to a level that lasts, which two levels describe better than a line.
 fn fell(rates: &[f64]) -> Option<Shape> {
     let two = two_rates(rates, LEVEL, 0.95)?;
     let deep = two.after.value <= (1.0 - SteadyState::RANGE) * two.before.value;
@@ -96,13 +97,13 @@ fn fell(rates: &[f64]) -> Option<Shape> {
     }))
 }
 
-/// A beginning unlike the rest, by MSER-5, that is no chance, nor too short to matter; and a rest that is steady.
+/// A beginning that differs from the rest (MSER-5), significantly and for long enough to matter, while the rest is steady.
 fn settled(rates: &[f64]) -> Option<Shape> {
     let batches = ramp_up(rates)?;
     let (head, rest) = rates.split_at_checked(batches)?;
     let (d, m) = (count(head.len()), count(rest.len()));
     let after = mean_of_series(rest, 0.95)?;
-    // The cut is the best of one in every five batches of the first half.
+    // The cut is the best of several: one in every five batches of the first half.
     let cuts = (count(rates.len()) / 10.0).max(1.0);
     let bound = mean_of_series(rest, 1.0 - LEVEL / cuts)?;
     let far = (mean(head) - after.value).abs() > bound.half_width() * (1.0 + m / d).sqrt();
@@ -133,7 +134,7 @@ fn changed(rates: &[f64]) -> Option<Shape> {
     Some(Shape::Changed { largest: change, changes: changes.len(), fifths })
 }
 
-/// Steady as SNIA has it, or without any change that is no chance.
+/// Whether the rate is steady by SNIA's definition, or has no significant change.
 fn is_steady(rates: &[f64]) -> bool {
     fifths(rates).is_none_or(|f| f.state.is_steady()) || change_points(rates, LEVEL).is_empty()
 }

@@ -1,4 +1,4 @@
-//! How often rounds and trials without anything to find have findings, and how often those with something are found. Seeds are fixed.
+//! Simulations: the rate of false alarms for clean rounds and trials, and the rate of detection for others. Seeds are fixed.
 
 use super::over_rounds::{CellRounds, over_rounds};
 use super::shape::{Shape, shape};
@@ -28,8 +28,8 @@ fn judged(cells: &[Vec<f64>]) -> Vec<Finding> {
     over_rounds(&cells, &measure())
 }
 
-/// Runs of twenty cells whose rounds are independent: at most 5 % have any finding. Heavy tails do have outliers, and so have few rounds of few rates, where one
-/// differs from five that are equal; no other claim is made of them.
+/// Of runs of twenty cells with independent rounds, at most 5 % have any finding. Heavy tails do have outliers, and so have few rounds with
+/// few distinct rates, where one differs from five equal ones; these runs have no other claim.
 #[test]
 fn clean_runs_have_no_findings() {
     const RUNS: u32 = 50;
@@ -61,7 +61,7 @@ fn clean_runs_have_no_findings() {
     assert!(f64::from(all.0) <= 0.05 * f64::from(all.1), "{} of {} runs", all.0, all.1);
 }
 
-/// One cell of twenty has it; it must be named, and nothing else.
+/// One cell of twenty has a defect; the findings must name it and nothing else.
 #[test]
 fn one_bad_cell_among_twenty_is_named() {
     const RUNS: u32 = 40;
@@ -87,7 +87,7 @@ fn one_bad_cell_among_twenty_is_named() {
     }
 }
 
-/// All cells drift by half a spread a round: one finding, of the machine. A few cells that drift by themselves are none of it.
+/// All cells drift by half a spread per round: one finding, about the machine. A few cells that drift by themselves don't make one.
 #[test]
 fn what_all_cells_share_is_said_once() {
     const RUNS: u32 = 40;
@@ -113,12 +113,12 @@ fn what_all_cells_share_is_said_once() {
     }
 }
 
-/// A trial of 100 batches of two tenths of a second, by what comes in each tenth.
+/// A trial of 100 batches of two tenths of a second, from the amounts in each tenth.
 fn trial(mut amount: impl FnMut(u32) -> f64) -> Vec<f64> {
     (0..100).map(|batch| amount(2 * batch) + amount(2 * batch + 1)).collect()
 }
 
-/// I/Os of a tenth of a second that come by chance, 8 on average. Source of the method: Knuth, TAOCP 2, 3.4.1.
+/// Poisson-distributed I/Os in a tenth of a second, 8 on average. Method: Knuth, TAOCP 2, 3.4.1.
 fn poisson(random: &mut Random) -> f64 {
     let (limit, mut product, mut n) = ((-8.0_f64).exp(), 1.0, -1.0);
     while product > limit {
@@ -128,13 +128,13 @@ fn poisson(random: &mut Random) -> f64 {
     n
 }
 
-/// Trials that only wander: hardly any is called unsteady.
+/// Of trials that only wander, hardly any is called unsteady.
 #[test]
 fn steady_trials_raise_no_alarm() {
     const TRIALS: u32 = 600;
     let mut random = Random(17);
     let mut alarms = Vec::new();
-    // Spread and autocorrelation of a tenth of a second; 0.95 is still 0.6 a second.
+    // Spread, and autocorrelation at a tenth of a second; 0.95 there is still 0.6 at a second.
     for (spread, rho) in [(20.0, 0.0), (10.0, 0.3), (10.0, 0.8), (5.0, 0.95)] {
         for _ in 0..TRIALS {
             let mut state = normal(&mut random);
@@ -158,7 +158,7 @@ fn steady_trials_raise_no_alarm() {
     assert!(alarms.len() <= 2, "{} of {}: {alarms:?}", alarms.len(), 7 * TRIALS);
 }
 
-/// 80 I/Os a second that come by chance, and a limit that is halved, a ramp of 4 s, a burst of three times as much.
+/// Poisson arrivals of 80 I/Os a second, with a limit that is halved, a ramp of 4 s, or a burst of three times the rate.
 #[test]
 fn unsteady_trials_are_seen_through_the_noise_of_few_ios() {
     const TRIALS: u32 = 300;
@@ -182,7 +182,7 @@ fn near(shape: &Shape, kind: u8, batch: usize) -> bool {
     found == kind && at.abs_diff(batch) <= 2
 }
 
-/// Which shape, and at which batch.
+/// The number of the shape's kind, and its batch.
 fn place(shape: &Shape) -> (u8, usize) {
     match shape {
         Shape::Settled { batches, .. } => (0, *batches),
@@ -192,7 +192,7 @@ fn place(shape: &Shape) -> (u8, usize) {
     }
 }
 
-/// Trials of 60 to 200 steps of a tenth of a second in which there is nothing to come back to: hardly any has an episode.
+/// Of trials of 60 to 200 steps of a tenth of a second without a return to a level, hardly any has an episode.
 #[test]
 fn steady_noisy_wandering_and_trending_trials_have_no_episodes() {
     const TRIALS: u32 = 400;
@@ -218,7 +218,7 @@ fn steady_noisy_wandering_and_trending_trials_have_no_episodes() {
             *alarms.entry(kind).or_insert(0) += found;
         }
     }
-    // of 1600 of each kind
+    // of 1600 trials of each kind
     let all: u32 = alarms.values().sum();
     assert!(all <= 3, "{all} of {}: {alarms:?}", 4 * 9 * TRIALS);
 }
@@ -249,8 +249,8 @@ fn wandering(kind: &str, steps: u32, random: &mut Random) -> Vec<f64> {
     (0..steps).map(&mut one).collect()
 }
 
-/// Through noise of 6 %, also where it wanders, in trials of 6 s and of 20 s: an outage, two outages and a rise that are uneven, and a dip to 40 % for
-/// half a second in every two.
+/// Episodes in noise of 6 %, some of it wandering, in trials of 6 s and of 20 s: an outage, two outages and a rise of different lengths,
+/// and a dip to 40 % for half a second in every two.
 #[test]
 fn pairs_several_pairs_and_periods_are_found_where_they_are() {
     const TRIALS: u32 = 400;

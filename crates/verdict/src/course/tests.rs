@@ -1,4 +1,4 @@
-//! Trials and rounds whose truth is made by construction: as many clean ones as others.
+//! Synthetic trials and rounds with known truth: as many clean ones as others.
 
 use super::{CellRounds, over_rounds, within};
 use crate::facts::Facts;
@@ -16,14 +16,14 @@ const SECOND: u64 = 1_000_000_000;
 /// I/Os in each tenth of a second.
 type PerStep = fn(u64) -> u64;
 
-/// Steps of a trial of 20 s.
+/// The steps of a trial of 20 s.
 const STEPS: u64 = 200;
 
 pub(super) fn measure() -> Measure {
     Measure::new(20.0, 2.0, 3)
 }
 
-/// A trial of 20 s with so many reads in each tenth of a second.
+/// A trial of 20 s with the given reads in each tenth of a second.
 fn trial(ios: impl Fn(u64) -> u64) -> (Cell, TrialRecord) {
     let list: Vec<u64> = (0..STEPS).map(ios).collect();
     let all: u64 = list.iter().sum();
@@ -110,7 +110,7 @@ fn a_burst_that_ends_is_located_with_both_rates() {
     assert!(f.remedy.contains("ramp: 12s (2 s now)") && f.remedy.contains("trial: 8s"), "{}", f.remedy);
 }
 
-/// The same trial on a volume whose backing file lies on `vda`, which others use from one tenth of a second on.
+/// The findings of the same trial on a volume whose backing file lies on `vda`, which other processes use from the given tenth on.
 fn neighboured(ios: impl Fn(u64) -> u64, from: u64, per_tenth: u64) -> Vec<Finding> {
     let (mut cell, mut record) = trial(ios);
     let mut owned = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
@@ -122,7 +122,7 @@ fn neighboured(ios: impl Fn(u64) -> u64, from: u64, per_tenth: u64) -> Vec<Findi
     record.topology.nodes.push(disk);
     for (number, sample) in (0_u64..).zip(&mut record.evidence.samples) {
         let ours = sample.block["loop0"];
-        // Measuring begins with the twentieth sample.
+        // The measured time begins with the twentieth sample.
         let theirs = number.saturating_sub(20 + from).min(STEPS) * per_tenth;
         let disk = record::counter::BlockCounters {
             reads: ours.reads + theirs,
@@ -142,9 +142,9 @@ fn a_fall_that_a_neighbour_made_is_no_burst() {
     assert_eq!(claims(&found), [Claim::NotSteady]);
     assert!(found[0].text.contains("Others used vda meanwhile"), "{}", found[0].text);
     assert!(found[0].remedy.starts_with("Stop what else uses vda"), "{}", found[0].remedy);
-    // It was there all the time, and did no more after the fall than before.
+    // The neighbour was there all the time, and did no more after the fall than before.
     assert_eq!(claims(&neighboured(fall, 0, 400)), [Claim::BurstExhausted]);
-    // It did next to nothing.
+    // The neighbour did next to nothing.
     assert_eq!(claims(&neighboured(fall, 80, 1)), [Claim::BurstExhausted]);
 }
 
@@ -209,7 +209,7 @@ fn other_changes_are_not_steady() {
     assert_eq!(claims(&decline), [Claim::NotSteady], "a line is no burst: {decline:?}");
 }
 
-/// Somebody halves the limit after 10 s: that is what is said, not that credits ran out.
+/// The limit is halved after 10 s: the finding says that, and not that credits ran out.
 #[test]
 fn limits_that_changed_explain_the_change() {
     let (cell, mut record) = trial(|i| if i < 100 { 16 } else { 8 });
@@ -250,7 +250,7 @@ fn what_few_trials_show_is_a_note_with_the_trial_that_shows_it() {
     assert_eq!(judged(&cell, &some(2))[0].severity, Severity::Caveat);
 }
 
-/// Records of before the engines told a course: the devices' counters of direct I/O.
+/// Older records have no time series of the engine; then the devices' counters of direct I/O count.
 #[test]
 fn without_a_course_the_devices_tell() {
     let (mut cell, mut record) = trial(|_| 100);
@@ -279,7 +279,7 @@ fn without_a_course_the_devices_tell() {
     );
 }
 
-/// Lists of unequal lengths, absurd steps: no course, no panic.
+/// Lists of unequal lengths and absurd steps give no time series and no panic.
 #[test]
 fn a_broken_course_is_none() {
     let (cell, record) = trial(|_| 100);

@@ -26,25 +26,25 @@ struct Unsteady {
     seconds: f64,
     batches: Batches,
     shape: Shape,
-    /// Whether somebody changed the limits meanwhile.
+    /// Whether the limits changed meanwhile.
     disturbed: bool,
-    /// Share of the blocks asked for that ZFS's cache held, where it was enough to shape the course.
+    /// The share of the requested blocks that ZFS's cache held, if it was enough to shape the rate.
     cached: Option<f64>,
-    /// The device whose use by others may have shaped the course.
+    /// The device whose use by other processes may have shaped the rate.
     neighbour: Option<String>,
 }
 
-/// Episodes that move the mean of the trial by less are told, but they don't spoil it.
+/// Episodes that shift the trial's mean by less are a note only.
 const SLIGHT: f64 = 0.05;
 
-/// From which share on a cache's content is taken to be what a rate falls with, rather than credits.
+/// From this share on, a fall of the rate is attributed to the cache's content rather than to burst credits.
 const SHAPES: f64 = 0.1;
 
-/// By how much of the time more a device must work for others, for a fall to be theirs.
+/// How much more of the time a device must work for others after a fall, for the fall to be attributed to them.
 const GROWN: f64 = 0.1;
 
-/// What the course of a cell's measured trials shows: of each claim one finding, with the figures of the trial where it is largest. What is seen in fewer
-/// than half of the trials is a note; but for credits that ran out, since the other rounds are then of another state.
+/// The findings about the rate within a cell's trials: one for each claim, with the figures of the trial in which it is strongest. A claim
+/// in fewer than half of the trials is a note, except that credits ran out, since the other rounds then had another state.
 pub(crate) fn within(cell: &Cell, facts: &[Facts<'_>], measure: &Measure) -> Vec<Finding> {
     let unsteady: Vec<Unsteady> = facts.iter().filter_map(unsteady).collect();
     let claims = [Claim::RampUp, Claim::NotSteady, Claim::BurstExhausted];
@@ -69,17 +69,17 @@ fn unsteady(facts: &Facts<'_>) -> Option<Unsteady> {
     Some(Unsteady { round, seconds, batches, shape, disturbed, cached, neighbour })
 }
 
-/// What the rate did apart from outages, which are a finding of their own. Short episodes are looked for in finer batches too.
+/// The shape of the rate without outages, which have their own finding. Short episodes are searched for in finer batches too.
 fn shaped(facts: &Facts<'_>, disturbed: bool) -> Option<(Batches, Shape)> {
     let begun = facts.engine.window.start_ns;
     let since = |ns: u64| float(ns.saturating_sub(begun)) / 1e9;
     let stalls: Vec<(f64, f64)> =
         outage::stalls(facts).iter().map(|w| (since(w.start_ns), since(w.end_ns))).collect();
-    // An engine that is behind the rate it was asked for catches up after an outage.
+    // After an outage, an engine with a requested rate catches up.
     if !stalls.is_empty() && asked_rate(facts).is_some() {
         return None;
     }
-    // Pauses that the workload asks for come again and again.
+    // Pauses of the workload itself come again and again.
     let paused = facts.all_options().iter().any(|options| options.thinktime_us > 0);
     if let Some(fine) = fine(facts).filter(|_| stalls.is_empty() && !paused)
         && let Some(found @ Shape::Episodes(_)) = shape(&fine.rates, disturbed, fine.of_episode())
@@ -93,7 +93,7 @@ fn shaped(facts: &Facts<'_>, disturbed: bool) -> Option<(Batches, Shape)> {
     Some((batches, found))
 }
 
-/// The device whose use by others may have made this course. A fall is theirs only if they did more after it than before.
+/// The device whose use by others may explain this shape. A fall is attributed to others only if they did more after it than before.
 fn neighbour(facts: &Facts<'_>, shape: &Shape, batches: &Batches) -> Option<String> {
     let seconds = facts.span.seconds();
     let foreign = match shape {
@@ -108,7 +108,7 @@ fn neighbour(facts: &Facts<'_>, shape: &Shape, batches: &Batches) -> Option<Stri
     foreign.map(|f| f.device.to_owned())
 }
 
-/// Whether the limits on the engine's I/O were not the same throughout the measured time; where nobody could look, nobody is accused.
+/// Whether the limits on the engine's I/O changed during the measured time; false if they aren't known.
 fn limits_changed(facts: &Facts<'_>) -> bool {
     let evidence = &facts.trial.evidence;
     !evidence.host_changes.is_empty() || differ(facts.span.within()) || differ(evidence.host.iter())
@@ -130,7 +130,7 @@ impl Unsteady {
         }
     }
 
-    /// How much the rate changed, over the larger rate.
+    /// The change of the rate, relative to the larger one.
     fn strength(&self) -> f64 {
         let change = |a: f64, b: f64| (a - b).abs() / a.max(b).max(f64::MIN_POSITIVE);
         match &self.shape {
@@ -140,7 +140,7 @@ impl Unsteady {
         }
     }
 
-    /// Whether the mean of the trial is near the ordinary rate nevertheless.
+    /// Whether the trial's mean is near the ordinary rate nevertheless.
     fn is_slight(&self) -> bool {
         let Shape::Episodes(found) = &self.shape else { return false };
         (mean(&self.batches.rates) / found.ordinary - 1.0).abs() < SLIGHT
@@ -292,7 +292,7 @@ impl Unsteady {
     }
 }
 
-/// What to do first where others used a device: nothing else can be told before that.
+/// The first remedy if others used a device: without it, nothing else can be concluded.
 fn stop_others(device: &str) -> String {
     format!("Stop what else uses {device} (see the finding interference), then run it again.")
 }

@@ -1,22 +1,22 @@
-//! Figures of a course in words.
+//! Figures of a time series in words.
 
 use crate::figures::{range, with_unit};
 use stats::Estimate;
 use std::collections::BTreeMap;
 
-/// What to do where the limits were others in a part of the trial.
+/// The remedy if the limits changed during the trial.
 pub(super) const LIMITS_CHANGED: &str = "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs.";
 
 /// Evidence, text, remedy.
 pub(super) type Said = (BTreeMap<String, f64>, String, String);
 
-/// `300 IOPS (295 to 305 IOPS)`; without the interval where there is none.
+/// An estimate, as in `300 IOPS (295 to 305 IOPS)`; without the interval if there is none.
 pub(super) fn estimate(e: &Estimate, unit: &str) -> String {
     let value = with_unit(e.value, unit);
     if e.is_bounded() { format!("{value} ({})", range(e.low.max(0.0), e.high, unit)) } else { value }
 }
 
-/// Rates one after the other, the unit once: `300, 299, 150 IOPS`.
+/// A list of rates with the unit once: `300, 299, 150 IOPS`.
 pub(super) fn rates(list: &[f64], unit: &str) -> String {
     let words: Vec<String> = list.iter().map(|x| with_unit(*x, unit)).collect();
     let units: Vec<&str> = words.iter().filter_map(|w| Some(w.split_once(' ')?.1)).collect();
@@ -29,7 +29,7 @@ pub(super) fn rates(list: &[f64], unit: &str) -> String {
     }
 }
 
-/// Seconds as people say them: `0.5 s`, `12 s`.
+/// Seconds for people: `0.5 s`, `12 s`.
 pub(super) fn seconds(s: f64) -> String {
     if (s - s.round()).abs() < 0.05 || s >= 100.0 { format!("{s:.0} s") } else { format!("{s:.1} s") }
 }
@@ -40,7 +40,7 @@ pub(super) fn counter(name: &str, unit: &str) -> String {
     format!("{name}_{unit}")
 }
 
-/// The rate in tenths of the trial, from the first to the last.
+/// The rate in the tenths of the trial, from the first to the last.
 pub(super) fn tenths(batches: &[f64], unit: &str) -> BTreeMap<String, f64> {
     let border = |k: usize| k * batches.len() / 10;
     let tenth =

@@ -1,14 +1,14 @@
-//! A claim about writes that nobody asked for.
+//! A claim about write amplification.
 
 use super::{Detected, Scene, evidence};
 use crate::amplified::{Amplified, NAMED, declared};
 use crate::figures::{bytes, rate};
 use record::finding::{Claim, Severity};
 
-/// From here on it is worth a word.
+/// The least amplification for a claim.
 const FROM: f64 = 1.5;
 
-/// Each write became several on its way down: worth knowing, since a limit of the volume is met by all of them.
+/// Each write became several on its way down: worth knowing, since all of them count against a limit of the volume.
 pub(super) fn writes(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let found = Amplified::of(facts).filter(|a| a.most() >= FROM)?;

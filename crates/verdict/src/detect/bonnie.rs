@@ -16,7 +16,7 @@ fn asked<'a>(scene: &Scene<'a>) -> Option<&'a BonnieAsk> {
     }
 }
 
-/// Its data compresses 200 to 1000 times (docs/bonnie.md), so a stack that compresses hardly writes it.
+/// The stack compresses. Bonnie++'s data compresses 200 to 1000 times (docs/bonnie.md), so such a stack hardly writes anything.
 pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
     let ask = asked(scene)?;
     if !compresses(scene.facts) || ask.size_bytes == 0 {
@@ -35,7 +35,7 @@ pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Whether a layer compresses, or the ground's or the exported file system's mount options say so.
+/// Whether a layer compresses, or a mount option of the ground or of the exported file system says so.
 fn compresses(facts: &Facts<'_>) -> bool {
     let topology = &facts.trial.topology;
     let exported = topology.exported.as_ref().and_then(|exported| exported.mount_options.as_deref());
@@ -57,14 +57,14 @@ fn compresses(facts: &Facts<'_>) -> bool {
         })
 }
 
-/// OpenZFS 2.2 and later compress where nothing is said; earlier ones and zfs-fuse don't.
+/// Whether an implementation of ZFS compresses by default: OpenZFS 2.2 and later do; earlier ones and zfs-fuse don't.
 fn compresses_unasked(implementation: &str) -> bool {
     let Some(version) = implementation.strip_prefix("OpenZFS ") else { return false };
     let mut parts = version.split('.').map(str::parse::<u32>);
     matches!((parts.next(), parts.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (2, 2))
 }
 
-/// Less than twice the memory: the page cache takes part.
+/// The data is less than twice the memory, so the page cache takes part.
 pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
     let ask = asked(scene)?;
     let memory = scene.facts.engine.bonnie.as_ref()?.memory_bytes?;

@@ -1,4 +1,4 @@
-//! Claims about caches of LVM: what they served, what they let pass, and whether they were still filling.
+//! Claims about LVM caches: their hits, their misses, and whether they were still filling.
 
 use super::{Detected, Scene, WORTH_SAYING, evidence};
 use crate::cache_device::{CacheUse, WritecacheUse};
@@ -10,14 +10,14 @@ use record::stack::Rebuild;
 use record::volume::{Volume, VolumeKind};
 use std::collections::BTreeMap;
 
-/// Below this share of requests in it, a cache took no part worth the name.
+/// The least share of requests with which a cache takes part.
 const PART: f64 = 0.10;
-/// A cache that takes in this share of the data within one trial is filling.
+/// A cache that copies this share of the data into itself within one trial is filling.
 const FILLING: f64 = 0.05;
-/// Fewer requests than this tell nothing.
+/// The least number of requests for a claim.
 const ENOUGH: f64 = 50.0;
 
-/// Requests that were in the cache.
+/// The cache served requests.
 pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let cache = CacheUse::of(facts.trial)?;
@@ -57,7 +57,7 @@ pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Requests of which the cache had next to nothing.
+/// The cache missed nearly all requests.
 pub(super) fn missed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let cache = CacheUse::of(facts.trial)?;
@@ -95,7 +95,7 @@ pub(super) fn missed(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// What a write cache took.
+/// A write cache took writes.
 pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let cache = WritecacheUse::of(facts.trial)?;
@@ -134,7 +134,7 @@ pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// What the origin lacked when the load ended, and what bringing it there took.
+/// The data that the origin lacked when the load ended, and the time to write it back.
 pub(super) fn owed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let flushed = facts.trial.caches.iter().rev().find_map(|cache| cache.flushed.as_ref())?;
@@ -179,7 +179,7 @@ pub(super) fn owed(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Whether hardly anything was in the cache; of random requests only where it wasn't filling, which is another story.
+/// Whether the cache missed nearly all requests; for random requests only if it wasn't filling, which is another claim.
 fn misses(cache: &CacheUse, facts: &Facts<'_>) -> bool {
     let requests = cache.reads + cache.writes;
     requests >= ENOUGH

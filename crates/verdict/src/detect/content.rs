@@ -1,4 +1,4 @@
-//! Claims about what blocks held: not how fast the storage was, but whether it kept what it was given.
+//! Claims about the content of blocks: whether the storage kept the data.
 
 use super::{Detected, evidence};
 use crate::cell::number;
@@ -10,10 +10,10 @@ use record::plan::Cell;
 use record::trial::{FaultKind, TrialRecord, Verified, VerifyFault};
 use std::collections::BTreeMap;
 
-/// Offsets said of each kind; records have more.
+/// The most offsets in the text for each kind; records have more.
 const OFFSETS: usize = 4;
 
-/// What all trials checked, failed ones too; `None` when none did.
+/// The sum of what all trials checked, with failed ones; `None` if none did.
 pub(crate) fn checked(trials: &[&TrialRecord]) -> Option<Checked> {
     let mut sum: Option<Checked> = None;
     for verified in trials.iter().filter_map(|t| of(t)) {
@@ -33,7 +33,7 @@ fn blocks(verified: &Verified) -> u64 {
     verified.faults.iter().map(|f| f.count).fold(0, u64::saturating_add)
 }
 
-/// Blocks that held something else than was written to them, in any trial: one that failed for it too.
+/// A finding about blocks that didn't hold what was written to them, in any trial, also in one that failed because of it.
 pub(crate) fn wrong_content(cell: &Cell, trials: &[&TrialRecord]) -> Option<Finding> {
     let wrong: Vec<(&TrialRecord, &Verified)> =
         trials.iter().filter_map(|t| Some((*t, of(t).filter(|v| !v.faults.is_empty())?))).collect();
@@ -56,7 +56,7 @@ pub(crate) fn wrong_content(cell: &Cell, trials: &[&TrialRecord]) -> Option<Find
     Some(detected.finding(cell, number(wrong.len())))
 }
 
-/// A copy is compared file by file.
+/// Whether a trial is a copy, which is compared file by file.
 fn is_copy(trial: &TrialRecord) -> bool {
     trial.engine.as_ref().is_some_and(|engine| engine.copied.is_some())
 }
@@ -112,7 +112,7 @@ fn meaning(kind: FaultKind) -> &'static str {
     }
 }
 
-/// What to look at, the likeliest causes of these kinds first.
+/// What to check, the likeliest causes of these kinds of fault first.
 fn remedy(kinds: impl Iterator<Item = FaultKind>) -> String {
     let suspects: Vec<&str> = kinds.map(suspect).collect();
     format!(

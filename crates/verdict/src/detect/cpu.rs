@@ -1,4 +1,4 @@
-//! Claims about who used the CPU.
+//! Claims about the use of the CPU.
 
 use super::{Detected, Scene, evidence, generator};
 use crate::facts::Facts;
@@ -8,26 +8,26 @@ use crate::span::{Span, float};
 use record::counter::{CpuTicks, OtherProcess};
 use record::finding::{Claim, Severity};
 
-/// The share of a core from which a thread has no time left to wait for storage.
+/// A thread that uses this share of a core has no time left to wait for storage.
 const THREAD_FULL: f64 = 0.90;
-/// The share of all cores that the engine and the kernel used from which there was no CPU left for them.
+/// If the engine and the kernel use this share of all cores, no CPU is left for them.
 const MACHINE_FULL: f64 = 0.85;
-/// The share of all cores from which others' use is worth a note.
+/// The least share of all cores used by others for a note.
 const OTHERS_MATTER: f64 = 0.25;
-/// Processes named in the note, and from which share of all cores on.
+/// The most processes in the note; the least share of all cores for each is the next constant.
 const NAMED: usize = 3;
 const WORTH_NAMING: f64 = 0.02;
 
-/// What had no CPU left.
+/// Which part had no CPU left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Full {
     /// All cores.
     Machine,
-    /// The engine's busiest thread, which ran this share of the time.
+    /// The engine's busiest thread, with the share of the time that it ran.
     Thread(f64),
 }
 
-/// What had no CPU left, if nothing else held the load back.
+/// Which part had no CPU left, if nothing else limited the load.
 pub(crate) fn full(scene: &Scene<'_>) -> Option<Full> {
     let machine = ours_share(scene.facts).is_some_and(|share| share >= MACHINE_FULL);
     let thread = generator::busiest_thread(scene.facts).filter(|t| *t >= THREAD_FULL);
@@ -35,20 +35,20 @@ pub(crate) fn full(scene: &Scene<'_>) -> Option<Full> {
     full.filter(|_| !generator::is_acquitted(scene))
 }
 
-/// How many cores' time the kernel's threads used.
+/// The CPU time of the kernel's threads, in cores.
 pub(crate) fn kernel_cores(facts: &Facts<'_>) -> Option<f64> {
     let ticks = float(facts.trial.evidence.ticks_per_second) * facts.span.whole().seconds();
     let used = float(facts.trial.evidence.kernel_cpu_ticks?);
     (ticks > 0.0).then(|| used / ticks)
 }
 
-/// Share of all cores' time that the engine, the kernel's threads and interrupts used.
+/// The share of all cores' time that the engine, the kernel's threads and interrupts used.
 pub(crate) fn ours_share(facts: &Facts<'_>) -> Option<f64> {
     Ours::of(facts).map(Ours::sum)
 }
 
-/// The load generator, or the machine's CPUs, were the limit. What other processes used is no limit of ours, however busy they
-/// kept the machine.
+/// The load generator, or the machine's CPUs, were the limit. The CPU use of other processes isn't such a limit, however busy they kept
+/// the machine.
 pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let thread = generator::busiest_thread(facts);
@@ -90,7 +90,7 @@ fn machine_text(ours: Ours, thread: Option<f64>) -> String {
     )
 }
 
-/// Others used much of the machine's CPU: the figure may be theirs to explain, but nothing says so.
+/// Others used much of the machine's CPU. That may explain the figure, but no counter shows it.
 pub(super) fn others_used_the_cpu(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let share = others_share(facts).filter(|share| *share > OTHERS_MATTER)?;
@@ -122,18 +122,18 @@ pub(super) fn others_used_the_cpu(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Shares of all cores' time that went into the trial's own I/O.
+/// Shares of all cores' time that the trial's own I/O used.
 #[derive(Debug, Clone, Copy)]
 struct Ours {
     engine: f64,
-    /// Of all the kernel's threads: they do what the engine asked for, and little else unless others ask too.
+    /// The share of all kernel threads. They work for the engine, and do little else unless other processes do I/O too.
     kernel: f64,
     interrupts: f64,
 }
 
 impl Ours {
-    /// Counted one by one rather than as what others leave over: who can't be seen (in another container, of another
-    /// user) must not count as ours. `None` when one of them wasn't counted.
+    /// Sums the known parts rather than subtracting other processes: processes that can't be seen (in another container, of another
+    /// user) must not count as ours. `None` if a part wasn't counted.
     fn of(facts: &Facts<'_>) -> Option<Self> {
         let whole = facts.span.whole();
         let kernel = float(facts.trial.evidence.kernel_cpu_ticks?) / all_ticks(&whole)?;
@@ -151,7 +151,7 @@ fn engine_share(facts: &Facts<'_>) -> Option<f64> {
     Some((ticks / all_ticks(&facts.span)?).min(1.0))
 }
 
-/// Share of all cores' time that other user processes used, of which no more is believed than the machine was busy.
+/// The share of all cores' time that other user processes used, at most the share in which the machine was busy.
 fn others_share(facts: &Facts<'_>) -> Option<f64> {
     let whole = facts.span.whole();
     let ticks = float(facts.trial.evidence.others_cpu_ticks?);
@@ -162,7 +162,7 @@ fn idle(c: CpuTicks) -> u64 {
     c.idle.saturating_add(c.iowait.unwrap_or(0))
 }
 
-/// All cores' time together; `None` when none went by.
+/// The time of all cores together, in ticks; `None` if it is 0.
 fn all_ticks(span: &Span<'_>) -> Option<f64> {
     span.grown(|s| s.cpu.map(sum)).filter(|ticks| *ticks > 0.0)
 }
@@ -172,12 +172,12 @@ fn sum(c: CpuTicks) -> u64 {
     parts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Share of all cores' time that was neither idle nor waiting.
+/// The share of all cores' time that was neither idle nor waiting for I/O.
 pub(crate) fn busy_share(span: &Span<'_>) -> Option<f64> {
     Some((1.0 - span.grown(|s| s.cpu.map(idle))? / all_ticks(span)?).clamp(0.0, 1.0))
 }
 
-/// The same of another node that serves the ground.
+/// The same on another machine that serves the ground.
 pub(crate) fn server_busy_share(span: &Span<'_>) -> Option<f64> {
     let grown = |of: fn(CpuTicks) -> u64| span.grown(|s| s.server?.cpu.map(of));
     let all = grown(sum).filter(|ticks| *ticks > 0.0)?;

@@ -1,4 +1,4 @@
-//! What was done otherwise than it was asked.
+//! Departures of an engine from the requested workload.
 
 use super::{Detected, Scene, evidence};
 use record::effective::job_sections;
@@ -6,10 +6,10 @@ use record::finding::{Claim, Severity};
 use record::trial::Departure;
 use record::workload::{Ask, EngineKind};
 
-/// How native said it before records had [`Departure`]s.
+/// The text by which native reported it before records had [`Departure`]s.
 const IN_THREADS: &str = "pread and pwrite in threads instead of io_uring";
 
-/// Everything that the engine did otherwise than it was asked, and what a job file left open.
+/// All departures of the engine from the request, and what a job file left open.
 pub(super) fn not_as_asked(scene: &Scene<'_>) -> Option<Detected> {
     let all = departures(scene);
     let matter: Vec<&Departure> = all.iter().filter(|departure| departure.matters).collect();
@@ -48,7 +48,7 @@ fn departures(scene: &Scene<'_>) -> Vec<Departure> {
     all
 }
 
-/// What a job file says, or leaves open, and what is done.
+/// What a job file says or leaves open, and what the engine does instead.
 fn of_job_file(path: &str, text: &str, engine: EngineKind) -> Vec<Departure> {
     let jobs = job_sections(text);
     let mut all = Vec::new();

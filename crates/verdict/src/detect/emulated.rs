@@ -1,4 +1,4 @@
-//! Claims about lab guests: what is QEMU's speed, not a disk's or a processor's.
+//! Claims about lab guests: figures that show QEMU's speed, not a disk's or a processor's.
 
 use super::{Detected, Scene, evidence};
 use crate::figures::{rate, with_unit};
@@ -10,7 +10,7 @@ use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
 use record::topology::BlockKind;
 
-/// A disk with less than this share of a guest's requests doesn't make its figures.
+/// A disk with less than this share of a guest's requests doesn't count.
 const TAKES_PART: f64 = 0.1;
 
 /// One of the guest's disks within the window.
@@ -18,11 +18,11 @@ struct Disk<'a> {
     name: &'a str,
     /// Requests per second.
     iops: f64,
-    /// Microseconds that a request took on average.
+    /// The mean time of a request, in microseconds.
     latency_us: f64,
 }
 
-/// Requests of its disks beyond the range that may be believed.
+/// A guest's disks are faster than the range in which emulated figures are valid.
 pub(super) fn disks(scene: &Scene<'_>) -> Option<Detected> {
     let believed = scene.believed?;
     let disks = of_guest(scene);
@@ -81,7 +81,7 @@ pub(super) fn disks(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// The guest's own disks; those of its host have no counters within the window.
+/// The guest's disks as the guest counts them; the host has no counters within the window.
 fn of_guest<'a>(scene: &Scene<'a>) -> Vec<Disk<'a>> {
     let facts = scene.facts;
     let seconds = facts.span.seconds();

@@ -1,4 +1,4 @@
-//! Whether the load generator, rather than the storage, was the limit: its own CPU time, and the witnesses against that.
+//! Whether the load generator, rather than the storage, was the limit: its own CPU time, and the evidence against that.
 
 use super::Scene;
 use crate::facts::Facts;
@@ -10,21 +10,21 @@ use record::environment::Ceiling;
 use record::workload::{Ask, EngineKind, Options};
 use std::collections::BTreeMap;
 
-/// The share of all I/Os that may be in flight from which the devices hold them all: the generator then waits for them.
+/// If the devices hold this share of all I/Os that may be in flight, the generator waits for them.
 const QUEUE_FULL: f64 = 0.8;
-/// From this share of the ceiling on, no storage would have been measured faster by this job.
+/// From this share of the ceiling on, this job would not have measured any storage faster.
 const NEAR_CEILING: f64 = 0.8;
-/// The share of its time that the ceiling's thread must have run.
+/// The least share of the time that the thread ran while the ceiling was measured.
 const UNDISTURBED: f64 = 0.9;
-/// An I/O that costs this many times what one on a hole costs is the storage stack's work, not the generator's.
+/// If an I/O costs this many times the CPU time of one on a hole, the storage stack uses it, not the generator.
 const DEAR: f64 = 2.0;
-/// The depth from which the ceiling, measured with a deep queue, says something.
+/// The least depth for a comparison with the ceiling, which is measured with a deep queue.
 const DEEP: u32 = 32;
-/// From this block size on, larger blocks save little.
+/// From this block size on, larger blocks save little CPU time.
 const LARGE_BLOCK: u64 = 128 << 10;
 
-/// Share of the measured time that the generator's busiest thread ran: as the engine counted, else as it was sampled; of the
-/// whole engine when it is one job and threads weren't counted.
+/// The share of the measured time that the generator's busiest thread ran, as the engine counted it, else as it was sampled; that of
+/// the whole engine if it is one job and threads weren't counted.
 pub(crate) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
     let window = facts.engine.window.seconds();
     let told = facts.engine.generator.and_then(|cost| cost.busiest_thread_seconds);
@@ -47,8 +47,8 @@ pub(crate) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
     one_job.then_some((user + system).min(1.0))
 }
 
-/// Whether something else held the load back, however busy the CPU was: the generator polls and uses all the CPU there is by
-/// design, it made the rate that it was asked for, a volume was at its limit, or the devices held all I/Os there may be.
+/// Whether something rules the generator out, however busy the CPU was: it polls and uses all CPU by design, it made the requested
+/// rate, a volume was at its limit, or the devices held all I/Os that may be in flight.
 pub(super) fn is_acquitted(scene: &Scene<'_>) -> bool {
     let facts = scene.facts;
     polls(facts)
@@ -62,7 +62,7 @@ fn polls(facts: &Facts<'_>) -> bool {
     facts.all_options().iter().any(|o| ["hipri", "sqthread_poll"].iter().any(|name| set(o, name)))
 }
 
-/// How near the load came to the nearest limit of a device; `None` when there are no limits.
+/// The load as a share of the nearest limit of a device; `None` if there are no limits.
 fn limit_share(scene: &Scene<'_>) -> Option<f64> {
     nearest(scene).map(|near| near.share())
 }
@@ -72,18 +72,18 @@ fn queue_share(facts: &Facts<'_>) -> Option<f64> {
     Some(device_queue(facts)? / asked)
 }
 
-/// What the generator's cost is worth beside the ceiling that `doctor` measured on this machine.
+/// The load compared with the ceiling that `doctor` measured on this machine.
 #[derive(Debug, Clone, Copy)]
 struct Height {
     iops_per_job: f64,
     ceiling_iops: f64,
-    /// Whether the ceiling is one: while others had the CPU, a quiet machine does more.
+    /// Whether the ceiling was measured undisturbed. If others had the CPU, a quiet machine makes more.
     undisturbed: bool,
-    /// CPU time of an I/O here over that of one on a hole.
+    /// CPU time of an I/O here, relative to that of one on a hole.
     dearness: Option<f64>,
 }
 
-/// Only where the ceiling is of the same engine, block size and kind of I/O, and the queue is as deep as its.
+/// The comparison, only if the ceiling has the same engine, block size and kind of I/O, and the queue is as deep.
 fn height(scene: &Scene<'_>) -> Option<Height> {
     let facts = scene.facts;
     let options = facts.options()?;
@@ -106,7 +106,7 @@ fn height(scene: &Scene<'_>) -> Option<Height> {
     })
 }
 
-/// What the thread's limit means, in a sentence or two.
+/// The meaning of the thread's limit, in a sentence or two.
 pub(super) fn text(scene: &Scene<'_>, thread: f64) -> String {
     let facts = scene.facts;
     let mut text = format!(
@@ -156,14 +156,14 @@ fn beside_the_ceiling(scene: &Scene<'_>) -> String {
     }
 }
 
-/// Of the generator's CPU time, the share in the kernel.
+/// The share of the generator's CPU time in the kernel.
 fn system_share(facts: &Facts<'_>) -> Option<f64> {
     let cost = facts.engine.generator?;
     let all = cost.user_seconds + cost.system_seconds;
     (all > 0.0).then(|| cost.system_seconds / all)
 }
 
-/// What to change, knowing what is set already.
+/// What to change, given the present options.
 pub(super) fn remedy(scene: &Scene<'_>) -> String {
     let cpus = scene.machine.cpus;
     let mut ways = Vec::new();
@@ -207,7 +207,7 @@ pub(super) fn remedy(scene: &Scene<'_>) -> String {
     }
 }
 
-/// How more I/Os may share one system call.
+/// How to submit more I/Os per system call.
 fn fewer_calls(options: &Options) -> Option<String> {
     const ONE_BY_ONE: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
     if ONE_BY_ONE.contains(&options.ioengine.as_str()) {
@@ -216,7 +216,7 @@ fn fewer_calls(options: &Options) -> Option<String> {
     (options.iodepth < 8).then(|| format!("a deeper queue than iodepth: {}", options.iodepth))
 }
 
-/// The counters behind it, under their names.
+/// The counters, by name.
 pub(super) fn evidence(scene: &Scene<'_>) -> BTreeMap<String, f64> {
     let facts = scene.facts;
     let cost = facts.engine.generator;

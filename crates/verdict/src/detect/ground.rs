@@ -1,4 +1,4 @@
-//! Claims about what the ground is made of.
+//! Claims about the devices or files under the ground.
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::below::Below;
@@ -28,12 +28,12 @@ pub(super) fn memory_backed(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Bytes that the page cache under a loop device served, or took and gave up to be overwritten.
+/// The page cache under a loop device served reads, or absorbed writes that were overwritten before they reached the disk.
 pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let host = HostCache::of(facts)?;
     let read = scene.shares.host_read;
-    // What was still to be written at the end is the business of `not_durable`.
+    // Data that was still dirty at the end belongs to `not_durable`.
     let dirty = host.dirty(facts) / facts.write.asked.max(1.0);
     let write = (scene.shares.host_write - dirty).max(0.0);
     let share = read.max(write);
@@ -83,7 +83,7 @@ pub(super) fn host_cache(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Reads that were answered below the ground's devices, where nothing is stored.
+/// Reads from holes below the ground's devices.
 pub(super) fn holes_below(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let share = scene.shares.below_read;
@@ -117,7 +117,7 @@ pub(super) fn holes_below(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// A loop device that can cache its backing file a second time, where it isn't known to have done it.
+/// A loop device that can cache its backing file a second time, if it isn't known to have done so.
 pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
     let host = HostCache::of(scene.facts)?;
     if scene.shares.host_read.max(scene.shares.host_write) >= WORTH_SAYING {

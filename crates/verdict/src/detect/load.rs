@@ -1,4 +1,4 @@
-//! Claims about others on our devices, and about errors.
+//! Claims about other processes on the devices, and about I/O errors.
 
 use super::{Detected, Scene, evidence};
 use crate::figures::{bytes, counted, percent, rate};
@@ -9,17 +9,17 @@ use record::counter::OtherProcess;
 use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
 
-/// Processes that are named.
+/// The most processes in the text.
 const NAMED: usize = 3;
-/// From this share of the time on, a device works mostly for others.
+/// A device that works for others for this share of the time works mostly for others.
 const MOST: f64 = 0.5;
 
-/// Others used the same devices, those of the ground or any below them.
+/// Other processes used the same devices: those of the ground or any below them.
 pub(super) fn interference(scene: &Scene<'_>) -> Option<Detected> {
     neighbour(scene).or_else(|| on_ground(scene))
 }
 
-/// Others kept a device below the ground busy. Where something else than a device is shown to be the limit, they changed nothing.
+/// Others kept a device below the ground busy. If something other than a device is shown to be the limit, they changed nothing.
 fn neighbour(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let foreign = foreign::strongest(facts)?;
@@ -31,7 +31,7 @@ fn neighbour(scene: &Scene<'_>) -> Option<Detected> {
         | LimitKind::CpuQuota
         | LimitKind::Cpu
         | LimitKind::Generator => limit.shown,
-        // The rate was kept, but not the latency if the device was busy most of the time.
+        // The rate was reached, but the latency suffers if the device was busy most of the time.
         LimitKind::AskedRate => foreign.busy < MOST,
         _ => false,
     };
@@ -138,7 +138,7 @@ fn on_ground(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Errors that the engine went on after.
+/// I/O errors after which the engine went on.
 pub(super) fn io_errors(scene: &Scene<'_>) -> Option<Detected> {
     let errors = &scene.facts.engine.errors;
     let total: u64 = errors.iter().map(|e| e.count).sum();

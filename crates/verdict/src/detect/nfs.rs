@@ -1,11 +1,11 @@
-//! Claims about grounds that are mounted by NFS, on the machine that exports them or on another.
+//! Claims about NFS mounts, on the machine that exports them or on another.
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::figures::{bytes, percent};
 use crate::nfs::{Remote, layer, server_cached, server_dirty};
 use record::finding::{Claim, Severity};
 
-/// Reads that the server answered from its memory.
+/// Reads that the server served from its memory.
 pub(super) fn server_cache(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let remote = Remote::of(facts)?;
@@ -49,7 +49,7 @@ pub(super) fn server_cache(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Writes over an export that acknowledges what isn't durable.
+/// Writes to an export that acknowledges them before they are durable.
 pub(super) fn asynchronous(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let written = scene.shares.write?;

@@ -1,4 +1,4 @@
-//! Claims about a cell's trials as a whole.
+//! Claims about all trials of a cell.
 
 use super::{Detected, evidence};
 use crate::cell::number;
@@ -9,7 +9,7 @@ use record::plan::{Cell, Measure};
 use record::trial::{Outcome, TrialRecord};
 use std::collections::BTreeMap;
 
-/// The evidence that tells how many of the failed trials the guard refused.
+/// The name of the evidence with the number of failed trials that the guard refused.
 pub const REFUSED_TRIALS: &str = "refused_trials";
 
 /// Trials that failed.
@@ -40,7 +40,7 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
     Some(detected.finding(cell, n))
 }
 
-/// An interval wider than asked for, of the rates that are headlines.
+/// An interval of a headline rate that is wider than requested.
 pub(crate) fn too_wide(
     cell: &Cell,
     metrics: &BTreeMap<String, Metric>,

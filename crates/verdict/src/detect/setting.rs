@@ -1,11 +1,11 @@
-//! Claims about how the workload was set up.
+//! Claims about the settings of the workload.
 
 use super::{Detected, Scene, WORTH_SAYING, evidence};
 use crate::figures::bytes;
 use record::finding::{Claim, Severity};
 use record::topology::is_memory_fs;
 
-/// The data set fits in memory, I/O is buffered, and memory did take part.
+/// The data set fits into memory, I/O is buffered, and the page cache took part.
 pub(super) fn smaller_than_memory(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     if facts.direct() == Some(true) || facts.fs().is_some_and(is_memory_fs) {

@@ -1,4 +1,4 @@
-//! Claims about where bytes came from or went to.
+//! Claims about the source and the destination of bytes.
 
 use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
@@ -12,7 +12,7 @@ use record::finding::{Claim, Served, Severity};
 use record::topology::is_memory_fs;
 use record::workload::{Ask, CacheStart, Layout};
 
-/// What the devices moved for the engine: their share, since their counters may hold others' bytes too.
+/// The bytes that the devices moved for the engine, in words: by their share, since their counters may contain others' bytes too.
 fn moved(served: Option<Served>, asked: f64) -> String {
     match served {
         Some(s) if s.unknown < 1.0 => bytes(s.device * asked),
@@ -20,7 +20,7 @@ fn moved(served: Option<Served>, asked: f64) -> String {
     }
 }
 
-/// Reads that no device was asked for.
+/// Reads that no device served: holes.
 pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let share = scene.shares.read?.hole - scene.shares.below_read;
@@ -64,7 +64,7 @@ pub(super) fn holes(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// I/O that memory answered.
+/// I/O that the page cache served.
 pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     if facts.fs().is_some_and(is_memory_fs) {
@@ -73,7 +73,7 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
     let own = |served: Option<Served>, host: f64| served.map_or(0.0, |s| s.page_cache - host);
     let read = own(scene.shares.read, scene.shares.host_read);
     let absorbed = own(scene.shares.write, scene.shares.host_write);
-    // What was still in memory at the end is the business of `not_durable`.
+    // Data that was still in memory at the end belongs to `not_durable`.
     let write = if facts.is_flushed() { absorbed } else { 0.0 };
     let share = read.max(write);
     if share < WORTH_SAYING {
@@ -119,7 +119,7 @@ pub(super) fn page_cache(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Reads that ZFS's cache in memory answered.
+/// Reads that ZFS's cache in memory (ARC) served.
 pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let share = scene.shares.read?.other_cache;
@@ -136,7 +136,7 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
         }
         _ => String::new(),
     };
-    // It keeps the data as they are on the devices.
+    // The ARC keeps data as it is on the devices, compressed.
     let ratio = expansion(facts).unwrap_or(1.0);
     let twice = 2.0 * arc.most.unwrap_or(0.0) * ratio;
     let size = match facts.data_bytes() {
@@ -208,7 +208,7 @@ fn cache_remedy(facts: &Facts<'_>, reads: bool) -> String {
     }
 }
 
-/// Fewer bytes on the device, since the file system compresses.
+/// The device moved fewer bytes, since the file system compresses.
 pub(crate) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let files = if facts.write.asked > facts.read.asked { facts.after } else { facts.before }?;
@@ -273,7 +273,7 @@ pub(crate) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Writes that were not on the device when the time was taken.
+/// Writes that were not on the device at the end of the measured time.
 pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     if facts.fs().is_some_and(is_memory_fs) {
@@ -281,11 +281,11 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
     }
     let written = scene.shares.write?;
     if nfs::layer(facts.cell).is_some_and(|nfs| nfs.is_async()) {
-        // which has a claim of its own
+        // that case has its own claim
         return None;
     }
     let share = written.page_cache + written.other_cache - scene.shares.host_write;
-    // A flush goes through a loop device to its backing file; without one, what it took may be in the host's memory only.
+    // A flush goes through a loop device to its backing file; without a flush, the written data may be in the host's memory only.
     let host = HostCache::of(facts);
     let on_host = host.as_ref().map_or(0.0, |h| h.dirty(facts));
     let at_server = nfs::server_dirty(facts).unwrap_or(0.0);

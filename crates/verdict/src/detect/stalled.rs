@@ -1,4 +1,4 @@
-//! Claims about times in which the load, or whoever counts it, did not run at all.
+//! Claims about times in which the engine, the storage or the agent process did not run.
 
 use super::{Detected, Scene, evidence};
 use crate::facts::Facts;
@@ -9,17 +9,17 @@ use record::counter::{Gap, Sample};
 use record::finding::{Claim, Severity};
 use record::trial::Window;
 
-/// Seconds without running that are worth a claim.
+/// The least time without running for a claim, in seconds.
 const NOTICEABLE: f64 = 1.0;
-/// The share of the measured time from which the figure is no storage figure.
+/// From this share of the measured time on, the figure isn't a storage figure.
 const NO_FIGURE: f64 = 0.5;
 
-/// Processes of the engine were stopped: by a signal, or by a debugger.
+/// Processes of the engine were stopped by a signal or by a debugger.
 pub(super) fn engine(scene: &Scene<'_>) -> Option<Detected> {
     held_processes(scene, |sample| &sample.stopped, "stopped")
 }
 
-/// Processes of the engine were held by the freezer of a cgroup.
+/// A cgroup's freezer stopped processes of the engine.
 pub(super) fn frozen(scene: &Scene<'_>) -> Option<Detected> {
     held_processes(scene, |sample| &sample.frozen, "frozen")
 }
@@ -40,17 +40,17 @@ fn held_processes(scene: &Scene<'_>, held: fn(&Sample) -> &[u32], how: &str) -> 
     )
 }
 
-/// An engine that did not run half of the time has no storage figure.
+/// The severity: an engine that did not run half of the time has no storage figure.
 fn by_time(facts: &Facts<'_>, stalls: &[Window]) -> Severity {
     if total(stalls) / facts.span.seconds() >= NO_FIGURE { Severity::Void } else { Severity::Caveat }
 }
 
-/// A CPU quota left the engine nothing for a while.
+/// A CPU quota left the engine no CPU for a while.
 pub(super) fn by_quota(scene: &Scene<'_>) -> Option<Detected> {
     hindered(scene, &Fault::Quota, "the CPU quota of a cgroup held the engine back")
 }
 
-/// The hypervisor left the machine nothing for a while.
+/// The hypervisor left the machine no CPU for a while.
 pub(super) fn by_steal(scene: &Scene<'_>) -> Option<Detected> {
     hindered(scene, &Fault::Steal, "the hypervisor gave the CPU to others, so the engine did not run")
 }
@@ -65,7 +65,7 @@ fn hindered(scene: &Scene<'_>, fault: &Fault, what: &str) -> Option<Detected> {
     Some(found)
 }
 
-/// The machine slept: the clock that measures stood still meanwhile, but whatever the storage did then went on.
+/// The machine was suspended: the measuring clock stood still meanwhile, but the storage may have gone on.
 pub(super) fn suspended(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let seconds = facts.span.grown(|sample| sample.suspended_ns)? / 1e9;
@@ -82,7 +82,7 @@ pub(super) fn suspended(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// The storage, or what lies between it and the engine, let no I/O through for a while.
+/// The storage, or a layer between it and the engine, completed no I/O for a while.
 pub(super) fn storage(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let outages: Vec<Outage> =
@@ -131,7 +131,7 @@ pub(super) fn storage(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Who held the I/Os up, as far as counters show it, and how many these were.
+/// What held the I/Os up, as far as counters show it, and the number of these I/Os.
 fn blamed(fault: &Fault) -> (String, (&'static str, f64)) {
     let ios = |held: u64| counted(float(held));
     match fault {
@@ -177,7 +177,7 @@ fn storage_remedy(fault: &Fault) -> String {
     }
 }
 
-/// The agent process was stopped: nobody counted meanwhile, nobody watched the engine.
+/// The agent process was stopped: meanwhile it read no counters and didn't watch the engine.
 pub(super) fn agent(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
     let gaps = &facts.trial.evidence.agent_gaps;
@@ -228,7 +228,7 @@ fn claimed<const N: usize>(
     })
 }
 
-/// `From 2.0 s to 4.0 s of the measured time`.
+/// The times in words: `From 2.0 s to 4.0 s of the measured time`.
 fn when(facts: &Facts<'_>, stalls: &[Window]) -> String {
     let from = stalls.first().map_or(0.0, |stall| since_start(facts, stall.start_ns));
     let to = stalls.last().map_or(0.0, |stall| since_start(facts, stall.end_ns));
@@ -249,7 +249,7 @@ fn total(stalls: &[Window]) -> f64 {
     stalls.iter().map(Window::seconds).sum()
 }
 
-/// A gap but for the time in which the thread only waited for a CPU: that is a busy machine, of which others tell.
+/// A gap without the time in which the thread only waited for a CPU; other detectors report a busy machine.
 fn without_waiting(gap: &Gap, facts: &Facts<'_>) -> Option<Window> {
     let start_ns = gap.start_ns.saturating_add(gap.cpu_wait_ns.unwrap_or(0));
     outage::within(Window { start_ns, end_ns: gap.end_ns }, facts)

@@ -1,4 +1,4 @@
-//! Bytes of which nobody can tell where they came from or went to, and why.
+//! Claims about bytes with an unknown source or destination, and the reasons.
 
 use super::{Detected, Scene, evidence};
 use crate::below::Below;
@@ -7,12 +7,12 @@ use crate::host_cache::HostCache;
 use record::finding::{Claim, Served, Severity};
 use record::topology::{Hidden, Unseen};
 
-/// A gap with the first reason that was told for it.
+/// A gap in the counters, with the first reason that the record has for it.
 fn because(gap: &str, reasons: &[String]) -> String {
     reasons.first().map_or_else(|| gap.to_owned(), |why| format!("{gap} ({why})"))
 }
 
-/// What to do where nothing can be seen below a file system.
+/// The remedy if nothing below a file system can be seen.
 fn seen_elsewhere(unseen: &Unseen) -> String {
     match unseen.why {
         Hidden::Program => {
@@ -33,7 +33,7 @@ fn seen_elsewhere(unseen: &Unseen) -> String {
     .to_owned()
 }
 
-/// A device that counts what it moves, while under its backing file nothing can be seen.
+/// A device has I/O counters, but nothing below its backing file can be seen.
 pub(super) fn backing(scene: &Scene<'_>) -> Option<Detected> {
     let unseen = scene.facts.trial.topology.unseen.iter().find(|unseen| unseen.device.is_some())?;
     let device = unseen.device.as_deref().unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn backing(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-/// Bytes whose source can't be told.
+/// Bytes with an unknown source.
 pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
     const MATTERS: f64 = 0.05;
     let facts = scene.facts;

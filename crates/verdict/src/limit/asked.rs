@@ -1,4 +1,4 @@
-//! The workload asked for no more.
+//! The workload itself is the limit: it requests no more.
 
 use super::figures::Figures;
 use super::rate;
@@ -8,7 +8,7 @@ use crate::figures::{percent, with_unit};
 use crate::span::float;
 use record::judged::{Limit, LimitKind};
 
-/// Where jobs paused this share of the time because they were told to, no storage would have made twice the rate.
+/// If jobs pause for this share of the time by their options, no storage could make twice the rate.
 const PAUSED: f64 = 0.5;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
@@ -41,7 +41,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// Share of the time that each job was in a pause of `thinktime`; `None` when there are none.
+/// The share of the time that each job was in a pause of `thinktime`; `None` without pauses.
 fn paused(facts: &Facts<'_>) -> Option<f64> {
     let options = facts.options().filter(|o| o.thinktime_us > 0)?;
     let each = float(options.thinktime_us) / 1e6 / f64::from(options.thinktime_blocks.max(1));

@@ -1,4 +1,4 @@
-//! Limits that changed while it was measured, or before.
+//! Limits that changed during the measured time, or before.
 
 use super::throttle::key;
 use crate::cell::number;
@@ -12,7 +12,7 @@ use record::volume::{Limits, VolumeFacts, VolumeKind};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// The first change of a limit on a device under the ground, within the measured time; else the changes that the experiment asks for.
+/// The first change of a limit on a device under the ground within the measured time; else the changes that the experiment defines.
 pub(crate) fn changed(scene: &Scene<'_>) -> Option<Detected> {
     within(scene).or_else(|| by_the_host(scene)).or_else(|| as_asked(scene))
 }
@@ -39,7 +39,7 @@ fn within(scene: &Scene<'_>) -> Option<Detected> {
     Some(detected([&node.name, &when, MEAN], Some(at), [&before, &after], remedy))
 }
 
-/// Limits of a guest's disks are its host's: what they were when the trial began and ended, which is not what diskproof set.
+/// Changes by the host of a guest's disks: the limits at the begin or at the end of the trial aren't those that diskproof set.
 fn by_the_host(scene: &Scene<'_>) -> Option<Detected> {
     let [begin, end] = &scene.facts.trial.evidence.host[..] else { return None };
     let (begin, end) = (begin.throttles.as_ref()?, end.throttles.as_ref()?);
@@ -67,14 +67,14 @@ fn made<'s>(scene: &Scene<'s>, device: &str) -> Vec<&'s HostChange> {
     scene.facts.trial.evidence.host_changes.iter().filter(|change| local(&change.device) == name).collect()
 }
 
-/// What the experiment says of a volume that is a guest's disk.
+/// The limits, and their changes, that the experiment defines for a volume on a guest's disk.
 fn of_a_guest<'s>(scene: &Scene<'s>, volume: &VolumeFacts) -> Option<(&'s Limits, &'s [LimitChange])> {
     let own = scene.facts.cell.stack.all_volumes().find(|own| own.name == volume.name)?;
     let VolumeKind::Guest { limits, changes, .. } = &own.kind else { return None };
     Some((limits, changes))
 }
 
-/// Changes that the experiment asks for, of all disks: a note, unless the load ended before all of one disk's.
+/// The changes that the experiment defines, of all disks: a note, unless the load ended before all changes of a disk.
 fn as_asked(scene: &Scene<'_>) -> Option<Detected> {
     let mut all = scene.volumes.iter().filter_map(|volume| {
         let (device, (limits, changes)) = (node_name(volume)?, of_a_guest(scene, volume)?);
@@ -133,7 +133,7 @@ fn asked(device: &str, limits: &Limits, changes: &[LimitChange], made: &[&HostCh
     })
 }
 
-/// The kernel's name of a volume's device.
+/// The kernel's name for a volume's device.
 fn node_name(volume: &VolumeFacts) -> Option<&str> {
     volume.device.as_ref()?.file_name()?.to_str()
 }
@@ -142,15 +142,15 @@ fn is_device(volume: &VolumeFacts, device: &str) -> bool {
     node_name(volume) == Some(local(device))
 }
 
-/// A device's name on the machine that has it: `server:vdb` is what a client calls that of its server. Of a cell's devices only those of
-/// one machine are in a guest with such disks.
+/// A device's name on its own machine; a client's record names a server's device `server:vdb`. Of a cell's devices, only those of one
+/// machine are in a guest with such disks.
 fn local(device: &str) -> &str {
     device.rsplit(':').next().unwrap_or(device)
 }
 
 const MEAN: &str = "The figure is a mean of both.";
 
-/// `what`: the device, when its limits changed, and what that makes of the figure.
+/// A detection. `what`: the device, the time of the change, and the consequence for the figure.
 fn detected(what: [&str; 3], at: Option<f64>, limits: [&Limits; 2], remedy: &str) -> Detected {
     let ([device, when, so], [before, after]) = (what, limits);
     Detected {

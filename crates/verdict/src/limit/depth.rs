@@ -1,8 +1,8 @@
-//! The depth of the queue, or the devices themselves.
+//! The queue depth, or the devices themselves, as the limit.
 //!
-//! A trial alone can't always tell them apart: devices that serve many I/Os at once are busy long before they are full. What
-//! tells is another depth on the same stack: where more I/Os in flight bring more, it was the depth; where they only wait longer,
-//! it was the device.
+//! A single trial can't always distinguish them: devices that serve many I/Os at once are busy long before they are full. Another
+//! depth on the same stack can: if more I/Os in flight bring more IOPS, the limit was the depth; if they only wait longer, it was
+//! the device.
 
 use super::figures::Figures;
 use super::{held, queue};
@@ -13,34 +13,33 @@ use record::workload::Workload;
 
 /// From this share of all I/Os on, the load had them all in flight.
 const FULL: f64 = 0.8;
-/// From this share on, most of them wait at the devices.
+/// If the devices hold this share of the I/Os, most of them wait there.
 const MOSTLY: f64 = 0.5;
-/// A device that is busy less has time left, however it serves.
+/// A device that is busy for less than this share of the time has time left.
 const BUSY: f64 = 0.9;
-/// Where there is nothing to compare with: solid-state drives need about this many I/Os in flight to show all they have, and
-/// disks less.
+/// Without a cell to compare with: solid-state drives need about this many I/Os in flight for their full rate, disks fewer.
 const DEEP: f64 = 16.0;
-/// Depths that differ by less say little of each other.
+/// The least ratio of two depths for a comparison.
 const OTHER_DEPTH: f64 = 1.5;
-/// A deeper queue that brings less than this more brings nothing.
+/// The least factor of the rate by which a deeper queue brings more.
 const MORE: f64 = 1.1;
-/// Rates that grow by this share of what the depth grew by grow with it.
+/// If the rate grows by this share of the growth of the depth, it grows in proportion.
 const IN_PROPORTION: f64 = 0.8;
-/// I/Os that take this many times as long as with a shallower queue wait longer for each other than they are served.
+/// If I/Os take this many times as long as with a shallower queue, they wait for each other for longer than they are served.
 const WAITING: f64 = 2.0;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let Some(depth) = figures.depth else { return busy(figures) };
     let cached_writes = figures.facts.direct() != Some(true) && figures.facts.write.asked > 0.0;
     if cached_writes {
-        // Writing back fills the devices' queues by itself.
+        // Write-back fills the devices' queues by itself.
         return busy(figures);
     }
     let at_devices = figures.at_devices();
     let mostly = at_devices.is_some_and(|share| share >= MOSTLY);
     if depth <= 1.0 {
         let always = figures.in_engine().or(at_devices).is_some_and(|share| share >= FULL);
-        // One I/O alone waits for nothing but itself.
+        // A single I/O doesn't wait for others.
         return always.then(|| told(figures, depth, LimitKind::QueueDepth, mostly));
     }
     let rotates = figures.facts.trial.topology.nodes.iter().any(|n| n.rotational == Some(true));
@@ -53,7 +52,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     mostly.then(|| told(figures, depth, by, false))
 }
 
-/// Where nobody knows how many I/Os were asked for at once.
+/// The limit if the requested depth isn't known.
 fn busy(figures: &Figures<'_>) -> Option<Limit> {
     let busy = figures.busy.filter(|b| *b >= BUSY)?;
     Some(Limit {
@@ -85,7 +84,7 @@ fn told(figures: &Figures<'_>, depth: f64, by: LimitKind, shown: bool) -> Limit 
     Limit { by, shown, evidence, against, text }
 }
 
-/// I/Os in flight over their rate are the time each takes.
+/// Little's law in words: I/Os in flight divided by their rate are the time of each.
 fn by_littles_law(depth: f64, iops: f64) -> String {
     let each = if iops > 0.0 { depth / iops * 1e6 } else { 0.0 };
     format!(
@@ -101,7 +100,7 @@ fn whole(depth: f64) -> u64 {
     depth as u64
 }
 
-/// How more I/Os come into flight, knowing what is set.
+/// How to get more I/Os in flight, given the present options.
 fn more(figures: &Figures<'_>) -> String {
     match figures.facts.options() {
         Some(o) if queue::is_one_by_one(&figures.facts.cell.workload, o) => {
@@ -112,14 +111,14 @@ fn more(figures: &Figures<'_>) -> String {
     }
 }
 
-/// A measured cell that differs in depth only.
+/// A measured cell that differs only in depth.
 struct Other {
     depth: f64,
     iops: Metric,
     by: LimitKind,
 }
 
-/// Hears what cells of other depths on the same stack say about those whose limit is the depth or the device.
+/// Decides between depth and device by cells with other depths on the same stack.
 pub(crate) fn resolve(plan: &Plan, cells: &mut [CellView]) {
     let told: Vec<Option<Limit>> =
         plan.cells.iter().zip(cells.iter()).map(|(c, view)| compared(c, view, plan, cells)).collect();
@@ -130,7 +129,7 @@ pub(crate) fn resolve(plan: &Plan, cells: &mut [CellView]) {
     }
 }
 
-/// The limit as other depths show it; `None` where they add nothing.
+/// The limit by comparison with other depths; `None` if they add nothing.
 fn compared(cell: &Cell, view: &CellView, plan: &Plan, cells: &[CellView]) -> Option<Limit> {
     let limit = view.limited_by.as_ref().filter(|l| is_open(l.by))?;
     let depth = queue::depth(&cell.workload)?;
@@ -153,7 +152,7 @@ fn is_open(by: LimitKind) -> bool {
     matches!(by, LimitKind::Device | LimitKind::QueueDepth)
 }
 
-/// The same but for `iodepth`, `numjobs`, and the engine that goes with the depth.
+/// Whether two cells are equal but for `iodepth`, `numjobs`, and fio's I/O engine that goes with the depth.
 fn differs_in_depth_only(a: &Cell, b: &Cell) -> bool {
     let plain = |workload: &Workload| {
         let mut options = workload.only_options()?.clone();
@@ -186,7 +185,7 @@ fn verdict<'a>(depth: f64, iops: &Metric, others: &'a [Other]) -> Option<(LimitK
     (deeper_by / faster_by >= WAITING || faster_by < MORE).then_some((LimitKind::Device, shallower))
 }
 
-/// Clearly more: by a tenth, and beyond both intervals where there are any.
+/// Whether a rate is clearly higher: by a tenth, and without overlap of the intervals, if there are any.
 fn brings_more(iops: &Metric, other: &Metric) -> bool {
     let apart = iops.high.zip(other.low).is_none_or(|(high, low)| low > high);
     apart && other.estimate >= MORE * iops.estimate

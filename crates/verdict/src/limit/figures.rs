@@ -1,4 +1,4 @@
-//! The counters of one trial that witnesses look at.
+//! The figures of one trial that the rules use.
 
 use super::quota::Quota;
 use super::throttle::Near;
@@ -7,7 +7,7 @@ use crate::detect::{Scene, cpu, evidence, generator};
 use crate::facts::Facts;
 use std::collections::BTreeMap;
 
-/// Names of all figures, as in [`record::judged::Limit::evidence`].
+/// The names of all figures, as in [`record::judged::Limit::evidence`].
 pub(super) const NAMES: [&str; 11] = [
     "nearest_limit_share",
     "asked_queue_ios",
@@ -22,25 +22,25 @@ pub(super) const NAMES: [&str; 11] = [
     "device_share",
 ];
 
-/// One trial's figures; `None` is unknown.
+/// One trial's figures; `None` means unknown.
 #[derive(Debug, Clone)]
 pub(super) struct Figures<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) facts: &'a Facts<'a>,
-    /// The limit that came nearest.
+    /// The nearest limit of a device.
     pub(super) near: Option<Near>,
-    /// I/Os that all jobs together may have in flight.
+    /// The I/Os that all jobs together may have in flight.
     pub(super) depth: Option<f64>,
-    /// I/Os in flight as the engine saw it: rate times latency (Little).
+    /// The I/Os in flight in the engine: rate times latency (Little's law).
     pub(super) little: Option<f64>,
-    /// I/Os in flight on the devices.
+    /// The I/Os in flight on the devices.
     pub(super) queue: Option<f64>,
-    /// Share of the time that the busiest device had at least one in flight.
+    /// The share of the time in which the busiest device had at least one I/O in flight.
     pub(super) busy: Option<f64>,
-    /// Share of a core that the engine's busiest thread used.
+    /// The share of a core that the engine's busiest thread used.
     pub(super) thread: Option<f64>,
     pub(super) quota: Option<Quota>,
-    /// Share of the fastest link's speed that the busiest direction used.
+    /// The used share of the busiest link's speed, in its busiest direction.
     pub(super) network: Option<f64>,
     /// I/Os per second, all directions.
     pub(super) iops: f64,
@@ -64,17 +64,17 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// I/Os that wait at the devices, over those there may be.
+    /// The I/Os at the devices, relative to the depth.
     pub(super) fn at_devices(&self) -> Option<f64> {
         Some(self.queue? / self.depth.filter(|d| *d > 0.0)?)
     }
 
-    /// I/Os in flight as the engine saw it, over those there may be.
+    /// The I/Os in flight in the engine, relative to the depth.
     pub(super) fn in_engine(&self) -> Option<f64> {
         Some(self.little? / self.depth.filter(|d| *d > 0.0)?)
     }
 
-    /// The figures of these names that are known.
+    /// The known figures of these names.
     pub(super) fn pick(&self, names: &[&str]) -> BTreeMap<String, f64> {
         let mut all = evidence([
             ("nearest_limit_share", self.near.as_ref().map(Near::share)),

@@ -1,4 +1,4 @@
-//! Whether the devices were given the depth that was asked: else nobody knows what they have.
+//! Whether the devices got the requested depth. If not, their full rate isn't known.
 
 use super::figures::Figures;
 use super::processor;
@@ -8,10 +8,10 @@ use record::counter::BlockCounters;
 use record::judged::{Limit, LimitKind};
 use record::workload::Options;
 
-/// From this share of the asked depth on, it was held.
+/// From this share of the requested depth on, the devices held it.
 const HELD: f64 = 0.8;
 
-/// fio's options by which a generator holds I/Os back, with the values that don't.
+/// fio's options that make the generator hold I/Os back, with the values that don't.
 const BATCHES: [(&str, &[&str]); 6] = [
     ("iodepth_batch", &["1"]),
     ("iodepth_batch_submit", &["1"]),
@@ -21,8 +21,8 @@ const BATCHES: [(&str, &[&str]); 6] = [
     ("iodepth_low", &["0"]),
 ];
 
-/// Why the devices held clearly less than was asked, where that was the generator's doing; `None`: they held it, or nobody can tell.
-/// `mostly`: they held enough of it to be called the limit.
+/// The limit if the devices held clearly less than the requested depth because of the generator; `None`: they held it, or the reason isn't
+/// known. `mostly`: they held enough of it to be called the limit.
 pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
     let held = figures.queue?;
     let asked = figures.depth? * arrived(figures)?.min(1.0);
@@ -31,7 +31,7 @@ pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
     }
     let jobs = figures.facts.all_options();
     let batch = jobs.iter().find_map(|options| batch(options));
-    // What waits within the kernel counts for the engine: only what it had not issued, or not taken back, is its own.
+    // I/Os that wait in the kernel count as the engine's depth; only I/Os that it had not issued or not reaped are the generator's fault.
     let issued_less = mostly && figures.in_engine().is_some_and(|share| share < HELD);
     if batch.is_none() && !(issued_less && jobs.iter().all(|options| is_plain(options))) {
         return None;
@@ -63,7 +63,7 @@ pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
     })
 }
 
-/// An option of the job that makes batches.
+/// The job's option for batches, if it has one.
 fn batch(options: &Options) -> Option<(&str, &str)> {
     let makes = |(name, value): &(&String, &String)| {
         BATCHES.iter().any(|(batch, harmless)| batch == name && !harmless.contains(&value.as_str()))
@@ -71,7 +71,7 @@ fn batch(options: &Options) -> Option<(&str, &str)> {
     options.other.iter().find(makes).map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
-/// Whether nothing but the generator's own speed keeps an I/O from being issued once a slot is free.
+/// Whether only the generator's own speed delays an I/O once a slot is free.
 fn is_plain(options: &Options) -> bool {
     let paced = options.rate_iops.is_some() || options.rate_bytes_per_second.is_some();
     let waits =
@@ -79,7 +79,7 @@ fn is_plain(options: &Options) -> bool {
     !paced && !waits && options.time_based && !options.rw.trims()
 }
 
-/// I/Os that reached the devices for each that was asked: fewer where the kernel merges them, more where it splits them.
+/// I/Os on the devices per requested one: fewer if the kernel merges them, more if it splits them.
 fn arrived(figures: &Figures<'_>) -> Option<f64> {
     let span = &figures.facts.span;
     let ios = |b: &BlockCounters| b.reads.saturating_add(b.writes);

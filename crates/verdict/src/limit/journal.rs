@@ -1,4 +1,4 @@
-//! Writes that waited for the journal or for flushes.
+//! The journal or flushes as the limit of writes.
 
 use super::figures::Figures;
 use super::throttle::{LIMIT_MET, Near, limited_writes};
@@ -11,31 +11,31 @@ use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use record::workload::{Options, SyncMode};
 
-/// From this many writes on the device for one of the workload's on, most are the file system's own.
+/// From this many device writes per write of the workload on, most are the file system's own.
 const MOSTLY_OTHERS: f64 = 2.0;
-/// From this share of the time on, most of it was spent on flushes, or in fsync.
+/// From this share of the time on, most of it went into flushes or fsync.
 const MOST: f64 = 0.5;
-/// Larger blocks are several I/Os on a device by themselves.
+/// The largest block that is one I/O on a device; larger ones are several.
 const ONE_IO: u64 = 128 << 10;
-/// A thread that computes for this share of the time isn't waiting for fsync.
+/// A thread that runs for this share of the time isn't waiting for fsync.
 const COMPUTING: f64 = 0.5;
 
-/// What making writes durable cost.
+/// The cost of durable writes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
-    /// Writes on the devices for one of the workload's, whoever wrote them.
+    /// Writes on the devices per write of the workload, whoever wrote them.
     device_writes: Option<f64>,
-    /// The same, only those that count against a limit of writes.
+    /// The same, but only writes that count against a limit of writes.
     limited_writes: Option<f64>,
     flushes: Option<f64>,
     commits: Option<f64>,
-    /// Flushes in flight, mean.
+    /// The mean number of flushes in flight.
     flushing: Option<f64>,
-    /// Share of the time in which jobs had no I/O in flight: they were in fsync.
+    /// The share of the time in which jobs had no I/O in flight, since they were in fsync.
     syncing: Option<f64>,
 }
 
-/// Only where every so many writes are made durable while the clock runs.
+/// The options, only if the job makes writes durable regularly within the measured time.
 fn asked<'a>(facts: &Facts<'a>) -> Option<&'a Options> {
     let syncs = |o: &&Options| o.fsync > 0 || o.fdatasync > 0 || o.sync != SyncMode::None;
     facts.options().filter(|o| o.rw.writes()).filter(syncs)
@@ -69,13 +69,13 @@ fn cost(figures: &Figures<'_>) -> Option<Cost> {
     })
 }
 
-/// A counter's growth on all direct devices; `None` when one of them doesn't have it.
+/// A counter's growth on all direct devices; `None` if one of them doesn't have it.
 fn on_devices(facts: &Facts<'_>, counter: impl Fn(&Sample, &str) -> Option<u64>) -> Option<f64> {
     let grown = facts.trial.topology.direct().map(|node| facts.span.grown(|s| counter(s, &node.name)));
     grown.reduce(|a, b| Some(a? + b?))?
 }
 
-/// What the devices' queues held beside reads and writes: flushes, where nothing was discarded.
+/// I/Os in the devices' queues besides reads and writes: flushes, if nothing was discarded.
 fn flushing(facts: &Facts<'_>) -> Option<f64> {
     on_devices(facts, |s, d| s.block.get(d)?.discards).filter(|discards| *discards <= 0.0)?;
     on_devices(facts, |s, d| s.block.get(d)?.flushes).filter(|flushes| *flushes > 0.0)?;
@@ -108,7 +108,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// The volume's limit is met, mostly with the file system's own writes.
+/// The volume's limit is met, mostly by the file system's own writes.
 fn at_a_limit(near: &Near, cost: &Cost) -> Option<String> {
     let writes = cost.limited_writes.filter(|w| *w >= MOSTLY_OTHERS && near.name == "write_iops")?;
     Some(format!(
@@ -118,7 +118,7 @@ fn at_a_limit(near: &Near, cost: &Cost) -> Option<String> {
     ))
 }
 
-/// No limit is met: the time goes into making writes durable.
+/// No limit is met, and the time goes into durable writes.
 fn waiting(cost: &Cost) -> Option<String> {
     let syncing = cost.syncing.filter(|share| *share >= MOST);
     let flushing = cost.flushing.filter(|share| *share >= MOST);
@@ -135,7 +135,7 @@ fn waiting(cost: &Cost) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Writes waited to be made durable: {}.", parts.join(", ")))
 }
 
-/// Worth knowing: it was asked for, but the figure is that of commits, not of writes.
+/// A finding: durable writes were requested, so the figure is the rate of commits and not of writes.
 pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
     let limit = super::of_trial(scene);
     let options = asked(scene.facts).filter(|_| limit.by == LimitKind::Journal)?;
@@ -143,7 +143,7 @@ pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
     Some(detected(limit, Claim::JournalBound, Severity::Note, strength, remedy(options)))
 }
 
-/// What to change, knowing what is set already.
+/// What to change, given the present options.
 fn remedy(options: &Options) -> String {
     let mut ways = Vec::new();
     if options.fsync > 0 {

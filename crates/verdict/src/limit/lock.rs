@@ -1,4 +1,4 @@
-//! One I/O after another above the device, whatever depth was asked.
+//! A lock above the device as the limit: I/Os come one by one, whatever the requested depth.
 
 use super::figures::Figures;
 use super::{detected, queue, throttle};
@@ -8,24 +8,24 @@ use crate::figures::rate as number;
 use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 
-/// What the devices hold on average when I/Os come one by one; a fifth is left for metadata.
+/// The most I/Os that the devices hold on average if I/Os come one by one; a fifth is for metadata.
 const ONE: f64 = 1.2;
-/// Below this the devices are not what each I/O waits for in its turn.
+/// If the devices hold fewer I/Os than this, the I/Os don't wait for the devices.
 const HARDLY: f64 = 0.1;
 /// From this share of all I/Os on, the load had them all in flight.
 const FULL: f64 = 0.8;
-/// Of the looks at the devices, the share that may see more than two I/Os (of two or three asked for, more than one): a journal writes
-/// now and then. Rounded up, since one of twenty looks doesn't tell how often.
+/// The share of the samples that may show more than two I/Os on the devices (at a depth of two or three, more than one), since a journal
+/// writes now and then. Rounded up, since one of twenty samples doesn't show how often.
 const RARELY: f64 = 0.05;
-/// From this share of a limit on, I/Os may wait for the kernel's grant: above the devices, as those that wait for a lock. Where all of them
-/// wait for one of several devices at a time, each comes to its part of this only.
+/// From this share of a limit on, I/Os may wait for the kernel's throttle, above the devices like those that wait for a lock. If all of
+/// them wait for one of several devices at a time, each device reaches only its part of this.
 const LIMITED: f64 = 0.5;
-/// A thread that computes this share of the time may itself be why I/Os come one by one.
+/// A thread that runs for this share of the time may itself be the reason why I/Os come one by one.
 const COMPUTING: f64 = 0.5;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let facts = figures.facts;
-    // What isn't at the devices of another node may be on its way, where nobody looks.
+    // With devices on another machine, I/Os may be on their way, where there is no counter.
     facts.cell.stack.client().is_none().then_some(())?;
     let depth = figures.depth.filter(|d| *d >= 2.0)?;
     let held = figures.queue.filter(|q| (HARDLY..=ONE).contains(q))?;
@@ -39,7 +39,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     if !one_by_one || !waits || !idle || may_be_throttled {
         return None;
     }
-    // A limit that nobody could see would let I/Os wait above the device, too.
+    // An unknown limit would also make I/Os wait above the device.
     let shown = throttle::is_known(facts);
     Some(Limit {
         by: LimitKind::Lock,
@@ -63,7 +63,7 @@ pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
     Some(detected(limit, Claim::Serialized, Severity::Caveat, depth, remedy))
 }
 
-/// What to change, knowing what is set already.
+/// What to change, given the present options.
 fn remedy(facts: &Facts<'_>) -> String {
     let Some(options) = facts.options() else {
         return "Give each job a file of its own.".to_owned();

@@ -1,4 +1,4 @@
-//! No device was asked.
+//! Memory served the bytes, so no device was the limit.
 
 use super::figures::Figures;
 use crate::below::Below;
@@ -6,18 +6,18 @@ use crate::detect::evidence;
 use crate::figures::percent;
 use record::judged::{Limit, LimitKind};
 
-/// From this share of the bytes on it was mostly memory that answered.
+/// From this share of the bytes on, memory served most of them.
 const MOST: f64 = 0.5;
-/// Below this share of the time with an I/O in flight, the devices weren't what most of the time was spent on.
+/// If the devices had an I/O in flight for less than this share of the time, most of the time wasn't spent on them.
 const RARELY_BUSY: f64 = 0.5;
-/// All of the bytes, where nobody knows how busy the devices were.
+/// The share that counts as all bytes, if the busy time of the devices isn't known.
 const ALL: f64 = 0.98;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let shares = figures.scene.shares.both;
     let memory = shares.hole + shares.page_cache + shares.other_cache;
     let behind = figures.facts.trial.topology.memory();
-    // A loop device is busy with holes, too: then the devices below it tell.
+    // A loop device is also busy with holes; then the devices below it count.
     let below = Below::of(figures.facts, true).filter(|_| figures.scene.shares.below_read >= MOST);
     let idle = match below.map_or(figures.busy, |b| b.busy) {
         Some(busy) => busy < RARELY_BUSY,

@@ -1,4 +1,4 @@
-//! Others that used a device below the ground.
+//! Other processes that used a device below the ground, as the limit.
 
 use super::figures::Figures;
 use crate::detect::evidence;
@@ -6,14 +6,14 @@ use crate::figures::percent;
 use crate::foreign;
 use record::judged::{Limit, LimitKind};
 
-/// A device that is busy less has time left for more I/Os in flight.
+/// A device that is busy for less than this share of the time has time left for more I/Os.
 const BUSY: f64 = 0.8;
-/// From this share of the time on, it works mostly for others.
+/// A device that works for others for this share of the time works mostly for others.
 const MOSTLY: f64 = 0.5;
-/// From this share of its work on, hardly anything else can be the reason.
+/// If this share of its work is for others, hardly anything else can be the reason.
 const NEARLY_ALL: f64 = 0.9;
 
-/// A device that is busy with the I/O of others leaves the load what they leave.
+/// The limit, if a device is busy with the I/O of others.
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let busiest = foreign::strongest(figures.facts)?;
     if busiest.busy < MOSTLY {

@@ -1,4 +1,4 @@
-//! The network between this machine and its storage.
+//! The network between a machine and its storage, as the limit.
 
 use super::detected;
 use super::figures::Figures;
@@ -11,10 +11,10 @@ use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use std::collections::BTreeSet;
 
-/// The share of a link's speed from which it is full: preambles and gaps between frames, which no interface counts, take 1 to 3 %
-/// with frames of 1500 bytes, and as much again is left for what is sent again.
+/// A link is full from this share of its speed on. Preambles and gaps between frames, which no interface counts, take 1 to 3 % with
+/// frames of 1500 bytes; the rest allows for retransmissions.
 const FULL: f64 = 0.9;
-/// Less than this share of the link's bytes for the trial's own I/O: it was full of something else.
+/// If less than this share of the link's bytes is the trial's own I/O, the link was full of other traffic.
 const OURS: f64 = 0.5;
 
 /// The busiest direction of the busiest link.
@@ -22,11 +22,11 @@ const OURS: f64 = 0.5;
 pub(super) struct BusiestLink {
     name: String,
     bytes_per_second: f64,
-    /// Of its speed.
+    /// The used share of its speed.
     pub(super) share: f64,
 }
 
-/// `None` where storage isn't served over a network, or no link tells its speed.
+/// The busiest link; `None` if the storage isn't served over a network, or if no link reports its speed.
 pub(super) fn busiest(facts: &Facts<'_>) -> Option<BusiestLink> {
     let samples = || facts.span.within();
     let names: BTreeSet<&String> = samples().flat_map(|s| s.network.keys()).collect();

@@ -1,15 +1,15 @@
-//! What an outage within the trial leaves of its limit.
+//! The effect of an outage within the trial on its limit.
 
 use crate::facts::Facts;
 use crate::figures::percent;
 use crate::outage;
 use record::judged::{Limit, LimitKind};
 
-/// From this share of the measured time on, means over it are of two states.
+/// If outages take this share of the measured time, its means mix two states.
 const MATTERS: f64 = 0.05;
 
-/// The limit as it can be told of a trial with an outage. Devices that held I/Os which did not complete were not at work, so their mean
-/// queue is no sign that they gave what they have.
+/// Weakens the limit of a trial with an outage. Devices with I/Os that didn't complete weren't working, so their mean queue doesn't show
+/// that they reached their full rate.
 pub(super) fn doubted(mut limit: Limit, facts: &Facts<'_>) -> Limit {
     let share = outage::stalled_share(facts);
     if share < MATTERS {

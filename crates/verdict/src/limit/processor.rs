@@ -1,4 +1,4 @@
-//! The CPU: the load generator's own thread, the machine's cores, a thread of the kernel.
+//! The CPU as the limit: the load generator's thread, the machine's cores, or a kernel thread.
 
 use super::figures::Figures;
 use crate::detect::cpu::{self, Full};
@@ -8,18 +8,18 @@ use crate::span::float;
 use record::counter::OtherProcess;
 use record::judged::{Limit, LimitKind};
 
-/// A thread that runs this share of the time has none left to wait.
+/// A thread that runs for this share of the time has no time left to wait.
 const THREAD_FULL: f64 = 0.90;
-/// From here on whoever wants a CPU has to wait for it.
+/// From this share of all cores on, threads have to wait for a CPU.
 const NONE_LEFT: f64 = 0.95;
-/// One that runs more than half of the time spends most of it on itself.
+/// A thread that runs for more than half of the time spends most of it on its own work.
 const THREAD_MOSTLY: f64 = 0.5;
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     kernel_thread(figures).or_else(|| generator(figures))
 }
 
-/// As in the finding `engine_cpu_bound`, with all that acquits.
+/// As in the finding `engine_cpu_bound`, with the same exceptions.
 fn generator(figures: &Figures<'_>) -> Option<Limit> {
     let (by, text) = match cpu::full(figures.scene)? {
         Full::Machine => (
@@ -43,7 +43,7 @@ fn generator(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// A single thread of the kernel that never rests: what runs in it runs on one core only.
+/// A single kernel thread that runs all the time: its work uses one core only.
 fn kernel_thread(figures: &Figures<'_>) -> Option<Limit> {
     let (thread, share) = kernel_threads(figures).next().filter(|(_, share)| *share >= THREAD_FULL)?;
     Some(Limit {
@@ -59,7 +59,7 @@ fn kernel_thread(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// Threads of the kernel with the share of a core that each used, most first.
+/// Kernel threads with the share of a core that each used, the largest first.
 fn kernel_threads<'a>(figures: &Figures<'a>) -> impl Iterator<Item = (&'a OtherProcess, f64)> {
     let evidence = &figures.facts.trial.evidence;
     let ticks = float(evidence.ticks_per_second) * figures.facts.span.whole().seconds();
@@ -70,7 +70,7 @@ fn kernel_threads<'a>(figures: &Figures<'a>) -> impl Iterator<Item = (&'a OtherP
     threads.into_iter()
 }
 
-/// Where nothing else explains the figure: the kernel's threads computed for as long as a core does, if in turns.
+/// If nothing else explains the figure: kernel threads ran one after another and together used one core.
 pub(super) fn in_turns(figures: &Figures<'_>) -> Option<Limit> {
     let cores = cpu::kernel_cores(figures.facts).filter(|cores| *cores >= THREAD_FULL)?;
     let compress =
@@ -90,7 +90,7 @@ pub(super) fn in_turns(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// The kernel's busiest threads, by name.
+/// The names of the busiest kernel threads.
 fn busiest(figures: &Figures<'_>) -> String {
     const WORTH_NAMING: f64 = 0.05;
     let names: Vec<String> = kernel_threads(figures)
@@ -101,7 +101,7 @@ fn busiest(figures: &Figures<'_>) -> String {
     if names.is_empty() { String::new() } else { format!(" (of a core: {})", names.join(", ")) }
 }
 
-/// Where nothing else explains the figure: all cores were busy, whoever kept them so.
+/// If nothing else explains the figure: all cores were busy, whoever used them.
 pub(super) fn crowded(figures: &Figures<'_>) -> Option<Limit> {
     let busy = cpu::busy_share(&figures.facts.span).filter(|share| *share >= NONE_LEFT)?;
     Some(Limit {
@@ -116,7 +116,7 @@ pub(super) fn crowded(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// Where nothing else explains the figure: the cores of the node that serves the ground were busy.
+/// If nothing else explains the figure: the cores of the machine that serves the ground were busy.
 pub(super) fn of_server(figures: &Figures<'_>) -> Option<Limit> {
     let busy = cpu::server_busy_share(&figures.facts.span).filter(|share| *share >= NONE_LEFT)?;
     Some(Limit {
@@ -131,7 +131,7 @@ pub(super) fn of_server(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// Where nothing else explains the figure: most of the time went into the generator's own work and the kernel's code in its calls.
+/// If nothing else explains the figure: most of the time went into the generator's own work and the kernel's code in its system calls.
 pub(super) fn likely(figures: &Figures<'_>) -> Option<Limit> {
     let share = figures.thread.filter(|t| *t >= THREAD_MOSTLY)?;
     Some(Limit {

@@ -1,4 +1,4 @@
-//! A CPU quota of a cgroup held the engine back.
+//! A cgroup's CPU quota as the limit.
 
 use super::figures::Figures;
 use super::{detected, queue, rate, throttle};
@@ -9,18 +9,18 @@ use record::counter::Sample;
 use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 
-/// Held back for a tenth of the time, the engine might have made a ninth more without the quota.
+/// The least throttled share of the time. At a tenth, the engine might make a ninth more without the quota.
 const MATTERS: f64 = 0.1;
-/// Devices that hold this share of all I/Os there may be leave the engine nothing to do.
+/// If the devices hold this share of all I/Os that may be in flight, the engine has nothing to do.
 const QUEUE_FULL: f64 = 0.8;
 
-/// What a quota did in the measured time.
+/// The effect of a quota in the measured time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quota {
     cpus: f64,
-    /// Time that tasks were held back, over the measured time; summed over CPUs, so it may exceed 1.
+    /// The throttled time of tasks, relative to the measured time; a sum over CPUs, so it may exceed 1.
     pub(super) throttled: f64,
-    /// Share of the periods in which it was used up.
+    /// The share of the periods in which the quota was used up.
     periods: Option<f64>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// Also where a hole or the page cache answered: the figure is then wrong for both reasons.
+/// A finding, also if holes or the page cache served the I/O: then the figure is wrong for both reasons.
 pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
     let figures = Figures::of(scene);
     let met = figures.near.as_ref().is_some_and(|n| n.share() >= throttle::LIMIT_MET);

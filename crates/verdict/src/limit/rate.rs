@@ -1,18 +1,18 @@
-//! The rate that was asked for, and the rate that was made.
+//! The requested and the measured rate.
 
 use crate::facts::Facts;
 use crate::span::float;
 use record::trial::Totals;
 use record::workload::{Options, RateProcess};
 
-/// The share of an asked rate from which it is reached: the rest is the window's ends.
+/// From this share on, a requested rate is reached; the rest is the error of the window's ends.
 const RATE_MET: f64 = 0.98;
 
-/// The rate that all jobs together made and the one that was asked for, in I/Os or bytes per second; `None` when it was to be
-/// as high as possible. fio holds each direction to the rate.
+/// The measured and the requested rate of all jobs together, in I/Os or bytes per second; `None` if no rate was requested. fio
+/// limits each direction to the rate.
 pub(crate) fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
     let jobs = facts.all_options();
-    // A job without a rate goes as fast as it can.
+    // A job without a rate runs as fast as it can.
     let of_all = |rate: fn(&Options) -> Option<u64>| {
         let each = jobs.iter().map(|o| Some(float(rate(o)?) * f64::from(o.numjobs) * directions(o)));
         each.sum::<Option<f64>>().filter(|asked| *asked > 0.0)
@@ -29,8 +29,8 @@ fn directions(options: &Options) -> f64 {
     asked.into_iter().map(|does| f64::from(u8::from(does))).sum()
 }
 
-/// Whether the rate that was asked for was made. Of random arrivals as many come as chance has it: two standard deviations fewer
-/// are no lack.
+/// Whether the requested rate was reached. The number of random arrivals varies by chance, so two standard deviations fewer are
+/// accepted.
 pub(crate) fn is_made(facts: &Facts<'_>) -> bool {
     let ios: f64 = totals(facts).map(|t| float(t.ios)).sum();
     let random = facts.all_options().iter().any(|o| o.rate_process == RateProcess::Poisson);

@@ -1,8 +1,8 @@
-//! Limits that the kernel holds the load to: those of emulated volumes, and those that others set.
+//! Throttle limits: those of emulated volumes, and those that others set.
 //!
-//! What counts against a limit is what the kernel charged to the engine's cgroup: an I/O is charged after it was split to the
-//! size a device takes, and before it is merged with its neighbours, while the device's own counters tell of what was merged.
-//! They are believed where nothing was charged by name.
+//! The I/Os that count against a limit are those that the kernel charged to the engine's cgroup. It charges an I/O after splitting it
+//! to the size that a device takes and before merging it with its neighbours, while the device's own counters count merged I/Os.
+//! The device's counters are used if nothing was charged to the cgroup.
 
 use super::detected;
 use super::figures::Figures;
@@ -17,17 +17,17 @@ use record::judged::{Limit, LimitKind};
 use record::topology::BlockNode;
 use record::volume::{Limits, VolumeFacts, VolumeKind};
 
-/// The share of a limit from which the limit is what held the load back: the rest are the window's ends, and the slices of
-/// time by which the kernel hands its grants out.
+/// From this share on, a limit is met. The rest is the error of the window's ends, and of the time slices in which the kernel grants
+/// I/Os.
 pub(crate) const LIMIT_MET: f64 = 0.95;
-/// From here on it is likely, if the load has all its I/Os in flight and nothing else explains where they wait.
+/// From this share on, the limit is likely, if the load has all its I/Os in flight and nothing else explains where they wait.
 const LIMIT_NEAR: f64 = 0.8;
-/// From so many writes for one of the workload's on, the others are worth a word.
+/// From this many writes per write of the workload on, the text mentions the others.
 const AMPLIFIED: f64 = 1.5;
-/// A limit that differs by less from the one that the experiment sets is that one.
+/// A limit that differs by less than this share from that of the experiment is the same one.
 const SAME: f64 = 0.01;
 
-/// One direction of a limit: how it is called, what counts against it.
+/// One direction of a limit: its name, and the counter for it.
 struct LimitDirection {
     name: &'static str,
     unit: &'static str,
@@ -72,19 +72,19 @@ const DIRECTIONS: [LimitDirection; 4] = [
     },
 ];
 
-/// One limit of one device, and how near the load came.
+/// One limit of one device, and the load's share of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Near {
     pub(crate) device: String,
     /// `read_iops`, `write_iops`, `read_bps` or `write_bps`.
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
-    /// Mean over the measured time.
+    /// The mean over the measured time.
     pub(crate) limit: f64,
-    /// Whether it was the same all the time.
+    /// Whether it was constant.
     pub(crate) steady: bool,
     pub(crate) made: f64,
-    /// What the experiment sets.
+    /// The limit that the experiment sets.
     pub(crate) declared: Option<f64>,
 }
 
@@ -98,7 +98,7 @@ impl Near {
     }
 }
 
-/// The limit that came nearest; `None` when there is none, or none that was counted.
+/// The nearest limit; `None` if there is none with counters.
 pub(crate) fn nearest(scene: &Scene<'_>) -> Option<Near> {
     let nodes = scene.facts.trial.topology.nodes.iter();
     let all = nodes.flat_map(|node| DIRECTIONS.iter().filter_map(move |d| near(scene, node, d)));
@@ -107,7 +107,7 @@ pub(crate) fn nearest(scene: &Scene<'_>) -> Option<Near> {
 
 fn near(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<Near> {
     let facts = scene.facts;
-    // a number of another machine's device is one of another device here
+    // a device number of another machine means another device here
     (!node.is_elsewhere()).then_some(())?;
     let declared = declared(scene, node, direction);
     let (limit, steady) = if is_known(facts) { in_force(facts, node, direction)? } else { (declared?, true) };
@@ -124,7 +124,7 @@ fn near(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Opti
     })
 }
 
-/// What the experiment sets: as it was verified, else as it was planned.
+/// The limit that the experiment sets: as verified, else as planned.
 fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<f64> {
     let is_it = |v: &&&VolumeFacts| {
         v.device.as_ref().and_then(|d| d.file_name()).is_some_and(|name| name == node.name.as_str())
@@ -138,12 +138,12 @@ fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> 
     volume.verified.iter().find(|v| v.limit == direction.name).map(|v| v.asked).or(planned)
 }
 
-/// Whether somebody could look at the limits in force: who could once, could always, but before the engine was there.
+/// Whether the limits in force are known: if one sample has them, all have, except those before the engine's start.
 pub(super) fn is_known(facts: &Facts<'_>) -> bool {
     facts.span.within().any(|s| s.throttles.is_some())
 }
 
-/// The limit in force, mean over the measured time, and whether it stayed; `None` when there was none for part of it.
+/// The mean of the limit in force over the measured time, and whether it was constant; `None` if there was none for a part of it.
 fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<(f64, bool)> {
     let key = key(node);
     let looks = facts.span.within().filter_map(|s| s.throttles.as_ref());
@@ -154,8 +154,7 @@ fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &LimitDirection) -> 
     Some((limits.iter().sum::<f64>() / f64::from(n), steady))
 }
 
-/// I/Os or bytes that count against the limit. Of what a device counted where others are at home, no more than the workload
-/// asked for.
+/// I/Os or bytes that count against the limit. From the counters of a device that others use too, at most the requested amount.
 fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<f64> {
     let facts = scene.facts;
     let key = key(node);
@@ -167,7 +166,7 @@ fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> O
     })
 }
 
-/// Writes per second that count against limits of writes, on all devices together; `None` when there are no such limits.
+/// Writes per second that count against limits of writes, on all devices together; `None` without such limits.
 pub(super) fn limited_writes(scene: &Scene<'_>) -> Option<f64> {
     let direction = DIRECTIONS.iter().find(|d| d.name == "write_iops")?;
     let nodes = scene.facts.trial.topology.nodes.iter();
@@ -178,14 +177,14 @@ pub(super) fn key(node: &BlockNode) -> String {
     format!("{}:{}", node.devno.0, node.devno.1)
 }
 
-/// A limit that is met leaves no room for others.
+/// The limit, if it is met.
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let near = figures.near.as_ref().filter(|n| n.share() >= LIMIT_MET)?;
     let text = format!("{}{}", text(near), mostly_others(figures, near));
     Some(told(figures, near, true, &text))
 }
 
-/// That a limit of writes is met by more than the workload's own.
+/// A text that a limit of writes is met by more than the workload's own writes.
 fn mostly_others(figures: &Figures<'_>, near: &Near) -> String {
     let amplified = Amplified::of(figures.facts);
     let each = match near.name {
@@ -198,7 +197,7 @@ fn mostly_others(figures: &Figures<'_>, near: &Near) -> String {
     })
 }
 
-/// Nearly met while the load had all its I/Os in flight: they wait somewhere.
+/// The limit, if it is nearly met while the load had all its I/Os in flight, which must wait somewhere.
 pub(super) fn likely(figures: &Figures<'_>) -> Option<Limit> {
     const FULL: f64 = 0.8;
     let near = figures.near.as_ref().filter(|n| n.share() >= LIMIT_NEAR)?;
@@ -218,7 +217,7 @@ fn told(figures: &Figures<'_>, near: &Near, shown: bool, text: &str) -> Limit {
             ("asked_queue_ios", figures.depth),
             ("engine_queue_ios", figures.little),
         ]),
-        // A throttle lets I/Os wait above the devices: where these hold them, they may be the limit.
+        // Throttled I/Os wait above the devices. If the devices hold them, the devices may be the limit.
         against: figures.pick(&["device_queue_ios", "busiest_thread_cores"]),
         text: text.to_owned(),
     }
@@ -239,9 +238,9 @@ fn text(near: &Near) -> String {
     )
 }
 
-/// A limit that somebody else set held the load back.
+/// A finding: a limit that diskproof didn't set limited the load.
 pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
-    // That it changed is a finding of its own.
+    // A change of the limit is another finding.
     let near = nearest(scene).filter(|n| n.steady && !n.is_declared())?;
     let limit = super::of_trial(scene);
     if limit.by != LimitKind::Throttle || !limit.shown {

@@ -1,18 +1,18 @@
-//! Many trials, one limit.
+//! One limit for the trials of a cell.
 
 use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
-/// What limited most trials, as the one of them with the median rate tells it. `None` when there are none.
+/// The limit of most trials, in the words of the trial with the median rate among them. `None` without trials.
 ///
-/// Of limits that were seen equally often, the one whose witness is heard first. Each trial comes with its rate.
+/// Of equally frequent limits, the one whose rule comes first. Each trial comes with its rate.
 pub(crate) fn over_trials(mut trials: Vec<(Limit, f64)>) -> Option<Limit> {
     let mut votes: BTreeMap<(usize, LimitKind), usize> = BTreeMap::new();
     for (limit, _) in &trials {
         *votes.entry((place(limit.by), limit.by)).or_default() += 1;
     }
     let of = trials.len();
-    // The last of equals would win: so the order is turned around.
+    // `max_by_key` returns the last of equals, so the order is reversed.
     let (&(_, by), &count) = votes.iter().rev().max_by_key(|(_, n)| **n)?;
     let shown = trials.iter().filter(|(l, _)| l.by == by && l.shown).count() * 2 >= count;
     trials.retain(|(l, _)| l.by == by && l.shown == shown);
@@ -29,7 +29,7 @@ pub(crate) fn over_trials(mut trials: Vec<(Limit, f64)>) -> Option<Limit> {
     Some(limit)
 }
 
-/// The place of the first witness that names it.
+/// The place of the first rule that names a limit.
 fn place(by: LimitKind) -> usize {
     const ORDER: [LimitKind; 13] = [
         LimitKind::AskedRate,

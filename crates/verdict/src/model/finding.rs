@@ -1,18 +1,20 @@
-//! Cells that don't keep to their model.
+//! Findings about cells that differ from their model.
 
 use crate::detect::evidence;
 use crate::figures::{percent, range, with_unit};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, LimitKind, ModelSource, ModelView, RatioView};
 
-/// A lab guest's disk whose limit the probe found 10 % off counts as provided as asked (`run`'s verification), so the model knows its rates no better.
+/// The tolerance for a lab guest's disks. `run`'s verification accepts a limit that the probe finds 10 % off, so the model can't be more
+/// exact.
 const PROVISIONED_MARGIN: f64 = 0.10;
-/// Members under a stack see other offsets than one alone: less of each disk, so shorter ways, and more of its own cache for each byte.
+/// The tolerance for a model from a measured volume. Members under a stack see other offsets than a single one: a smaller part of each
+/// disk, so shorter seeks, and more of the disk's own cache for each byte.
 const MEASURED_MARGIN: f64 = 0.25;
-/// The kernel's throttle hands out what it grants 100 ms at a time, so that much more or less falls into a trial.
+/// The kernel's throttle grants I/Os for 100 ms at a time, so a trial may contain that much more or less.
 const SLICE_SECONDS: f64 = 0.1;
 
-/// What explains more than the volumes can give, the surest first.
+/// Claims that explain a rate above the model, the surest first.
 const MORE: [Claim; 9] = [
     Claim::ServedFromHoles,
     Claim::ServedFromPageCache,
@@ -24,7 +26,7 @@ const MORE: [Claim; 9] = [
     Claim::DoubleCaching,
     Claim::ThrottleChanged,
 ];
-/// What explains less than they should.
+/// Claims that explain a rate below the model.
 const LESS: [Claim; 13] = [
     Claim::ThrottleChanged,
     Claim::IoErrors,
@@ -41,7 +43,7 @@ const LESS: [Claim; 13] = [
     Claim::NotSteady,
 ];
 
-/// Compares, says why where evidence tells, and claims where the whole interval lies outside.
+/// Compares a cell with its model, gives the cause if there is evidence, and makes a finding if the whole interval is outside.
 pub(crate) fn judge(
     model: &mut ModelView,
     cell: &CellView,
@@ -107,7 +109,7 @@ fn text(claim: Claim, model: &ModelView, ratio: &RatioView, unit: &str) -> Strin
     }
 }
 
-/// Why, and whether a finding of its own says so.
+/// A cause, and whether another finding says it.
 struct Cause {
     text: String,
     found: bool,

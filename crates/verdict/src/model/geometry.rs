@@ -1,41 +1,41 @@
-//! How a stack lays data over its members, and how many device I/Os a request becomes.
+//! The layout of a stack's data over its members, and the number of device I/Os per request.
 
-/// How a stack lays data over its members. Any kernel's stripe or mirror is one of these: btrfs, LVM, md.
+/// The layout of a stack's data over its members. It describes the kernel's stripes and mirrors: btrfs, LVM, md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
-    /// Devices.
+    /// The number of devices.
     pub(crate) members: u32,
-    /// Bytes on one member before the next one is used; `None`: not striped.
+    /// The bytes on one member before the next one is used; `None`: not striped.
     pub(crate) chunk_bytes: Option<u64>,
-    /// How often every byte is written.
+    /// The number of copies of each byte.
     pub(crate) copies: u32,
-    /// Who serves reads.
+    /// Which members serve reads.
     pub(crate) reads: Reads,
-    /// Whether a request's chunks on one member, which lie side by side there, are one I/O where it is limited: the kernel joins what it has split
-    /// before a disk gets it, and after a cgroup has counted it. Seen on Linux 6.1: LVM over 3 disks of 80, chunks of 16 KiB, requests of
-    /// 64 KiB: 79.8 a second (in fours it would be 60), of 256 KiB: 79.9 (15).
+    /// Whether a request's adjacent chunks on one member count as one I/O against its limit. The kernel merges chunks after a cgroup
+    /// has counted them and before a disk gets them. Seen on Linux 6.1 with LVM over 3 disks of 80 IOPS and chunks of 16 KiB: requests
+    /// of 64 KiB ran at 79.8 a second (unmerged: 60), requests of 256 KiB at 79.9 (unmerged: 15).
     pub(crate) joined: bool,
 }
 
-/// Which copy a read is served from.
+/// The copy from which a read is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// Whichever is free, evenly: md. Where there is one copy, that one.
+    /// All copies evenly, whichever is free: md. Also if there is one copy.
     Spread,
-    /// The one that the reading thread's number says: btrfs (`read_policy` of `pid`).
+    /// The copy depends on the id of the reading thread: btrfs (`read_policy` is `pid`).
     ByThread,
 }
 
 impl Geometry {
-    /// One device, as it is.
+    /// A single device.
     pub(crate) const PLAIN: Self =
         Self { members: 1, chunk_bytes: None, copies: 1, reads: Reads::Spread, joined: false };
 
-    /// Device I/Os of one copy of a request: the chunks it touches, on average over requests that begin at `base` plus any multiple of
-    /// `step`, all equally often.
+    /// The device I/Os of one copy of a request, which are the chunks that it touches: the mean over requests that begin at `base` plus any
+    /// multiple of `step`, all equally often.
     ///
-    /// A request of `bytes` = q·chunk + t + 1 that begins r bytes into a chunk touches q + 1 of them, and one more when r + t ≥ chunk; r
-    /// runs over all residues of base modulo gcd(step, chunk). Where they are joined, there are no more than members.
+    /// A request of `bytes` = q·chunk + t + 1 that begins r bytes into a chunk touches q + 1 chunks, and one more if r + t ≥ chunk; r takes
+    /// all values that are congruent to `base` modulo gcd(step, chunk). If chunks are joined, there are at most as many I/Os as members.
     pub(crate) fn chunks_touched(&self, bytes: u64, step: u64, base: u64) -> f64 {
         let Some(chunk) = self.chunk_bytes.filter(|&c| c > 0 && bytes > 0) else { return 1.0 };
         let (whole, rest) = ((bytes - 1) / chunk, (bytes - 1) % chunk);
@@ -54,7 +54,7 @@ impl Geometry {
         row > 0 && bytes.is_multiple_of(row) && step.is_multiple_of(chunk) && base.is_multiple_of(chunk)
     }
 
-    /// Members that hold different data.
+    /// The number of members with different data.
     pub(crate) fn columns(&self) -> u32 {
         (self.members / self.copies.max(1)).max(1)
     }
@@ -77,7 +77,7 @@ mod tests {
         Geometry { members, chunk_bytes: Some(chunk), copies: 1, reads: Reads::Spread, joined: false }
     }
 
-    /// The same by looking at every place.
+    /// The same by counting at every place.
     fn counted(chunk: u64, bytes: u64, step: u64, base: u64) -> f64 {
         let touched = |o: u64| (o + bytes - 1) / chunk - o / chunk + 1;
         (0..chunk).map(|i| touched(base + i * step)).sum::<u64>() as f64 / chunk as f64
@@ -118,7 +118,7 @@ mod tests {
         let of = |bs: u64, base: u64| joined.chunks_touched(bs << 10, bs << 10, base);
         assert_eq!([4, 16, 32, 64, 256].map(|bs| of(bs, 0)), [1.0, 1.0, 2.0, 3.0, 3.0]);
         assert_eq!([16, 32, 64].map(|bs| of(bs, 4096)), [2.0, 3.0, 3.0]);
-        // 24 KiB: two chunks at either place; of one member there is one
+        // 24 KiB: two chunks at either place; with one member they are one I/O
         assert_eq!(Geometry { members: 1, ..joined }.chunks_touched(24 << 10, 24 << 10, 0), 1.0);
     }
 

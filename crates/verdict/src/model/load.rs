@@ -1,28 +1,29 @@
-//! What a workload asks, as far as there is a model for it.
+//! A workload's requests, as far as there is a model for them.
 
 use super::geometry::{Geometry, float, gcd};
 use record::workload::{EngineKind, Layout, Options, SyncMode, Workload};
 
-/// Requests of a workload.
+/// The requests of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Load {
     /// Sizes and their shares of the requests, which add up to 1.
     pub(crate) sizes: Vec<(u64, f64)>,
-    /// Requests begin at `base` plus a multiple of this.
+    /// Requests begin at `base` plus a multiple of this, in bytes.
     pub(crate) step: u64,
     pub(crate) base: u64,
     pub(crate) random: bool,
     pub(crate) read_share: f64,
-    /// Requests in flight, all jobs together.
+    /// The number of requests in flight, all jobs together.
     pub(crate) depth: f64,
-    /// Jobs, each with its own part of the data.
+    /// The number of jobs; each has its own part of the data.
     pub(crate) streams: f64,
-    /// Requests per second that are asked for, where that is limited.
+    /// The requested rate, in requests per second, if there is one.
     pub(crate) cap: Option<f64>,
 }
 
 impl Load {
-    /// `None` where requests and device I/Os have no fixed relation: buffered I/O, flushes, holes, trims, pauses, several jobs.
+    /// The load of a workload; `None` if requests and device I/Os have no fixed relation: buffered I/O, flushes, holes, trims, pauses,
+    /// several jobs.
     pub(crate) fn of(workload: &Workload) -> Option<Self> {
         let o = workload.only_options()?;
         let plain = o.direct
@@ -67,7 +68,7 @@ impl Load {
         self.sizes.iter().map(|s| s.0).max().unwrap_or(0)
     }
 
-    /// Device I/Os of one copy of a request, on average.
+    /// The mean number of device I/Os of one copy of a request.
     pub(crate) fn chunks_touched(&self, geometry: &Geometry) -> f64 {
         self.sizes
             .iter()
@@ -75,8 +76,8 @@ impl Load {
             .sum()
     }
 
-    /// Whether every member gets its share of whatever is in flight: each request touches all of them, or a sequential stream reaches over
-    /// a whole row of chunks. `None` when a sequential stream is on fewer members at a time.
+    /// Whether every member always gets its share of the I/Os in flight: each request touches all members, or a sequential stream covers a
+    /// whole row of chunks. `None` if a sequential stream is on fewer members at a time.
     pub(crate) fn is_even(&self, geometry: &Geometry) -> Option<bool> {
         if self.sizes.iter().all(|(bytes, _)| geometry.covers_all(*bytes, self.step, self.base)) {
             return Some(true);
@@ -89,7 +90,7 @@ impl Load {
     }
 }
 
-/// Sizes with their shares; `None` where they don't add up.
+/// Sizes with their shares; `None` if they don't add up to 1.
 fn sizes(o: &Options) -> Option<Vec<(u64, f64)>> {
     if let Some(range) = o.bsrange {
         let count = range.high_bytes.checked_div(range.low_bytes).filter(|&n| (1..=65_536).contains(&n))?;
@@ -103,8 +104,8 @@ fn sizes(o: &Options) -> Option<Vec<(u64, f64)>> {
         .then(|| o.bssplit.iter().map(|s| (s.bs_bytes, f64::from(s.percent) / 100.0)).collect())
 }
 
-/// The measured time that a workload asks for itself.
+/// The measured time that the workload itself sets, in seconds.
 pub(crate) fn runtime_seconds(workload: &Workload) -> Option<f64> {
-    // Native runs all jobs of a file for the same time.
+    // The native engine runs all jobs of a file for the same time.
     workload.all_options().first()?.runtime_ms.map(|ms| float(ms) / 1e3)
 }

@@ -1,4 +1,4 @@
-//! From a cell of the same run that measured a single volume.
+//! The model from a cell of the same run that measured a single volume.
 
 use super::Forecast;
 use super::load::Load;
@@ -16,21 +16,21 @@ use record::workload::Workload;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// What a single volume was measured to give.
+/// The measured rate of a single volume.
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
     cell: &'a Cell,
     view: &'a CellView,
     metric: &'a Metric,
-    /// Of the same workload.
+    /// With the same workload.
     pub(crate) requests_per_second: f64,
-    /// Of the same workload with one I/O in flight; `None` where no cell measured that, or a throttle made it wait.
+    /// With the same workload and one I/O in flight; `None` if no cell measured that, or if a throttle delayed it.
     one_in_flight: Option<f64>,
 }
 
 impl<'a> Measured<'a> {
-    /// The cell with the same workload over one of the same volumes, raw or under the same top layer, that one first. Not where
-    /// volumes may share what is under them: emulated ones without limits, directories.
+    /// Finds the cell with the same workload over one of the same volumes: preferably under the same top layer, else raw. `None` if volumes
+    /// may share the devices below: emulated ones without limits, directories.
     pub(crate) fn of(planned: &Cell, input: &Input<'a>, cells: &'a [CellView]) -> Option<Self> {
         let volumes = &planned.stack.volumes;
         let limited = |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } if !limits.is_unlimited());
@@ -68,7 +68,7 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// Measured over expected, where expected is `times` what the single volume gave in the same round.
+    /// The ratio of measured over expected; expected is `times` the rate of the single volume in the same round.
     pub(crate) fn ratio(&self, view: &CellView, metric: &Metric, times: f64) -> Option<RatioView> {
         let (own, single) = (by_round(view, metric), by_round(self.view, self.metric));
         let pairs: Vec<(f64, f64)> =
@@ -84,8 +84,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// What a stack gives by it. No volume gives more I/Os than alone, nor may its share of what is in flight be answered sooner than a single I/O
-/// (Little's law): Denning and Buzen (1978), ACM Computing Surveys 10:225-261, asymptotic bounds.
+/// The rate of a stack by the single volume. No volume makes more IOPS than alone, and its share of the I/Os in flight isn't served faster
+/// than a single I/O (Little's law): Denning and Buzen (1978), ACM Computing Surveys 10:225-261, asymptotic bounds.
 pub(crate) fn forecast(single: &Measured<'_>, stacking: &Stacking, load: &Load) -> Option<Forecast> {
     let geometry = &stacking.geometry;
     let demand = Demand::of(geometry, load, geometry.members);
@@ -139,7 +139,7 @@ fn is_single(stack: &Stack, of: &Stack) -> bool {
         }
 }
 
-/// One copy of the data as it is, so that the volume itself was measured.
+/// Whether a layer keeps one unchanged copy of the data, so that the cell measured the volume itself.
 fn plain(layer: &Layer) -> bool {
     match layer {
         Layer::Filesystem(_) => true,
@@ -155,12 +155,12 @@ fn plain(layer: &Layer) -> bool {
     }
 }
 
-/// The same but for its name.
+/// Whether two workloads are equal but for the name.
 fn alike(a: &Workload, b: &Workload) -> bool {
     (a.engine, &a.ask, a.layout, a.cache) == (b.engine, &b.ask, b.layout, b.cache)
 }
 
-/// The same with one I/O in flight.
+/// Whether a workload is the same with one I/O in flight.
 fn is_alone(a: &Workload, b: &Workload) -> bool {
     let (Some(own), Some(other)) = (a.only_options(), b.only_options()) else { return false };
     let mut deep = own.clone();
@@ -168,7 +168,7 @@ fn is_alone(a: &Workload, b: &Workload) -> bool {
     (own.iodepth, own.numjobs) == (1, 1) && deep == *other && (a.engine, a.layout) == (b.engine, b.layout)
 }
 
-/// A metric's values by the rounds of the trials they are of.
+/// A metric's values, by the rounds of their trials.
 fn by_round(view: &CellView, metric: &Metric) -> BTreeMap<u32, f64> {
     view.rounds.iter().copied().zip(metric.values.iter().copied()).collect()
 }

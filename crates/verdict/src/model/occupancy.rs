@@ -1,37 +1,38 @@
-//! How busy a few I/Os in flight keep several members when each goes to one of them at random.
+//! How busy several members are with a few I/Os in flight, if each I/O goes to a random member.
 
-/// Members that are busy on average when `depth` I/Os are in flight over `members` that take a constant time for each, every I/O going to any
-/// of them with the same probability. At depth 1 that is 1, and `members` is approached as `members` · (1 - (`members` - 1) / (2 · depth)).
+/// The mean number of busy members with `depth` I/Os in flight over `members` with a constant time per I/O, if every I/O goes to each
+/// member with the same probability. It is 1 at depth 1, and approaches `members` as `members` · (1 - (`members` - 1) / (2 · depth)).
 ///
-/// The closed system is that of processors at interleaved memory; N + M - ½ - √((N + M - ½)² - 2NM) is within 3 % (5 % for 2 over 2) of its Markov chain (a
-/// test holds that). Sources: Bhandarkar (1975), IEEE Trans. Computers C-24:897-908; Baskett and Smith (1976), CACM 19:327-334; Rau
-/// (1979), IEEE Trans. Computers C-28:678-681. Exponential times would give N · M / (N + M - 1), less: Reiser and Lavenberg (1980), JACM 27:313-322.
+/// The closed system is that of processors at interleaved memory. N + M - ½ - √((N + M - ½)² - 2NM) is within 3 % (5 % for 2 over 2) of
+/// its Markov chain (a test checks that). Sources: Bhandarkar (1975), IEEE Trans. Computers C-24:897-908; Baskett and Smith (1976), CACM
+/// 19:327-334; Rau (1979), IEEE Trans. Computers C-28:678-681. Exponential times would give N · M / (N + M - 1), less: Reiser and
+/// Lavenberg (1980), JACM 27:313-322.
 pub(crate) fn busy(depth: f64, members: f64) -> f64 {
     let (depth, members) = (depth.max(1.0), members.max(1.0));
     let sum = depth + members - 0.5;
     sum - (sum * sum - 2.0 * depth * members).max(0.0).sqrt()
 }
 
-/// The depth at which [`busy`] is so much, which is less than all.
+/// The depth at which [`busy`] has this value, which is less than `members`.
 fn depth_of(busy: f64, members: f64) -> f64 {
     if busy >= members { 1e9 } else { busy * (2.0 * members - 1.0 - busy) / (2.0 * (members - busy)) }
 }
 
-/// What members that are held back by grants deliver, in members' worth.
+/// The rate of throttled members, in units of a member's full rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Granted {
-    /// Where all members' slices begin together.
+    /// If the slices of all members begin at the same time.
     pub(crate) in_step: f64,
-    /// Where they are spread evenly over a slice.
+    /// If the slices begin evenly spread in time.
     pub(crate) staggered: f64,
 }
 
-/// The kernel's throttle grants `grants` I/Os per member and slice; what isn't used when the slice ends has lapsed. In between an I/O takes no time,
-/// so a single one in flight goes on until it meets a member whose grants are used up: then the fullest of `members` Poisson counts has
-/// reached `grants` + ½, x + m √x = `grants` + ½ with x the mean count and m the mean of the largest of that many normal deviates; that is
-/// x / (`grants` + ¼) of what is granted (the quarter by simulation). A burst is thus worth as many I/Os in flight as would make constant-time members
-/// as busy, and those that are in flight come on top. Slices that are staggered are worth twice as much (by simulation). With less than one grant
-/// a slice, members are as with constant times. A test holds all of this within 6 % of simulated slices.
+/// The kernel's throttle grants `grants` I/Os per member and slice; unused grants lapse at the end of the slice. Within a slice an I/O
+/// takes no time, so a single I/O in flight goes on until it meets a member without grants. Then the largest of `members` Poisson counts
+/// is `grants` + ½: x + m √x = `grants` + ½, with x the mean count and m the mean of the largest of that many normal deviates. That is
+/// x / (`grants` + ¼) of the granted rate (the quarter is from simulation). So a burst counts as the number of I/Os in flight that would
+/// make constant-time members as busy, and the actual I/Os in flight are added. Staggered slices count twice (from simulation). With
+/// less than one grant per slice, members behave as with constant times. A test checks that this is within 6 % of simulated slices.
 pub(crate) fn granted(depth: f64, members: f64, grants: f64) -> Granted {
     if members <= 1.0 {
         return Granted { in_step: members, staggered: members };
@@ -48,7 +49,7 @@ pub(crate) fn granted(depth: f64, members: f64, grants: f64) -> Granted {
     Granted { in_step: busy(deep + worth, members), staggered: busy(deep + 2.0 * worth, members) }
 }
 
-/// Mean of the largest of `n` standard normal deviates: Harter (1961), Biometrika 48:151-165; beyond the table the
+/// The mean of the largest of `n` standard normal deviates: Harter (1961), Biometrika 48:151-165; beyond the table the
 /// asymptotic mean, within 0.1: Cramér (1946), Mathematical Methods of Statistics, 28.6.
 fn largest_of(n: f64) -> f64 {
     const TABLE: [f64; 16] = [
@@ -69,7 +70,7 @@ fn largest_of(n: f64) -> f64 {
 mod tests {
     use super::{busy, depth_of, granted, largest_of};
 
-    /// A generator that is the same everywhere (Marsaglia's xorshift64).
+    /// A portable random generator (Marsaglia's xorshift64).
     struct Dice(u64);
 
     impl Dice {
@@ -87,7 +88,7 @@ mod tests {
         queues
     }
 
-    /// Members that serve one I/O each per step, all at once.
+    /// Simulates members that each serve one I/O per step.
     fn constant_time(depth: usize, members: usize) -> f64 {
         let (mut dice, mut served) = (Dice(88_172_645_463_325_252), 0);
         let mut queues = queues(&mut dice, depth, members);
@@ -101,7 +102,7 @@ mod tests {
         served as f64 / f64::from(steps)
     }
 
-    /// Slices of grants that lapse; between two members' new slices all I/O goes on that can.
+    /// Simulates slices of lapsing grants; between two members' new slices, all I/Os with grants complete.
     fn slices(depth: usize, members: usize, grants: usize, staggered: bool) -> f64 {
         let (mut dice, mut served) = (Dice(88_172_645_463_325_252), 0);
         let mut queues = queues(&mut dice, depth, members);

@@ -1,4 +1,4 @@
-//! From the limits that volumes are provided with.
+//! The model from the volumes' limits.
 
 use super::Forecast;
 use super::geometry::{Reads, float};
@@ -14,21 +14,22 @@ use record::volume::{Limits, Volume, VolumeKind};
 /// The kernel's throttle grants I/Os for 100 ms at a time (`throtl_slice`, HZ / 10, block/blk-throttle.c).
 const SLICE_SECONDS: f64 = 0.1;
 
-/// An I/O of more is split by its number of memory pages (128 segments of 4 KiB at worst) before it is counted; how often depends on where its buffer lies.
-/// Seen on a limited loop device: 512 KiB count as one, 768 KiB as 1 to 3, 1 MiB as 1 to 3, 2 MiB as 4.
+/// The largest I/O that surely counts as one. The kernel splits a larger one by its number of memory segments (128 of 4 KiB at worst)
+/// before it counts; the number of parts depends on the buffer's place in memory. Seen on a limited loop device: 512 KiB count as one,
+/// 768 KiB as 1 to 3, 1 MiB as 1 to 3, 2 MiB as 4.
 const SURELY_ONE_IO: u64 = 512 << 10;
-/// No I/O is split finer than this.
+/// The smallest part of a split I/O.
 const FINEST_SPLIT: u64 = 256 << 10;
 
-/// `None` when a volume has no limit that could be in the way, or what counts as one I/O isn't known.
+/// The forecast; `None` if a volume has no relevant limit, or if it isn't known what counts as one I/O.
 pub(crate) fn forecast(volumes: &[Volume], stacking: &Stacking, load: &Load) -> Option<Forecast> {
     let limits: Vec<Member> = volumes.iter().map(|v| limits_of(v).map(member)).collect::<Option<_>>()?;
-    // QEMU's leaky bucket keeps for a disk what it didn't use for 100 ms; the kernel's slices don't.
+    // QEMU's leaky bucket keeps a disk's unused I/Os for 100 ms; the kernel's slices don't.
     let lapse = volumes.iter().any(|v| matches!(v.kind, VolumeKind::Emulate { .. }));
     expected(&Member::slowest(limits), stacking, load, lapse)
 }
 
-/// Only emulated volumes say what they are provided with: what the kernel, or QEMU, makes of what was asked.
+/// The limits of a volume, as the kernel or QEMU rounds the requested ones. Only emulated volumes have limits.
 fn limits_of(volume: &Volume) -> Option<Limits> {
     match volume.kind {
         VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(as_realised(limits)),
@@ -46,10 +47,10 @@ fn member(limits: Limits) -> Member {
     }
 }
 
-/// What members with these limits give. `lapse`: what isn't used within a slice is lost, as with the kernel's throttle; else it is saved up.
+/// The rate of members with these limits. `lapse`: unused I/Os of a slice are lost, as with the kernel's throttle; else they are saved.
 pub(crate) fn expected(member: &Member, stacking: &Stacking, load: &Load, lapse: bool) -> Option<Forecast> {
     let geometry = &stacking.geometry;
-    // The fewest and the most volumes that may serve reads.
+    // The least and the largest number of volumes that may serve reads.
     let readers = match geometry.reads {
         Reads::Spread => (geometry.members, geometry.members),
         Reads::ByThread => (geometry.columns(), geometry.members),
@@ -92,13 +93,13 @@ pub(crate) fn expected(member: &Member, stacking: &Stacking, load: &Load, lapse:
     })
 }
 
-/// Device I/Os of a request: chunks it touches, or members where these are joined; writes in every copy.
+/// The device I/Os of a request: one per touched chunk, or per member if chunks are joined; writes in every copy.
 pub(crate) fn ios_per_request(stacking: &Stacking, load: &Load) -> f64 {
     let copies = f64::from(stacking.geometry.copies);
     load.chunks_touched(&stacking.geometry) * (load.read_share + (1.0 - load.read_share) * copies)
 }
 
-/// Share of what is granted that so many in flight make use of.
+/// The share of the granted rate that the I/Os in flight use.
 fn share(binding: &Binding, even: Option<bool>, stacking: &Stacking, load: &Load, lapse: bool) -> Granted {
     let full = Granted { in_step: 1.0, staggered: 1.0 };
     let places = match even {
@@ -116,7 +117,7 @@ fn share(binding: &Binding, even: Option<bool>, stacking: &Stacking, load: &Load
     Granted { in_step: granted.in_step / places, staggered: granted.staggered / places }
 }
 
-/// Whether what the kernel counts as one I/O is sure enough: it is one, or doesn't matter since bytes are the limit however it is split.
+/// Whether the kernel's count of I/Os is known well enough: a request is one I/O, or bytes are the limit however it is split.
 fn counts_are_known(
     member: &Member,
     stacking: &Stacking,

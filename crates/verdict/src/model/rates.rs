@@ -1,9 +1,9 @@
-//! What members that are limited deliver together.
+//! The rate of limited members together.
 
 use super::geometry::Geometry;
 use super::load::Load;
 
-/// A limit; infinite where there is none.
+/// A limit; infinite if there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) ios: f64,
@@ -18,7 +18,7 @@ impl Rate {
     }
 }
 
-/// Limits of one member: per direction (the kernel's throttle) or on both together (QEMU's `iops-total`, most providers).
+/// The limits of one member: per direction (the kernel's throttle), or for both together (QEMU's `iops-total`, most providers).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Member {
     pub(crate) read: Rate,
@@ -27,7 +27,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// The lower limit of each: data lies evenly, so the slowest member holds back all.
+    /// The lowest limit of each kind: data lies evenly, so the slowest member limits all.
     pub(crate) fn slowest(members: impl IntoIterator<Item = Self>) -> Self {
         let unlimited = Self { read: Rate::UNLIMITED, write: Rate::UNLIMITED, both: Rate::UNLIMITED };
         members.into_iter().fold(unlimited, |a, b| Self {
@@ -38,7 +38,7 @@ impl Member {
     }
 }
 
-/// What one request asks of each member on average.
+/// The mean demand of one request on each member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Demand {
     pub(crate) read_ios: f64,
@@ -48,7 +48,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Reads are served by so many `readers`, writes by all members, each as often as there are copies.
+    /// The demand, if `readers` members serve reads. All members serve writes, as often as there are copies.
     pub(crate) fn of(geometry: &Geometry, load: &Load, readers: u32) -> Self {
         let (touched, bytes) = (load.chunks_touched(geometry), load.mean_bytes());
         let read = load.read_share / f64::from(readers.max(1));
@@ -62,25 +62,25 @@ impl Demand {
     }
 }
 
-/// The limit that holds a stack back.
+/// The limit that binds a stack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Binding {
-    /// Requests per second when every member delivers all it may.
+    /// Requests per second if every member reaches its limit.
     pub(crate) requests_per_second: f64,
     /// `read_iops` and so on; `iops` and `bps` for both directions together.
     pub(crate) name: &'static str,
     /// The limit, in its own unit.
     pub(crate) limit: f64,
-    /// What a request asks of a member, in I/Os or bytes.
+    /// A request's demand on a member, in I/Os or bytes.
     pub(crate) demand: f64,
-    /// How many of the two directions are held back by about as much.
+    /// The number of directions, of two, with about the same bound.
     pub(crate) directions: u32,
 }
 
-/// Directions whose limits allow rates this close are both in the way.
+/// If the bounds of two directions differ by at most this factor, both count.
 const ABOUT: f64 = 1.25;
 
-/// The lowest of limit over demand; `None` when nothing limits.
+/// The lowest ratio of limit over demand; `None` without limits.
 pub(crate) fn binding(member: &Member, demand: &Demand) -> Option<Binding> {
     let both_ios = demand.read_ios + demand.write_ios;
     let both_bytes = demand.read_bytes + demand.write_bytes;

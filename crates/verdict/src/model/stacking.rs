@@ -1,4 +1,4 @@
-//! What geometry a stack has.
+//! The geometry of a stack.
 
 use super::geometry::{Geometry, Reads};
 use super::load::Load;
@@ -7,21 +7,22 @@ use record::md::Md;
 use record::stack::{Btrfs, BtrfsProfile, Layer, Stack};
 use record::volume::{Volume, VolumeKind};
 
-/// Bytes of a stripe of btrfs on one member (`BTRFS_STRIPE_LEN`, fs/btrfs/volumes.h); its raid0 and raid10 split at it, also over one member.
+/// The bytes of a btrfs stripe on one member (`BTRFS_STRIPE_LEN`, fs/btrfs/volumes.h); raid0 and raid10 split at it, also over one member.
 const BTRFS_STRIPE: u64 = 64 << 10;
-/// Smaller or unaligned direct I/O becomes buffered, or reads what surrounds it.
+/// The block size of file systems. Smaller or unaligned direct I/O becomes buffered, or reads the surrounding block.
 const FS_BLOCK: u64 = 4096;
 
 /// A stack's geometry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stacking {
     pub(crate) geometry: Geometry,
-    /// Why data may lie on fewer members than the geometry has, which then is the widest that there may be.
+    /// Why data may lie on fewer members than the geometry has; then the geometry is the widest possible one.
     pub(crate) doubt: Option<&'static str>,
 }
 
 impl Stacking {
-    /// `None` where there is no model: layers that are not known to compose, volumes beside the main ones, the user's own programs, compression, blocks that the file system can't pass on.
+    /// `None` if there is no model: layers with an unknown combination, volumes beside the main ones, the user's own programs, compression,
+    /// blocks that the file system can't pass on unchanged.
     pub(crate) fn of(stack: &Stack, load: &Load) -> Option<Self> {
         if !stack.beside.is_empty() {
             return None;
@@ -38,7 +39,7 @@ impl Stacking {
         }
     }
 
-    /// Why a figure is only the most it can be.
+    /// Why a figure is only an upper bound.
     pub(crate) fn doubt(&self) -> &'static str {
         self.doubt.unwrap_or(match self.geometry.reads {
             Reads::ByThread => "btrfs picks the copy to read by the thread, and how many read isn't known (io_uring has its own)",
@@ -47,7 +48,7 @@ impl Stacking {
     }
 }
 
-/// Arrays and logical volumes. One on top of the other has the geometry of the lower one where the upper one adds none.
+/// The geometry of arrays and logical volumes. Of two on top of each other it is that of the lower one, if the upper one adds none.
 fn of_devices(layers: &[&Layer], volumes: &[Volume]) -> Option<Stacking> {
     let members = u32::try_from(volumes.len()).ok()?;
     let mut stacking = match layers {
@@ -58,7 +59,7 @@ fn of_devices(layers: &[&Layer], volumes: &[Volume]) -> Option<Stacking> {
         }
         _ => return None,
     };
-    // an emulated volume is limited by a cgroup
+    // a cgroup limits an emulated volume
     stacking.geometry.joined = !volumes.iter().any(|v| matches!(v.kind, VolumeKind::Emulate { .. }));
     Some(stacking)
 }
@@ -67,7 +68,7 @@ fn of_lvm(layout: LvmLayout, members: u32) -> Option<Stacking> {
     let chunk_bytes = layout.stripe_bytes().filter(|_| layout.devices() > 1);
     let geometry =
         Geometry { members, chunk_bytes, copies: layout.copies(), reads: Reads::Spread, joined: false };
-    // linear over several, or groups of stripes one behind the other
+    // linear over several volumes, or groups of stripes one after the other
     let doubt = (layout.devices() < members).then_some("on which volumes the data lies isn't known");
     (layout.devices() <= members).then_some(Stacking { geometry, doubt })
 }
@@ -101,7 +102,7 @@ fn of_btrfs(data: BtrfsProfile, volumes: &[Volume], load: &Load) -> Option<Stack
     Some(match data {
         BtrfsProfile::Raid0 => laid(striped, 1, alike(volumes)),
         BtrfsProfile::Raid10 if members.is_multiple_of(2) => laid(striped, 2, alike(volumes)),
-        // Two copies of each block group, each on any two of the members.
+        // Two copies of each block group, on any two members.
         BtrfsProfile::Raid1 => laid(None, 2, members == 2),
         // Each block group lies on one member.
         BtrfsProfile::Single => laid(None, 1, members == 1),

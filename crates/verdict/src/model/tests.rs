@@ -1,4 +1,4 @@
-//! Known cases through the pure functions, and whole runs.
+//! Known cases for the pure functions, and whole runs.
 
 use super::geometry::{Geometry, Reads};
 use super::load::Load;
@@ -55,7 +55,7 @@ fn per_direction(ios: f64) -> Member {
     Member { read: rate, write: rate, both: Rate::UNLIMITED }
 }
 
-/// FIELD-CASES 5: three volumes of 80 IOPS, LVM `-i3 -I16`, randrw 50/50 of 16k at depth 64 gave 122 + 119; 240 was expected.
+/// FIELD-CASES 5: three volumes of 80 IOPS, LVM `-i3 -I16`, randrw 50/50 of 16k at depth 64: measured 122 + 119, expected 240.
 #[test]
 fn a_stripe_of_three_provisioned_volumes() {
     let mix = |bs: u64| load(Rw::Randrw, bs << 10, |_| {});
@@ -144,7 +144,7 @@ fn what_is_in_flight_counts() {
     assert_eq!(of(4, 1), of(1, 4));
     assert!(of(64, 1).expected > 295.0 && of(64, 1).at_most == 300.0);
     assert!(of(1, 1).at_least > 230.0 && of(1, 1).at_least < of(1, 1).expected);
-    // One at a time where an I/O takes 10 ms of a member's time by itself: that is another model.
+    // At depth 1, a member that takes 10 ms for an I/O by itself needs another model.
     assert!((super::occupancy::busy(1.0, 3.0) * 80.0 - 80.0).abs() < 1e-9);
 }
 
@@ -179,7 +179,7 @@ fn block_sizes_are_averaged() {
             vec![SizeShare { bs_bytes: 4096, percent: 60 }, SizeShare { bs_bytes: 65536, percent: 40 }];
     };
     let load = load(Rw::Randread, 4096, split);
-    // 64k that begin at any 4 KiB: 2 chunks of 64 KiB but for one place in 16.
+    // 64k that begin at any multiple of 4 KiB: 2 chunks of 64 KiB, except at one place in 16.
     let touched = load.chunks_touched(&stripe(2, 64 << 10).geometry);
     assert!((touched - (0.6 + 0.4 * (2.0 - 1.0 / 16.0))).abs() < 1e-12, "{touched}");
 }
@@ -206,7 +206,7 @@ fn there_is_no_model_where_requests_are_no_device_ios() {
     assert!(none(&|o| o.random_distribution = "zipf:1.1".to_owned(), Layout::Written));
 }
 
-/// A cell of random reads over `volumes`, and what it read in each round of 20 s.
+/// A cell of random reads over `volumes`, with its reads in each round of 20 s.
 fn cell(
     name: &str,
     volumes: &[Volume],
@@ -335,7 +335,7 @@ fn disks_are_judged_by_one_of_them() {
     assert!(of(&view, "alone").model.is_none(), "nothing to compare it with");
 }
 
-/// The kernel counts whole I/Os per slice: the model expects what it gives, and not what was asked.
+/// The kernel counts whole I/Os per slice, so the model expects the rounded limit and not the requested one.
 #[test]
 fn an_emulated_volume_gives_what_the_kernel_makes_of_its_limit() {
     let limits = Limits { read_iops: Some(1005), write_iops: Some(1005), ..Limits::default() };

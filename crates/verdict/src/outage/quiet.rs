@@ -4,31 +4,31 @@ use crate::facts::Facts;
 use crate::span::float;
 use record::trial::Window;
 
-/// A step with this share of the mean amount, or less, is quiet: a limit of next to nothing lets an I/O through now and then.
+/// A step with at most this share of the mean amount is quiet. It isn't 0, since a very low limit lets an I/O through now and then.
 const QUIET: f64 = 0.05;
-/// A shorter stretch may be the time between two I/Os, or a commit.
+/// The shortest stretch; a shorter one may be the time between two I/Os, or a commit.
 const SHORTEST_SECONDS: f64 = 0.35;
-/// So many I/Os would have completed at the rate of the other steps: by chance none of them does once in 10^8 times.
+/// The least number of I/Os that would have completed at the rate of the other steps. That none does by chance has a probability of 10^-8.
 const LEAST_IOS: f64 = 20.0;
-/// Stretches that come again and again and take more of the time than this are how the load runs.
+/// If recurring stretches take more of the time than this, they are the normal course of the load.
 const MOST_OFTEN: f64 = 0.75;
 
-/// One stretch.
+/// A quiet stretch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quiet {
     pub(crate) window: Window,
-    /// I/Os that completed in it.
+    /// The I/Os that completed in it.
     pub(crate) ios: f64,
 }
 
-/// What completed from one instant to the next.
+/// The I/Os that completed from one instant to the next.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     window: Window,
     ios: f64,
 }
 
-/// The quiet stretches of the measured time, by the engine's own course, else by the counters of the devices.
+/// The quiet stretches of the measured time, by the engine's own time series, else by the devices' counters.
 pub(super) fn stretches(facts: &Facts<'_>) -> Vec<Quiet> {
     let steps = by_engine(facts).or_else(|| by_devices(facts)).unwrap_or_default();
     let found = long_ones(&joined(&steps), &steps);
@@ -48,7 +48,7 @@ fn by_engine(facts: &Facts<'_>) -> Option<Vec<Step>> {
     Some(steps.collect())
 }
 
-/// Only of direct I/O: what the page cache collects reaches devices at times of its own.
+/// The steps by the devices' counters. Only for direct I/O, since the page cache writes back at other times.
 fn by_devices(facts: &Facts<'_>) -> Option<Vec<Step>> {
     if facts.direct() != Some(true) {
         return None;
@@ -66,7 +66,7 @@ fn by_devices(facts: &Facts<'_>) -> Option<Vec<Step>> {
     Some(steps.collect())
 }
 
-/// Neighbouring quiet steps, and quiet stretches with so little between them that they are quiet as a whole.
+/// Joins neighbouring quiet steps, and quiet stretches with so little between them that they are quiet as a whole.
 fn joined(steps: &[Step]) -> Vec<Quiet> {
     let rate = rate(steps.iter());
     let is_quiet = |ios: f64, window: Window| ios <= QUIET * rate * window.seconds();
@@ -92,7 +92,7 @@ fn joined(steps: &[Step]) -> Vec<Quiet> {
     found
 }
 
-/// Those that are too long for chance.
+/// The stretches that are too long for chance.
 fn long_ones(found: &[Quiet], steps: &[Step]) -> Vec<Quiet> {
     let in_one = |step: &&Step| {
         !found.iter().any(|q| {

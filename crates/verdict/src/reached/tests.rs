@@ -1,4 +1,4 @@
-//! Runs that stop when it is enough: which intervals they show, and what they say of themselves.
+//! Runs with `measure: until`: their intervals and their texts.
 
 use crate::judge::{Input, judge};
 use crate::testing::{Truth, filesystem};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const QUIET: [u64; 6] = [2000, 2020, 1980, 2010, 1990, 2000];
 const NOISY: [u64; 7] = [1600, 2400, 1900, 2100, 2200, 1800, 2000];
 
-/// A cell whose rounds read so many I/Os in 20 s, and whose trials take 30 s each.
+/// A cell with the given reads in 20 s, by round; each trial takes 30 s.
 fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
     let truth = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
     let trial = |(round, ios): (u32, &u64)| {
@@ -97,7 +97,8 @@ fn the_interval_shown_is_the_one_the_run_was_stopped_by() {
     assert_eq!(reached.text, "the one cell is known to ±5 % or better after 6 rounds");
 }
 
-/// Nothing was decided before the budget ended the run, so there was only one look; a cell that had dropped out was looked at.
+/// If the budget ends the run at the stop rule's first decision, the data didn't influence its end. A cell that dropped out was decided
+/// before.
 #[test]
 fn a_budget_that_ends_at_the_first_look_leaves_the_plain_interval_and_one_that_ends_later_does_not() {
     let half = |stopped: Stopped, cells: &[(Cell, Vec<TrialRecord>)]| {
@@ -194,7 +195,8 @@ fn pilot_rounds_are_left_out_of_every_figure_once_longer_trials_followed() {
     assert_eq!(judged(&plan, &cells, &Stopped::Enough { rounds: 9 }).cells[0].metrics["iops"].n, 9);
 }
 
-/// A run of three cells, half a percent and 8 % apart and with 1.5 % of noise, that goes on until all pairs are told: its figures, or `None` after 60 rounds.
+/// A run of three cells, half a percent and 8 % apart, with 1.5 % noise, that continues until all pairs are decided: its figures, or `None`
+/// after 60 rounds.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "I/Os of some thousand")]
 fn until_told(trim: Option<f64>, wild: bool, random: &mut impl FnMut() -> f64) -> Option<Vec<Vec<u64>>> {
     let mut rounds: Vec<Vec<Option<f64>>> = vec![Vec::new(); 3];
@@ -203,7 +205,7 @@ fn until_told(trim: Option<f64>, wild: bool, random: &mut impl FnMut() -> f64) -
     for made in 1..=60 {
         for (cell, factor) in rounds.iter_mut().zip([1.0, 1.075, 1.08]) {
             let far = if wild && random() > 0.97 { 10.0 } else { 1.0 };
-            // The sum of twelve even figures is nearly normal.
+            // The sum of twelve uniform numbers is nearly normal.
             let normal: f64 = (0..12).map(|_| random()).sum::<f64>() - 6.0;
             cell.push(Some((20_000.0 * factor * (1.0 + far * 0.015 * normal)).round() / 20.0));
         }
@@ -221,7 +223,8 @@ fn until_told(trim: Option<f64>, wild: bool, random: &mut impl FnMut() -> f64) -
     None
 }
 
-/// What a run was stopped for stands in its answer: pairs that it told apart are apart there, and the others are apart or shown to be within the margin.
+/// The answer contains the reason for the run's end: pairs that differ for the stop rule also differ there, and the others differ or are
+/// shown to be within the margin.
 #[test]
 fn a_run_that_stopped_because_all_was_told_says_so_in_its_answer() {
     for (trim, wild) in [(None, false), (Some(0.1), true)] {

@@ -1,4 +1,4 @@
-//! Each write becomes several, and it is said who wrote the others; declared copies are none of them.
+//! Write amplification: the finding names what wrote the other writes; declared copies don't count.
 
 use super::judged;
 use crate::attribute::attribute;
@@ -15,7 +15,7 @@ use record::topology::{BlockKind, BlockNode};
 use record::volume::{Limits, VolumeFacts, VolumeKind};
 use record::workload::{EngineKind, Rw};
 
-/// 200 writes of 4 KiB per second, which became so many bytes on the one device.
+/// 200 writes of 4 KiB per second, with `factor` times the bytes on the one device.
 fn writes(layer: Layer, factor: f64) -> Truth {
     let mut t = Truth::new(Rw::Randwrite, 4096, true, layer, 1);
     t.cell.workload.engine = EngineKind::Native;
@@ -100,7 +100,7 @@ fn copy_on_write_is_told_from_declared_copies() {
     assert!(said.contains("became 2 bytes") && said.contains("beside the 2 copies"), "{said}");
 }
 
-/// ext4 on an array of two volumes; the members wrote so many bytes for each on the array, and read as many.
+/// ext4 on an array of two volumes; `each` sets the bytes that the members write and read.
 fn array(layers: Vec<Layer>, each: fn(&mut Sample, f64)) -> Truth {
     let mut t = writes(filesystem(FsKind::Ext4), 1.1);
     t.emulated(2);
@@ -142,7 +142,7 @@ fn arrays_below() {
     // A mirror that the experiment declares.
     let declared = array(vec![raid1, filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 0.0));
     assert!(found(&declared).is_none(), "{:?}", found(&declared));
-    // One that it doesn't.
+    // A mirror that it doesn't declare.
     let other = array(vec![filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 0.0));
     assert!(text(&other).contains("a mirror below that the experiment doesn't declare"), "{}", text(&other));
     let parity = array(vec![filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 1.0));
@@ -168,12 +168,12 @@ fn what_is_overwritten_or_hardly_written_is_none() {
     let mut t = writes(filesystem(FsKind::Ext4), 0.4);
     t.options().direct = false;
     assert!(found(&t).is_none());
-    // A few writes: the superblock weighs as much as these.
+    // Only a few writes: the superblock's writes weigh as much.
     let mut few = writes(filesystem(FsKind::Ext4), 3.0);
     few.asked(0, 20 * 4096);
     few.device_write = 60 * 4096;
     assert!(found(&few).is_none());
-    // A raw device: there is nobody else.
+    // A raw device, to which only the workload writes.
     let mut raw = writes(filesystem(FsKind::Ext4), 3.0);
     raw.trial.topology.fs_type = None;
     assert!(found(&raw).is_none());

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 const RECORD: u64 = 128 << 10;
 
-/// Reads on one pool; 10 GiB asked.
+/// Reads of 10 GiB on one pool.
 fn pool(rw: Rw, bs: u64, each: fn(&mut Sample, f64)) -> Truth {
     let layer = Layer::Zfs(Zfs {
         vdev: Vdev::Stripe,
@@ -68,7 +68,7 @@ fn what_arc_served_is_told_with_its_lists() {
 
 #[test]
 fn small_reads_of_large_records_do_not_hide_the_cache() {
-    // 4 KiB of each record of 128 KiB: nine of ten are found, and the devices still deliver three times what was asked
+    // 4 KiB of each record of 128 KiB: nine of ten are found, and the devices still deliver three times the requested bytes
     let mut t = pool(Rw::Randread, 4096, |s, done| {
         let reads = 10 * GIB / 4096;
         counters(s, done, reads / 10 * 9, reads / 10, 0);
@@ -112,7 +112,7 @@ fn compression_and_cache_are_told_apart() {
         "{claims:?}"
     );
 
-    // More than twice the cache, but not as the cache keeps it.
+    // More than twice the cache, but less in its compressed form.
     t.file(192 * MIB, |f| (f.written_bytes, f.encoded_bytes, f.disk_bytes) = (0, 192 * MIB, Some(96 * MIB)));
     let (_, found) = judged(&t);
     let cached = found.iter().find(|f| f.claim == Claim::ServedFromOtherCache).unwrap();

@@ -1,4 +1,4 @@
-//! Reads of places below the ground's devices that were never written: a share is the device's only where that one moved it.
+//! Reads of unwritten blocks below the ground's devices: a share is the device's only if the device moved it.
 
 use super::{assert_served, judged, only};
 use crate::attribute::attribute;
@@ -67,7 +67,7 @@ fn holes_of_the_backing_file() {
     let (shares, found) = judged(&reads(FsKind::Ext4, GIB));
     assert_served(shares.both, only(|s| s.device = 1.0));
     assert!(found.is_empty(), "{found:?}");
-    // A little less is the window's ends.
+    // A little less is the error of the window's ends.
     assert!(judged(&reads(FsKind::Ext4, GIB / 100 * 98)).1.is_empty());
 }
 
@@ -81,7 +81,7 @@ fn a_raw_device_over_a_sparse_image() {
 
 #[test]
 fn both_kinds_of_holes_are_told_apart() {
-    // Half of the file is a hole of the file system above, and of what the loop device delivered half is one of its file.
+    // Half of the file is a hole in the file system above; half of the loop device's bytes are a hole in its backing file.
     let mut t = reads(FsKind::Ext4, GIB / 4);
     t.file(256 * MIB, |f| (f.written_bytes, f.hole_bytes) = (128 * MIB, 128 * MIB));
     t.device_read = GIB / 2;
@@ -123,7 +123,7 @@ fn writes_that_the_disk_never_took_are_not_the_disks() {
     assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
 }
 
-/// A device that read so many MiB by now, of a trial that reads 1024.
+/// Sets a device's reads so far, of `mib` in a trial that reads 1024.
 fn did(sample: &mut Sample, name: &str, done: f64, mib: f64) {
     let counters = BlockCounters {
         reads: 1000 + whole(mib * 256.0 * done),
@@ -135,7 +135,7 @@ fn did(sample: &mut Sample, name: &str, done: f64, mib: f64) {
 
 #[test]
 fn a_thin_volume_whose_pool_is_passed_by() {
-    // Bytes of a thin volume aren't counted on its pool, only on the pool's data below.
+    // A thin volume's bytes aren't counted on its pool, only on the pool's data device below.
     let thin = |each: fn(&mut Sample, f64)| {
         let mut t = reads(FsKind::Ext4, GIB);
         t.leaf = None;
@@ -166,7 +166,7 @@ fn a_thin_volume_whose_pool_is_passed_by() {
         .for_each(|(name, mib)| did(s, name, d, mib));
     });
     assert_served(served, only(|s| s.device = 1.0));
-    // Somebody else reads from the disk below: the volumes, which are ours alone, still tell.
+    // Another process reads from the disk below; the volumes, which only this run uses, still show it.
     let served = thin(|s, d| {
         [("dm-3", 1024.0), ("dm-2", 0.0), ("dm-0", 123.0), ("dm-1", 0.0), ("loop0", 123.0), ("vda", 4000.0)]
             .into_iter()

@@ -1,4 +1,4 @@
-//! Bonnie++'s data hardly reach devices below a stack that compresses, whichever layer does it and wherever it is.
+//! Bonnie++'s data hardly reaches the devices below a stack that compresses, whichever layer compresses.
 
 use super::judged;
 use crate::testing::{GIB, Truth, btrfs};

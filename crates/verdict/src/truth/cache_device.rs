@@ -1,4 +1,4 @@
-//! Caches of LVM, by their own counters.
+//! LVM caches, by their own counters.
 
 use super::{claims, judged};
 use crate::testing::{MIB, Truth};
@@ -7,7 +7,7 @@ use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache, Flushed}
 use record::stack::{Filesystem, FsKind, Layer, Rebuild};
 use record::workload::Rw;
 
-/// What the cache had counted before the trial: of the stack's earlier ones.
+/// The cache's counts before the trial, from the stack's earlier trials.
 const EARLIER: u64 = 1000;
 
 fn cached(rw: Rw, bs: u64, hits: u64, misses: u64, promotions: u64) -> Truth {
@@ -130,7 +130,7 @@ fn a_write_cache_tells_what_it_took_and_how_full_it_is() {
     assert!(text.contains("7 writes waited") && text.contains("at the origin's rate"), "{text}");
 }
 
-/// 300 IOPS for 20 s, of which the origin has a part: what the writes come to in the end is less.
+/// 300 IOPS for 20 s, of which the origin has a part: with the time to write the rest back, the rate is lower.
 #[test]
 fn what_a_cache_owed_is_paid_in_time() {
     let of_a_flush = |owed_bytes, seconds| {

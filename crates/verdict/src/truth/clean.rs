@@ -1,11 +1,11 @@
-//! Nothing to say.
+//! Clean trials, without findings.
 
 use super::{RAID0, SINGLE, judged, only};
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem};
 use record::stack::{BtrfsProfile, FsKind};
 use record::workload::Rw;
 
-/// Clean trials: all bytes from the devices, nothing to say.
+/// Clean trials: all bytes come from the devices.
 fn clean() -> Vec<(&'static str, Truth)> {
     [plain(), mirrors_and_flushes(), neighbours(), slow_and_busy()].into_iter().flatten().collect()
 }
@@ -47,12 +47,12 @@ fn mirrors_and_flushes() -> Vec<(&'static str, Truth)> {
     t.asked(100 * MIB, 0);
     t.device_read = 100 * MIB;
     all.push(("btrfs raid1 direct randread", t));
-    // Buffered, cold, one pass: everything had to come from the device, with read-ahead a little more.
+    // Buffered, cold, one pass: everything must come from the device, with read-ahead a little more.
     let mut t = Truth::new(Rw::Read, 131_072, false, filesystem(FsKind::Ext4), 1);
     t.asked(200 * MIB, 0);
     t.device_read = 202 * MIB;
     all.push(("ext4 buffered sequential read, one pass", t));
-    // The window's ends cost a little.
+    // The window's ends lose a little.
     let mut t = Truth::new(Rw::Read, MIB, true, filesystem(FsKind::Xfs), 1);
     t.asked(4 * GIB, 0);
     t.device_read = 4 * GIB * 98 / 100;
@@ -62,7 +62,7 @@ fn mirrors_and_flushes() -> Vec<(&'static str, Truth)> {
 
 fn neighbours() -> Vec<(&'static str, Truth)> {
     let mut all = Vec::new();
-    // Two reads and a few writes of somebody else, far below what matters.
+    // Two reads and a few writes of another process, far below the threshold.
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
     t.asked(GIB, 0);
     (t.device_read, t.device_write) = (GIB + MIB, 2 * MIB);
@@ -75,7 +75,7 @@ fn neighbours() -> Vec<(&'static str, Truth)> {
     t.device_read = GIB;
     t.other("rsync", 4 * GIB, 4 * GIB);
     all.push(("a neighbour on another disk", t));
-    // Loop workers and write-back threads move bytes, but not for themselves.
+    // Loop workers and write-back threads move bytes for others.
     let mut t = Truth::new(Rw::Randwrite, 16384, true, filesystem(FsKind::Ext3), 1);
     t.asked(0, 200 * MIB);
     t.device_write = 260 * MIB;
@@ -100,7 +100,7 @@ fn slow_and_busy() -> Vec<(&'static str, Truth)> {
     (t.device_write, t.own_write) = (850 * 16384, Some(740 * 16384));
     t.other("bash", 3000 * MIB, 7000 * MIB);
     all.push(("a slow volume on a busy machine, mix", t));
-    // The same alone: whatever btrfs wrote more than it was asked, a compiler that moved just as much elsewhere didn't.
+    // The same on exclusive volumes: btrfs wrote more than requested, and a compiler moved just as much elsewhere.
     let mut t = Truth::new(Rw::Randrw, 16384, true, btrfs(RAID0), 1);
     t.emulated(1);
     t.asked(700 * 16384, 740 * 16384);

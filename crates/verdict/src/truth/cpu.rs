@@ -1,4 +1,4 @@
-//! Who used the CPU.
+//! The use of the CPU.
 
 use super::{SINGLE, claims, judged};
 use crate::testing::{GIB, Truth, btrfs, filesystem};
@@ -21,7 +21,7 @@ fn a_thread_that_fills_its_core_is_the_limit() {
     assert!(claims(&t).is_empty());
     t.thread_cores = 1.0;
     assert_eq!(claims(&t), [Claim::EngineCpuBound]);
-    // That needs no other counters.
+    // This needs no other counters.
     (t.others_cpu, t.kernel_cpu) = (None, None);
     assert_eq!(claims(&t), [Claim::EngineCpuBound]);
     t.options().other.insert("hipri".to_owned(), "1".to_owned());
@@ -59,7 +59,7 @@ fn a_quarter_of_the_machine_is_others_to_use() {
     assert_eq!(claims(&t), [Claim::OthersUsedCpu]);
     t.others_cpu = None;
     assert!(claims(&t).is_empty(), "not counted is no claim");
-    // What was counted can't be more than the machine was busy.
+    // The counted share can't exceed the share in which the machine was busy.
     (t.machine_busy, t.others_cpu) = (0.2, Some(0.9));
     assert!(claims(&t).is_empty());
 }

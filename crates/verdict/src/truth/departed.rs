@@ -1,4 +1,4 @@
-//! Trials that were not done as asked.
+//! Trials with departures from the request.
 
 use super::judged;
 use crate::detect::Detected;

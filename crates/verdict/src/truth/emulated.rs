@@ -1,4 +1,4 @@
-//! Disks and processors of a lab guest: beyond what may be believed it is said, within it nothing is.
+//! Disks and processors of a lab guest: a finding outside of the range in which figures are valid, none within it.
 
 use super::judged;
 use crate::testing::{GIB, SECONDS, Truth, filesystem, whole};
@@ -9,7 +9,7 @@ use record::stack::FsKind;
 use record::topology::BlockKind;
 use record::workload::Rw;
 
-/// Reads on some disks of a guest.
+/// Reads on `disks` disks of a guest.
 fn guest(disks: u32, each: fn(&mut Sample, f64)) -> Truth {
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), disks);
     for node in &mut t.trial.topology.nodes {
@@ -22,7 +22,7 @@ fn guest(disks: u32, each: fn(&mut Sample, f64)) -> Truth {
     t
 }
 
-/// Each disk makes so many requests per second, each of which takes so long.
+/// Sets each disk's rate and latency.
 fn made(sample: &mut Sample, done: f64, iops: f64, latency_ms: f64) {
     let requests = iops * done * SECONDS as f64;
     for block in sample.block.values_mut() {

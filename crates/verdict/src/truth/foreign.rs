@@ -1,4 +1,4 @@
-//! Others on a device below the ground: they are named, and what our own load makes there is not taken for theirs.
+//! Foreign I/O on a device below the ground: the finding names the processes, and doesn't count our own load's I/O.
 
 use super::judged;
 use crate::attribute::attribute;
@@ -64,7 +64,7 @@ fn node(t: &mut Truth, name: &str, depth: u32, kind: BlockKind) {
     t.trial.topology.nodes.push(BlockNode { name, devno, depth, kind, rotational, scheduler, size_bytes });
 }
 
-/// The loop device's file lies on these.
+/// Puts the loop device's file on these devices.
 fn rests_on(t: &mut Truth, names: &[&str]) {
     let BlockKind::Loop { members, .. } = &mut t.trial.topology.nodes[0].kind else { panic!() };
     *members = names.iter().map(|n| (*n).to_owned()).collect();
@@ -75,7 +75,7 @@ fn loop_kind(t: &mut Truth, direct: bool, fs: &str) {
     (*direct_io, *backing_fs) = (Some(direct), Some(fs.to_owned()));
 }
 
-/// What a device did by now: so much per second of a trial of 20 s.
+/// Sets a device's counters so far, by rates per second of a trial of 20 s.
 fn did(sample: &mut Sample, name: &str, done: f64, (reads, writes, kib, busy): (f64, f64, f64, f64)) {
     let all = |per_second: f64| whole(per_second * 20.0 * done);
     let counters = BlockCounters {
@@ -90,7 +90,7 @@ fn did(sample: &mut Sample, name: &str, done: f64, (reads, writes, kib, busy): (
     sample.block.insert(name.to_owned(), counters);
 }
 
-/// The loop device made 200 I/Os of 4 KiB per second, and was always busy with them.
+/// Sets the loop device's counters: 200 I/Os of 4 KiB per second, always busy.
 fn ours(sample: &mut Sample, done: f64, reads: bool) {
     let (r, w) = if reads { (200.0, 0.0) } else { (0.0, 200.0) };
     did(sample, "loop0", done, (r, w, 4.0, 0.99));
@@ -108,7 +108,7 @@ fn limited_by(t: &Truth) -> LimitKind {
     limit::of_trial(&t.scene(&facts, &shares, &volumes)).by
 }
 
-/// Named with device, factor and process.
+/// Checks that the finding names the device and the process.
 fn assert_named(t: &Truth, device: &str, process: Option<&str>) {
     let all = found(t);
     assert_eq!(all.len(), 1, "{:?}", judged(t).1);
@@ -131,7 +131,7 @@ fn a_reader_of_another_file_on_the_disk_below() {
         assert_named(&t, "vda", Some("fio (pid 4711) moved 40 GiB"));
         assert!((found(&t)[0].evidence["shared_device_bytes_per_asked"] - 2720.0).abs() < 1.0);
         assert_eq!(limited_by(&t), LimitKind::Others);
-        // Nobody needs to be seen: direct reads cause no other reads.
+        // No process needs to be visible, since direct reads cause no other reads.
         t.trial.evidence.others.clear();
         t.trial.evidence.others_complete = false;
         assert_named(&t, "vda", None);
@@ -171,14 +171,14 @@ fn through_a_partition_and_through_a_mirror() {
     rests_on(&mut t, &["vda1"]);
     node(&mut t, "vda1", 1, BlockKind::Partition { of: "vda".to_owned() });
     node(&mut t, "vda", 2, BlockKind::Disk);
-    // The other file is in another partition: only the disk shows it.
+    // The other file is in another partition, so only the disk shows it.
     t.each = |s, done| {
         ours(s, done, true);
         did(s, "vda1", done, (200.0, 0.0, 4.0, 0.9));
         did(s, "vda", done, (5000.0, 0.0, 64.0, 0.95));
     };
     assert_named(&t, "vda", None);
-    // It is in the same one: that is nearer.
+    // It is in the same partition, which is nearer to the ground.
     t.each = |s, done| {
         ours(s, done, true);
         did(s, "vda1", done, (5000.0, 0.0, 64.0, 0.95));
@@ -218,7 +218,7 @@ fn many_processes_beside_a_directory() {
     assert_eq!(limited_by(&t), LimitKind::Others);
 }
 
-/// Loads alone on their disk, or beside others that matter nothing; each with what it shows.
+/// Loads alone on their disk, or beside others that don't matter; each with a description.
 fn quiet() -> Vec<(&'static str, Truth)> {
     let mut all = Vec::new();
     let mut add = |name, rw, change: fn(&mut Truth), each: fn(&mut Sample, f64)| {

@@ -11,7 +11,7 @@ use record::trial::GeneratorCost;
 use record::volume::{VerifiedLimit, VolumeFacts};
 use record::workload::{Ask, EngineKind, Rw};
 
-/// 131,072 reads per second of 4 KiB by one job of the native engine on a machine with 8 CPUs, one of them full.
+/// 131,072 reads of 4 KiB per second by one job of the native engine, on a machine with 8 CPUs, one of them full.
 fn full() -> Truth {
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
     t.asked(10 * GIB, 0);
@@ -24,7 +24,7 @@ fn full() -> Truth {
     t
 }
 
-/// Seconds of the 20 that the busiest thread ran, as the engine itself counted.
+/// Sets the time that the busiest thread ran, of 20 s, as the engine counted it.
 fn busy(t: &mut Truth, seconds: f64) {
     t.trial.engine.as_mut().unwrap().generator = Some(GeneratorCost {
         user_seconds: seconds * 0.25,
@@ -93,7 +93,7 @@ fn a_queue_that_the_devices_hold_is_the_storages_limit() {
     assert!(claims(&t).is_empty(), "a busy loop beside a full queue");
     t.device_queue = 90.0;
     assert_eq!(claims(&t), [Claim::EngineCpuBound]);
-    // Writing back fills the devices' queues whatever the generator does.
+    // Write-back fills the devices' queues whatever the generator does.
     t.device_queue = 127.0;
     t.options().direct = false;
     assert!(claims(&t).contains(&Claim::EngineCpuBound));
@@ -107,7 +107,7 @@ fn a_rate_that_was_reached_is_no_limit() {
     t.options().rate_iops = Some(200_000);
     let found = only_finding(&t);
     assert!(found.text.contains("made 131,072 IOPS of 200,000 IOPS asked for"), "{}", found.text);
-    // Jobs share the work: each has the rate.
+    // Two jobs share the work; each has the rate.
     (t.options().rate_iops, t.options().numjobs) = (Some(65_536), 2);
     assert!(claims(&t).is_empty());
     (t.options().rate_iops, t.options().rate_bytes_per_second) = (None, Some(256 << 20));
@@ -160,7 +160,7 @@ fn the_ceiling_tells_whose_work_it_was() {
     t.machine.native_ceiling = Some(ceiling(135_000.0, 7300.0));
     let near = only_finding(&t);
     assert!(near.text.contains("A job made 131,072 IOPS; 135,000 is the most"), "{}", near.text);
-    // Measured while others had the CPU, it is no ceiling.
+    // A ceiling that was measured while others had the CPU doesn't count.
     let disturbed = Ceiling { busiest_thread_share: Some(0.3), ..ceiling(135_000.0, 7300.0) };
     t.machine.native_ceiling = Some(disturbed);
     assert!(!only_finding(&t).text.contains("A job made"));
@@ -168,7 +168,7 @@ fn the_ceiling_tells_whose_work_it_was() {
     let far = only_finding(&t);
     assert!(far.text.contains("7.50 times the CPU time of one on a hole"), "{}", far.text);
     assert_eq!(far.evidence["ceiling_iops_per_job"], 900_000.0);
-    // A ceiling of other blocks, or another engine, says nothing of these.
+    // A ceiling of another block size or engine doesn't apply.
     for other in
         [|t: &mut Truth| t.cell.workload.engine = EngineKind::Fio, |t: &mut Truth| t.options().iodepth = 4]
     {

@@ -1,4 +1,4 @@
-//! Loop devices that cache their backing file, and the disk under them that others use too.
+//! Loop devices that cache their backing file, over a disk that others use too.
 
 use super::{assert_served, claims, judged, only};
 use crate::facts::Facts;
@@ -10,7 +10,7 @@ use record::stack::FsKind;
 use record::topology::BlockKind;
 use record::workload::Rw;
 
-/// Random direct reads of 256 MiB on a loop device over a file of 1 GiB; ten times as much is read.
+/// Random direct reads in 256 MiB of data on a loop device over a file of 1 GiB; ten times as much is read.
 fn reads(leaf_read: u64, cached: (u64, u64)) -> Truth {
     let mut t = Truth::new(Rw::Randread, 4096, true, filesystem(FsKind::Ext4), 1);
     t.asked(2560 * MIB, 0);
@@ -38,14 +38,14 @@ fn a_part_by_the_counters_alone() {
     assert_served(shares.both, Served { device: 0.7, page_cache: 0.3, ..Served::default() });
     let severity: Vec<_> = found.iter().map(|f| (f.claim, f.severity)).collect();
     assert_eq!(severity, [(Claim::ServedFromHostCache, Severity::Caveat)]);
-    // Records of before backing files were looked at.
+    // Older records, without the residency of backing files.
     (t.trial.backing_before, t.trial.backing_after) = (vec![], vec![]);
     assert_served(judged(&t).0.both, Served { device: 0.7, page_cache: 0.3, ..Served::default() });
 }
 
 #[test]
 fn a_disk_that_the_host_of_a_guest_caches() {
-    // Nobody counts the host's disk for us: what its cache holds of the file must do.
+    // The host's disk isn't counted; the residency of the file must do.
     let mut t = reads(0, (GIB, GIB));
     t.leaf = None;
     for node in &mut t.trial.topology.nodes {
@@ -71,7 +71,7 @@ fn a_disk_that_the_host_of_a_guest_caches() {
     assert_eq!((leaves[1].iops, leaves[1].busy_share), (None, None));
 }
 
-/// The host just before and just after: what its disk read, and what its kernel took out of the page cache, in pages.
+/// Sets the host's samples just before and just after: its disk's reads, and the pages that its kernel reclaimed.
 fn on_the_host(t: &mut Truth, disk_read: u64, stolen: u64) {
     let sample = |read_bytes, stolen| Sample {
         block: [("vda".to_owned(), BlockCounters { read_bytes, ..BlockCounters::default() })].into(),
@@ -83,7 +83,7 @@ fn on_the_host(t: &mut Truth, disk_read: u64, stolen: u64) {
 
 #[test]
 fn what_a_hosts_cache_did_not_come_to_hold_its_disk_was_not_asked_for() {
-    // A quarter of the file is in the cache before and after: nobody knows whether that is the data.
+    // A quarter of the file is in the cache before and after, which may be the data or not.
     let mut t = reads(0, (GIB / 4, GIB / 4));
     t.leaf = None;
     for node in &mut t.trial.topology.nodes {
@@ -92,13 +92,13 @@ fn what_a_hosts_cache_did_not_come_to_hold_its_disk_was_not_asked_for() {
         }
     }
     assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
-    // Somebody reads on the host's disk all the time; the file's share of the cache didn't grow, and nothing left it.
+    // Another process reads from the host's disk all the time; the file's cached part didn't grow, and nothing was reclaimed.
     on_the_host(&mut t, 9 * GIB, 0);
     assert_served(judged(&t).0.both, only(|s| s.page_cache = 1.0));
-    // As much left it as was read: it may have come and gone.
+    // As much was reclaimed as was read, so it may have come and gone.
     on_the_host(&mut t, 9 * GIB, 2560 * MIB / 4096);
     assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
-    // Whatever left: the disk read nothing.
+    // Whatever was reclaimed, the disk read nothing.
     on_the_host(&mut t, 0, 1 << 20);
     assert_served(judged(&t).0.both, only(|s| s.page_cache = 1.0));
 }
@@ -126,19 +126,19 @@ fn what_the_cache_came_to_hold_was_read_from_the_disk_whoever_else_used_it() {
     t.hosted((9 * GIB, 0), (0, 256 * MIB));
     t.trial.evidence.others_complete = false;
     assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
-    // It was there before: nobody can tell.
+    // The data may have been cached before, so the source is unknown.
     t.hosted((9 * GIB, 0), (256 * MIB, 256 * MIB));
     assert_served(judged(&t).0.both, only(|s| s.unknown = 1.0));
 }
 
-/// Nothing was taken out of the page cache, or much was.
+/// The counters of reclaimed pages.
 fn vm(stolen: u64) -> Option<VmCounters> {
     Some(VmCounters { pgsteal_file: Some(stolen), drop_pagecache: Some(3), ..VmCounters::default() })
 }
 
 #[test]
 fn the_disk_can_have_read_no_more_than_the_cache_came_to_hold() {
-    // Ten passes over 256 MiB while a stranger reads on the disk: nine were from memory, whatever its counters say.
+    // Ten passes over 256 MiB while another process reads from the disk: nine came from memory, whatever the disk's counters are.
     let mut t = Truth::new(Rw::Read, MIB, true, filesystem(FsKind::Ext4), 1);
     t.asked(2560 * MIB, 0);
     t.device_read = 2560 * MIB;
@@ -146,13 +146,13 @@ fn the_disk_can_have_read_no_more_than_the_cache_came_to_hold() {
     t.trial.evidence.others_complete = false;
     t.each = |sample, _| sample.vm = vm(7);
     assert_served(judged(&t).0.both, Served { device: 0.1, page_cache: 0.9, ..Served::default() });
-    // Pages went as others came: then it may all have been read again.
+    // Pages were reclaimed meanwhile, so all of it may have been read again.
     t.each = |sample, done| sample.vm = vm(whole(done * 1e6));
     assert_served(judged(&t).0.both, Served { device: 0.1, unknown: 0.9, ..Served::default() });
-    // And so where the kernel takes them without counting them.
+    // The same if the kernel reclaims pages without counting them.
     t.each = |sample, _| sample.vm = vm(7).map(|vm| VmCounters { takes_cold_pages: true, ..vm });
     assert_served(judged(&t).0.both, Served { device: 0.1, unknown: 0.9, ..Served::default() });
-    // And so if somebody dropped it all.
+    // The same if the cache was dropped.
     t.each = |sample, done| {
         sample.vm = vm(7);
         sample.vm.as_mut().unwrap().drop_pagecache = Some(whole(3.0 + done));
@@ -167,13 +167,13 @@ fn others_on_the_disk_do_not_hide_a_cache_that_held_everything() {
     let (shares, found) = judged(&t);
     assert_served(shares.both, only(|s| s.page_cache = 1.0));
     assert!(found.iter().any(|f| f.claim == Claim::ServedFromHostCache), "{found:?}");
-    // 90 % of the backing file in the cache, of which the data may be the rest: at least 153 of 256 MiB came from it.
+    // 90 % of the backing file is cached, and the rest may be data: at least 153 of 256 MiB came from the cache.
     let cached = 922 * MIB;
     let mut t = reads(9 * GIB, (cached, cached));
     t.other("dd", 9 * GIB, 0);
     let served = judged(&t).0.both;
     assert_served(served, Served { page_cache: 154.0 / 256.0, unknown: 102.0 / 256.0, ..Served::default() });
-    // A quarter of what was read had been taken out: the disk was asked for it again.
+    // A quarter of the reads were of reclaimed pages, which the disk delivered again.
     t.each = |sample, done| {
         let again = whole(done * (640 << 20) as f64 / 4096.0);
         sample.vm = Some(VmCounters { workingset_refault_file: Some(again), ..VmCounters::default() });
@@ -185,24 +185,24 @@ fn others_on_the_disk_do_not_hide_a_cache_that_held_everything() {
 
 #[test]
 fn others_on_the_disk_make_unknown_what_only_its_counters_could_tell() {
-    // 64 MiB of the data in the cache at most; the disk's counters are full of a stranger's bytes.
+    // At most 64 MiB of the data are cached; the disk's counters are full of another process's bytes.
     let mut t = reads(9 * GIB, (0, 64 * MIB));
     t.other("dd", 9 * GIB, 0);
     let (shares, found) = judged(&t);
     assert_served(shares.both, Served { device: 0.75, unknown: 0.25, ..Served::default() });
     let unknown = found.iter().find(|f| f.claim == Claim::SourceUnknown).unwrap();
     assert!(unknown.text.contains("used by others too"), "{}", unknown.text);
-    // Nobody else is known to have read: the bytes on the disk are ours.
+    // No other process is known to have read, so the bytes on the disk are ours.
     t.trial.evidence.others.clear();
     assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
-    // Not all could be looked at.
+    // Not all processes could be examined.
     t.trial.evidence.others_complete = false;
     assert!(judged(&t).0.both.unknown > 0.2);
 }
 
 #[test]
 fn a_backing_file_that_is_not_cached_served_nothing_from_the_cache() {
-    // Holes of the backing file: neither the disk nor the cache.
+    // Holes of the backing file: neither the disk nor the cache served them.
     let served = judged(&reads(1280 * MIB, (0, 0))).0.both;
     assert_served(served, Served { device: 0.5, unknown: 0.5, ..Served::default() });
 }
@@ -214,7 +214,7 @@ fn a_loop_device_with_direct_io_or_none_told_is_not_accused_of_caching() {
         let BlockKind::Loop { direct_io, .. } = &mut t.trial.topology.nodes[0].kind else { panic!() };
         *direct_io = direct;
         let (shares, found) = judged(&t);
-        // The disk moved nothing, and the file is in memory all the same.
+        // The disk moved nothing, although the file is in memory.
         assert_served(shares.both, only(|s| s.unknown = 1.0));
         let claims: Vec<Claim> = found.iter().map(|f| f.claim).collect();
         assert_eq!(claims, [Claim::SourceUnknown], "{found:?}");
@@ -281,7 +281,7 @@ fn leaves_show_every_device_and_who_shares_it() {
     assert!(near(views[0].read_per_asked, 1.0) && near(views[1].read_per_asked, 0.5), "{views:?}");
     assert!(views[0].write_per_asked.is_none(), "nothing was written");
     assert!(near(views[0].iops, 500.0) && views[0].busy_share.is_none(), "no busy time was counted");
-    // A counter that is missing is no zero.
+    // A missing counter isn't zero.
     t.leaf = None;
     let record = t.record();
     let views = leaves::of_cell(&[Facts::of(&record, &t.cell).unwrap()]);

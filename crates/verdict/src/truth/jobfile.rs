@@ -1,4 +1,4 @@
-//! A user's own job file is judged by its jobs' options, as a workload of the experiment is by its own.
+//! A user's own job file is judged by its jobs' options, as a workload of the experiment is.
 
 use super::{claims, judged};
 use crate::attribute::attribute;
@@ -10,7 +10,7 @@ use record::judged::LimitKind;
 use record::stack::{BtrfsProfile, FsKind};
 use record::workload::{Ask, EngineKind, NamedJob, Options, Rw};
 
-/// The same trial with its options said by a job file instead; `known`: native reads them all.
+/// The same trial with its options from a job file; `known`: the native engine can read all of them.
 fn by_file(truth: &Truth, known: bool) -> Truth {
     let mut truth = truth.clone();
     let options = truth.options().clone();
@@ -32,7 +32,7 @@ fn by_file(truth: &Truth, known: bool) -> Truth {
     truth
 }
 
-/// Written over and over in the page cache, and flushed when the time was up.
+/// Data that is overwritten many times in the page cache, and flushed at the end.
 fn overwritten(fs: FsKind, change: impl Fn(&mut Options)) -> Truth {
     let mut t = Truth::new(Rw::Write, MIB, false, filesystem(fs), 1);
     t.asked(0, 4 * GIB);
@@ -96,7 +96,7 @@ fn a_job_file_is_judged_as_the_same_options_of_an_experiment_are() {
     t.asked(400_000 * 4096, 0);
     (t.device_read, t.device_queue) = (400_000 * 4096, 31.0);
     all.push((t, LimitKind::Device));
-    // A rate was asked for, and made.
+    // A requested rate that was reached.
     let mut t = Truth::new(Rw::Randread, 4096, true, btrfs(BtrfsProfile::Raid0), 2);
     t.options().rate_iops = Some(1000);
     t.asked(20_000 * 4096, 0);

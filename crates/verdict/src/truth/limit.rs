@@ -1,4 +1,4 @@
-//! What limited a trial whose limit is made by construction.
+//! The limit of synthetic trials with a known one.
 
 use super::claims;
 use crate::attribute::attribute;
@@ -14,7 +14,7 @@ use record::volume::{Limits, VerifiedLimit, VolumeFacts, VolumeKind};
 use record::workload::{EngineKind, RateProcess, Rw};
 use std::collections::BTreeMap;
 
-/// 200 I/Os of 4 KiB per second at this depth, all of them in flight all the time, none of them held by a device.
+/// 200 I/Os of 4 KiB per second at this depth, all in flight all the time, none of them on a device.
 fn load(rw: Rw, depth: u32) -> Truth {
     let mut t = Truth::new(rw, 4096, true, filesystem(FsKind::Ext4), 1);
     t.cell.workload.engine = EngineKind::Native;
@@ -31,7 +31,7 @@ fn load(rw: Rw, depth: u32) -> Truth {
     t
 }
 
-/// I/Os in flight on average as the engine saw it.
+/// Sets the engine's mean number of I/Os in flight.
 fn in_flight(t: &mut Truth, ios: f64) {
     let engine = t.trial.engine.as_mut().unwrap();
     for side in [engine.read.as_mut(), engine.write.as_mut()].into_iter().flatten() {
@@ -39,7 +39,7 @@ fn in_flight(t: &mut Truth, ios: f64) {
     }
 }
 
-/// The one volume under it, with this limit of reads and writes per second.
+/// Gives the volume a limit of reads and of writes per second.
 fn limited(t: &mut Truth, iops: f64) {
     t.emulated(1);
     let verified = ["read_iops", "write_iops"].map(|limit| VerifiedLimit {
@@ -72,7 +72,7 @@ pub(super) fn limit_of(t: &Truth) -> Limit {
     limit
 }
 
-/// What limits it, and whether that is shown.
+/// The limit, and whether it is shown rather than likely.
 fn by(t: &Truth) -> (LimitKind, bool) {
     let limit = limit_of(t);
     (limit.by, limit.shown)
@@ -89,7 +89,7 @@ fn a_volume_at_its_limit() {
     t.device_iops = 199.0;
     assert_eq!(by(&t), (LimitKind::Throttle, true));
     assert!(claims(&t).is_empty(), "the experiment sets it");
-    // Nine tenths of it: the I/Os wait somewhere, and nowhere else.
+    // Nine tenths of the limit: the I/Os wait somewhere, and nothing else explains where.
     t.device_iops = 180.0;
     assert_eq!(by(&t), (LimitKind::Throttle, false));
     in_flight(&mut t, 20.0);
@@ -125,18 +125,18 @@ fn a_limit_that_nobody_declared() {
     assert_eq!(by(&t), (LimitKind::Throttle, true));
     assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
     assert!(limit_of(&t).text.contains("which the experiment doesn't set"));
-    // A volume's own limit, lowered by somebody.
+    // A volume's own limit, lowered by another process.
     limited(&mut t, 400.0);
     assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
     limited(&mut t, 200.0);
     assert!(claims(&t).is_empty());
-    // On a device where others are at home their I/Os don't count.
+    // On a device that others use too, their I/Os don't count.
     t.volumes.clear();
     t.cell.stack.volumes.clear();
     t.device_iops = 5000.0;
     assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
     assert!(limit_of(&t).text.contains("came to 100 %"), "{}", limit_of(&t).text);
-    // It is there, but isn't met.
+    // There is a limit, but it isn't met.
     t.emulated(1);
     t.device_iops = 90.0;
     assert!(claims(&t).is_empty());
@@ -159,7 +159,7 @@ fn a_limit_that_changes_in_between() {
     assert!((changed.evidence["changed_after_seconds"] - 10.0).abs() < 0.2, "{:?}", changed.evidence);
 }
 
-/// Of a guest's disk only its host knows.
+/// Only the host knows the limits of a guest's disk.
 #[test]
 fn limits_that_the_host_changed() {
     let mut t = load(Rw::Randread, 64);
@@ -193,7 +193,7 @@ fn limits_that_the_host_changed() {
         assert_eq!(found.is_some(), says.is_some(), "{begin:?} {end:?}: {all:?}");
         assert!(found.is_none_or(|d| d.text.contains(says.unwrap())), "{found:?}");
     }
-    // As the experiment asks; nothing else is the matter with it.
+    // As the experiment defines, and nothing else is wrong.
     let change = |after_ms, iops| LimitChange { after_ms, limits: total(iops) };
     let made = |after_ms, iops| HostChange { device: "loop0".to_owned(), after_ms, limits: total(iops) };
     let asked = vec![change(5000, 100), change(8000, 200)];
@@ -215,7 +215,7 @@ fn limits_that_the_host_changed() {
             "were to change as the experiment asks. The load ended before 2 of 2 changes.",
         ),
         (vec![made(5003, 100)], 50, Severity::Caveat, "while it was measured: total_iops from 100 to 50."),
-        // by somebody else, to what it had been at first
+        // by another process, back to the first value
         (vec![made(5003, 100)], 200, Severity::Caveat, "while it was measured: total_iops from 100 to 200."),
     ] {
         t.trial.evidence.host = vec![look(Some(200)), look(Some(end))];
@@ -225,18 +225,18 @@ fn limits_that_the_host_changed() {
         assert_eq!(found.severity, severity, "{found:?}");
         assert!(found.text.contains(says), "{}", found.text);
     }
-    // Told also where the host could not be looked at.
+    // Also reported if the host could not be examined.
     t.trial.evidence.host = Vec::new();
     t.trial.evidence.host_changes = vec![made(5003, 100), made(8001, 200)];
     let (_, all) = super::judged(&t);
     let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
     assert_eq!(found.severity, Severity::Note, "{found:?}");
-    // Those of the server that another guest mounts from have its name before theirs.
+    // The record of a client guest names the server's devices with the server's name.
     t.trial.evidence.host_changes.iter_mut().for_each(|change| change.device = "server:loop0".to_owned());
     let (_, all) = super::judged(&t);
     let found = all.iter().find(|d| d.claim == Claim::ThrottleChanged).unwrap();
     assert_eq!(found.severity, Severity::Note, "{found:?}");
-    // Of two disks both are told, and the worse one decides.
+    // With two disks, the text has both and the worse one decides.
     let (mut volume, mut facts) = (t.cell.stack.volumes[0].clone(), t.volumes[0].clone());
     (volume.name, facts.name, facts.device) =
         ("vol[1]".to_owned(), "vol[1]".to_owned(), Some("/dev/loop1".into()));
@@ -307,7 +307,7 @@ fn one_io_at_a_time_is_the_depth() {
     assert!(limit.text.contains("With 1 I/O in flight and 5 ms for each, 200 IOPS is all"), "{}", limit.text);
     assert!(limit.text.contains("raise iodepth: 1"), "{}", limit.text);
     assert!(claims(&t).is_empty());
-    // fio's synchronous engines have one in flight, whatever is asked.
+    // fio's synchronous engines have one I/O in flight, whatever the depth.
     t.cell.workload.engine = EngineKind::Fio;
     (t.options().iodepth, t.options().ioengine) = (32, "psync".to_owned());
     let limit = limit_of(&t);
@@ -342,10 +342,10 @@ fn the_device_is_the_limit_only_where_it_held_the_depth() {
     assert_eq!((limit.by, limit.shown), (LimitKind::Generator, false));
     assert!(limit.text.starts_with("18 of 32 I/Os were in flight at the devices"), "{}", limit.text);
     assert!(limit.text.contains("it had not issued the others"), "{}", limit.text);
-    // What the engine has issued and no device holds waits in the kernel.
+    // I/Os that the engine has issued and no device holds wait in the kernel.
     assert_eq!(with(32.0, 18.0, &plain).by, LimitKind::Device);
     assert_eq!(with(30.0, 30.0, &plain).by, LimitKind::Device);
-    // An engine that takes back in batches counts those as in flight that were done long ago.
+    // An engine that reaps in batches counts I/Os as in flight that completed long ago.
     let batches = |t: &mut Truth| {
         t.options().other.insert("iodepth_batch_complete_min".to_owned(), "32".to_owned());
     };
@@ -354,7 +354,7 @@ fn the_device_is_the_limit_only_where_it_held_the_depth() {
     assert!(limit.text.contains("in batches (iodepth_batch_complete_min=32)"), "{}", limit.text);
     assert_eq!(with(32.0, 4.0, &batches).by, LimitKind::Generator);
     assert_eq!(with(32.0, 30.0, &batches).by, LimitKind::Device, "the device held them all the same");
-    // Pauses and flushes that were asked for are not the generator's; neither is the kernel's merging.
+    // Requested pauses and flushes aren't the generator's fault, and neither is merging in the kernel.
     assert_eq!(with(18.0, 18.0, &|t| t.options().thinktime_us = 1).by, LimitKind::Device);
     assert_eq!(with(18.0, 18.0, &|t| t.options().fsync = 1).by, LimitKind::Device);
     assert_eq!(with(18.0, 18.0, &|t| t.device_iops = 100.0).by, LimitKind::Device);
@@ -370,16 +370,16 @@ fn a_lock_above_the_device() {
     };
     assert_eq!(by(&t), (LimitKind::Lock, true));
     assert_eq!(claims(&t), [Claim::Serialized]);
-    // An unseen limit would let I/Os wait above the device as well.
+    // An unknown limit would make I/Os wait above the device as well.
     let mut unseen = t.clone();
     unseen.each = |sample, _| block(sample, |b| b.in_flight = 1);
     assert_eq!(by(&unseen), (LimitKind::Lock, false));
     assert!(claims(&unseen).is_empty());
-    // And so does one that is nearly met: 200 a second of 280.
+    // So does a limit that is nearly met: 200 a second of 280.
     unseen.each = |sample, done| block(sample, |b| (b.in_flight, b.writes) = (1, whole(4000.0 * done)));
     limited(&mut unseen, 280.0);
     assert_ne!(by(&unseen).0, LimitKind::Lock, "{:?}", limit_of(&unseen));
-    // One of two at a time: 1/3 of the limit each is all that there is.
+    // With one of two devices at a time, each reaches only 1/3 of its limit.
     limited(&mut unseen, 600.0);
     assert_eq!(by(&unseen).0, LimitKind::Lock);
     let mut second = unseen.trial.topology.nodes[0].clone();
@@ -388,7 +388,7 @@ fn a_lock_above_the_device() {
     assert_ne!(by(&unseen).0, LimitKind::Lock);
     // A device that takes them eight at a time, now and then.
     let mut bursts = t.clone();
-    // Eleven of 201 looks are a twentieth, rounded up; twelve are more.
+    // Eleven of 201 samples are a twentieth, rounded up; twelve are more.
     bursts.each = |sample, done| {
         sample.throttles = Some(BTreeMap::new());
         block(sample, |b| b.in_flight = if done < 0.0525 { 8 } else { 1 });
@@ -404,7 +404,7 @@ fn a_lock_above_the_device() {
         block(sample, |b| b.in_flight = if whole(done * 200.0).is_multiple_of(8) { 8 } else { 0 });
     };
     assert_ne!(by(&bursts).0, LimitKind::Lock);
-    // A generator that computes in between.
+    // A generator that uses the CPU in between.
     t.thread_cores = 0.7;
     assert_eq!(by(&t), (LimitKind::Generator, false));
 }
@@ -429,7 +429,7 @@ fn the_journal_or_flushes() {
     assert!(close("flushes_in_flight_ios", 0.6) && close("in_fsync_share", 0.7), "{limit:?}");
     assert!(close("journal_commits_per_write", 1.0), "{limit:?}");
     assert_eq!(claims(&t), [Claim::JournalBound]);
-    // The same counters where nothing is to be made durable are the file system's business.
+    // Without fsync, the same counters are the file system's own writes.
     t.options().fsync = 0;
     assert_ne!(by(&t).0, LimitKind::Journal);
 }
@@ -454,7 +454,7 @@ fn a_limit_that_is_met_by_the_journals_writes() {
     let limit = limit_of(&t);
     assert_eq!(limit.by, LimitKind::Journal);
     assert!(limit.text.contains("3 writes for each of the workload's"), "{}", limit.text);
-    // The kernel charges the engine only for its own: then these are the limit.
+    // The kernel charges the engine only for its own writes; then these are at the limit.
     limited(&mut t, 200.0);
     t.each = |sample, done| {
         block(sample, |b| b.writes = whole(12_000.0 * done));
@@ -489,7 +489,7 @@ fn holes_and_cached_files_are_memory() {
     t.file(256 * MIB, |f| (f.written_bytes, f.hole_bytes) = (0, 256 * MIB));
     t.device_read = 0;
     assert_eq!(by(&t), (LimitKind::Memory, true));
-    // Half of it read from a device that is busy with it: that is what takes the time.
+    // Half of it is read from a device that is busy with it, which takes the time.
     let mut half = load(Rw::Randread, 1);
     half.file(256 * MIB, |f| (f.written_bytes, f.hole_bytes) = (128 * MIB, 128 * MIB));
     half.device_read /= 2;
@@ -546,11 +546,11 @@ fn what_is_unknown_is_unknown() {
     let limit = limit_of(&t);
     assert_eq!((limit.by, limit.shown), (LimitKind::Unknown, false));
     assert!(!limit.against.is_empty(), "what was looked at");
-    // Where others use all the CPU there is, I/Os wait for it.
+    // If others use all the CPU, I/Os wait for it.
     let mut crowded = load(Rw::Randread, 16);
     (crowded.machine_busy, crowded.others_cpu) = (0.99, Some(0.9));
     assert_eq!(by(&crowded), (LimitKind::Cpu, false));
-    // A record of before all these counters.
+    // An older record, without these counters.
     t.each = |sample, _| *sample = Sample { monotonic_ns: sample.monotonic_ns, ..Sample::default() };
     t.trial.engine.as_mut().unwrap().read.as_mut().unwrap().latency_mean_ns = None;
     assert_eq!(by(&t), (LimitKind::Unknown, false));

@@ -1,4 +1,4 @@
-//! Memory, loop devices, other processes, errors.
+//! Memory, loop devices, other processes, I/O errors.
 
 use super::{SINGLE, assert_served, claims, judged, only};
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem};
@@ -66,7 +66,7 @@ fn others_on_the_same_device() {
     assert_eq!(claims(&t), [Claim::Interference]);
 }
 
-/// A mix on one emulated volume, of whose I/O somebody else took a share.
+/// A mix on one emulated volume, on which another process does a share of the I/O.
 fn trespassed() -> Truth {
     let mut t = Truth::new(Rw::Randrw, 16384, true, btrfs(SINGLE), 1);
     t.emulated(1);
@@ -92,13 +92,13 @@ fn on_a_ground_of_our_own_only_who_was_on_it_interferes() {
     );
     assert_eq!(found[0].evidence["surplus_write_bytes"], f64::from(700 * 16384));
 
-    // It moved more than the devices did: the rest was elsewhere.
+    // The process moved more than the devices did, so the rest was elsewhere.
     t.trial.evidence.others[1].write_bytes = GIB;
     assert!((judged(&t).1[0].evidence["surplus_write_bytes"] - f64::from(800 * 16384)).abs() < 16384.0);
-    // It only had a file open.
+    // The process only had a file open.
     t.trial.evidence.others[1].write_bytes = 16384;
     assert_eq!(claims(&t), [Claim::WriteAmplified]);
-    // Of before anybody looked, or nobody could.
+    // An older record, or the process could not be examined.
     (t.trial.evidence.others[1].write_bytes, t.trial.evidence.others[1].on_ground) = (700 * 16384, None);
     assert_eq!(claims(&t), [Claim::WriteAmplified]);
 }
@@ -112,7 +112,7 @@ fn a_second_reader_on_a_ground_of_our_own_and_beside_a_lent_directory() {
     assert!(claims(&t).is_empty(), "nobody was seen there");
     t.other("dd", 300 * MIB, 0).on_ground = Some(true);
     assert_eq!(claims(&t), [Claim::Interference]);
-    // Where one of the volumes is lent, others are at home: magnitudes speak.
+    // If one of the volumes is an existing directory, others may use its device, so the amounts decide.
     t.trial.evidence.others[0].on_ground = None;
     assert!(claims(&t).is_empty());
     t.cell.stack.volumes[0].kind = VolumeKind::Directory { path: "/srv".into() };
@@ -126,7 +126,7 @@ fn others_that_can_t_be_seen() {
     (t.device_read, t.own_read) = (2 * GIB, Some(GIB));
     t.trial.evidence.others_complete = false;
     assert_eq!(claims(&t), [Claim::Interference], "direct reads cause no other reads");
-    // Writes do: journals, copy-on-write. Nobody may be accused on their account alone.
+    // A surplus of writes may come from journals or copy-on-write, so it alone doesn't make a finding.
     let mut t = Truth::new(Rw::Randwrite, 4096, true, btrfs(SINGLE), 1);
     t.asked(0, GIB);
     (t.device_write, t.own_write) = (5 * GIB, Some(GIB));

@@ -1,4 +1,4 @@
-//! NFS on one machine, or two: what the client fetched, what the devices delivered, and what lies between.
+//! NFS on one machine or two: the bytes that the client fetched, those that the devices delivered, and the difference.
 
 use super::{assert_served, claims, judged};
 use crate::attribute::attribute;
@@ -12,7 +12,7 @@ use record::stack::Layer;
 use record::topology::Exported;
 use record::workload::Rw;
 
-/// 10 GiB asked over an export of one file system.
+/// 10 GiB requested through an export of one file system.
 fn mounted(rw: Rw, direct: bool, export: &[&str], each: fn(&mut Sample, f64)) -> Truth {
     let layer = Layer::Nfs(Nfs {
         version: None,
@@ -100,7 +100,7 @@ fn without_the_clients_counters_nothing_is_made_up() {
     assert!(claims(&t).contains(&Claim::SourceUnknown));
 }
 
-/// What the devices counted is told by samples of their own, between those of the client, by a clock that may be 3 ms off.
+/// The devices' counters are in samples of the server, between those of the client, with a clock that may be 3 ms off.
 #[test]
 fn devices_of_another_node_are_counted_like_ones_own() {
     let of = |device: u64, fetched: fn(&mut Sample, f64)| {
@@ -131,7 +131,7 @@ fn devices_of_another_node_are_counted_like_ones_own() {
     assert_served(shares, Served { device: 0.4, other_cache: 0.6, ..Served::default() });
 }
 
-/// What of a sample is the server's, 5 ms later.
+/// Moves the server's part of a sample into its own one, 5 ms later.
 fn apart(client: &mut Sample) -> Sample {
     let block = std::mem::take(&mut client.block);
     let memory = Some(Memory { total_bytes: Some(7 * GIB), ..Memory::default() });

@@ -1,4 +1,4 @@
-//! Holes, caches, compression, durability, and what nobody can tell.
+//! Holes, caches, compression, durability, and unknown sources.
 
 use super::{RAID0, SINGLE, assert_served, claims, judged, only};
 use crate::attribute::attribute;
@@ -138,7 +138,7 @@ fn what_the_ramp_fetched_is_in_memory_when_the_clock_starts() {
     }
     let facts = Facts::of(&record, &t.cell).unwrap();
     assert_served(attribute(&facts).both, only(|s| s.page_cache = 1.0));
-    // Nothing was fetched earlier: then only the second pass can have been in memory.
+    // Nothing was fetched earlier, so only the second pass can have come from memory.
     let facts = Facts { read_earlier: Some(0.0), ..facts };
     assert_served(
         attribute(&facts).both,
@@ -216,7 +216,7 @@ fn direct_reads_of_compressed_extents_may_come_from_memory_all_the_same() {
 
 #[test]
 fn extents_that_are_read_for_a_part_of_them_do_not_hide_the_cache() {
-    // Random reads of 16 KiB; of each that isn't in memory the device reads the extent's 36 KiB, which are 128 KiB.
+    // Random reads of 16 KiB. For each that isn't in memory, the device reads the extent's 36 KiB, which hold 128 KiB.
     let reads = 640.0 * 1024.0;
     let mut t = Truth::new(Rw::Randread, 16_384, false, btrfs(SINGLE), 1);
     t.file(256 * MIB, |f| (f.written_bytes, f.encoded_bytes, f.disk_bytes) = (0, 256 * MIB, Some(72 * MIB)));
@@ -230,18 +230,18 @@ fn extents_that_are_read_for_a_part_of_them_do_not_hide_the_cache() {
     let (shares, found) = missed(0.2);
     assert!(shares.both.page_cache > 0.77, "{shares:?}");
     assert_eq!((found[0].claim, found[0].severity), (Claim::ServedFromPageCache, Severity::Void));
-    // More than was asked for is read, and half of it was in memory all the same.
+    // The device reads more than requested, although half of the data was in memory.
     let shares = missed(0.5).0.both;
     assert!(shares.page_cache > 0.47 && shares.device <= 0.53, "{shares:?}");
     assert_served(missed(1.0).0.both, only(|s| s.device = 1.0));
-    // Larger reads may be of several extents.
+    // Larger reads may span several extents.
     t.options().bsrange = Some(SizeRange { low_bytes: 4096, high_bytes: MIB });
     assert_eq!(judged(&t).0.both.page_cache, 0.0);
 }
 
 #[test]
 fn what_a_stream_read_ahead_in_the_ramp_is_not_the_page_caches() {
-    // 128 of 256 MiB, a quarter of which was read ahead before the window began.
+    // 128 of 256 MiB; a quarter of them was read ahead before the window.
     let mut t = zstd(Rw::Read, true, Some(64 * MIB));
     t.asked(128 * MIB, 0);
     t.device_read = 24 * MIB;
@@ -251,7 +251,7 @@ fn what_a_stream_read_ahead_in_the_ramp_is_not_the_page_caches() {
         sample.block.get_mut("loop0").unwrap().read_bytes += 8 * MIB * ramp / 2_000_000_000;
     };
     assert_served(judged(&t).0.both, Served { device: 0.25, other: 0.75, ..Served::default() });
-    // What the cache held before is its own.
+    // Bytes that were cached before count for the cache.
     t.cached(64 * MIB, 160 * MIB);
     assert!(judged(&t).0.both.page_cache > 0.2);
 }
@@ -284,7 +284,7 @@ fn written_but_not_durable() {
 
 #[test]
 fn a_busy_disk_hides_neither_dirty_pages_nor_cached_ones() {
-    // Somebody else writes and reads so much on the same disk that its counters alone would explain everything.
+    // Another process writes and reads so much on the same disk that its counters alone would explain everything.
     let mut t = Truth::new(Rw::Write, MIB, false, filesystem(FsKind::Ext4), 1);
     t.options().end_fsync = false;
     t.asked(0, GIB);

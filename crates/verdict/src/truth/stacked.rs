@@ -1,4 +1,4 @@
-//! File systems over each other: the lowest decides, and where nothing can be seen nobody may claim a device.
+//! Stacked file systems: the lowest one decides, and if nothing below can be seen, no byte is attributed to a device.
 
 use super::{assert_served, claims, judged, only};
 use crate::attribute::attribute;
@@ -11,7 +11,7 @@ use record::stack::FsKind;
 use record::topology::{Exported, Hidden, Stacked, Unseen};
 use record::workload::Rw;
 
-/// Direct I/O of a directory on this file system, under which no device was found.
+/// Direct I/O to a directory on this file system, under which no device was found.
 fn on(fs: &str, rw: Rw) -> Truth {
     let mut t = Truth::new(rw, 4096, true, filesystem(FsKind::Ext4), 1);
     if rw.reads() {
@@ -74,7 +74,7 @@ fn an_overlay_on_a_disk_is_judged_by_the_lower_file_systems_kind_and_options() {
     let (shares, found) = judged(&t);
     assert_served(shares.both, only(|s| s.device = 1.0));
     assert!(found.is_empty(), "{found:?}");
-    // what journals data turns direct I/O into buffered I/O, whatever lies over it
+    // a file system that journals data turns direct I/O into buffered I/O, whatever is above it
     t.device_read = GIB / 2;
     t.trial.topology.stacked[0].mount_options = Some("rw,data=journal".to_owned());
     t.cached(256 << 20, 256 << 20);

@@ -82,7 +82,7 @@ fn a_busy_machine_a_moment_and_what_is_outside_of_the_measured_time_are_no_stall
     assert!(stalled(&t).is_empty(), "{:?}", stalled(&t));
 }
 
-/// How much of the load is done at this share of the measured time, if nothing is from 40 % to 60 % of it.
+/// The completed share of the load at this share of the measured time, if nothing completes from 40 % to 60 % of it.
 fn done_with_outage(done: f64) -> f64 {
     (done.min(0.4) + (done - 0.6).max(0.0)) / 0.8
 }
@@ -91,14 +91,14 @@ fn is_outage(done: f64) -> bool {
     (0.4..0.6).contains(&done)
 }
 
-/// The devices' counters stand still from 8 s to 12 s of the 20 s.
+/// Makes the devices' counters constant from 8 s to 12 s of the 20 s.
 fn still(sample: &mut Sample, done: f64) {
     for block in sample.block.values_mut() {
         block.reads = crate::testing::whole(20_000.0 * done_with_outage(done));
     }
 }
 
-/// 1250 I/Os per second by the engine's own course, but for 8 s to 12 s of the 20 s.
+/// 1250 I/Os per second by the engine's own time series, except from 8 s to 12 s of the 20 s.
 fn with_outage(each: fn(&mut Sample, f64)) -> Truth {
     let mut t = plain();
     let list: Vec<u64> = (0..200).map(|step| if (80..120).contains(&step) { 0 } else { 125 }).collect();
@@ -122,10 +122,10 @@ fn course(t: &mut Truth, list: Vec<u64>) {
     });
 }
 
-/// What a sample holds at a share of the measured time.
+/// A function that sets a sample at a share of the measured time.
 type Each = fn(&mut Sample, f64);
 
-/// So many I/Os took 4 s.
+/// Adds I/Os that took 4 s.
 fn held(t: &mut Truth, ios: u64) {
     let read = t.trial.engine.as_mut().unwrap().read.as_mut().unwrap();
     read.latency.bins_ns.insert(4 * SECOND, ios);
@@ -237,24 +237,24 @@ fn a_machine_that_slept_is_named_though_its_clock_stood_still() {
 
 #[test]
 fn what_only_looks_like_an_outage_is_none() {
-    // a bucket that is filled once a second: I/Os wait for it, again and again
+    // a token bucket that is filled once a second: I/Os wait for it again and again
     let mut bucket = with_outage(|_, _| {});
     course(&mut bucket, (0..200).map(|step| if step % 10 == 0 { 1000 } else { 0 }).collect());
     held(&mut bucket, 1000);
-    // the engine waits while the device works, as for the page cache to be written back
+    // the engine waits while the device works, e.g. for write-back of the page cache
     let mut working = with_outage(|sample, done| {
         sample.block.values_mut().for_each(|b| b.reads = crate::testing::whole(20_000.0 * done));
     });
     held(&mut working, 64);
-    // an engine that pauses because it is asked to
+    // an engine that pauses by its options
     let mut thinking = with_outage(still);
     thinking.options().thinktime_us = 4_000_000;
     held(&mut thinking, 64);
-    // too few I/Os to tell
+    // too few I/Os for a conclusion
     let mut slow = with_outage(still);
     course(&mut slow, (0..200).map(|step| u64::from(step % 20 == 0)).collect());
     held(&mut slow, 5);
-    // a moment
+    // only a moment
     let mut moment = with_outage(still);
     course(&mut moment, (0..200).map(|step| if (80..88).contains(&step) { 0 } else { 125 }).collect());
     held(&mut moment, 5);

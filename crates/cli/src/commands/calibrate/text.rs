@@ -7,36 +7,36 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Data per trial on an emulated volume: much more than is read at its limit.
+/// Data per trial on an emulated volume: much more than a trial reads at the volume's limit.
 const EMULATED_SIZE: &str = "128m";
 /// Data per trial on a claimed disk.
 const DISK_SIZE: &str = "1g";
-/// Load before the measured time: throttles and queues settle.
+/// Load before the measured time, in which throttles and queues settle.
 const RAMP: &str = "1s";
 const BY_ID: &str = "/dev/disk/by-id/";
 
-/// A made experiment and its parameters.
+/// The text of an experiment, and its parameters.
 pub(super) struct Made {
     pub(super) text: String,
     pub(super) set: BTreeMap<String, String>,
 }
 
-/// What is calibrated on.
+/// The volume that both engines measure.
 #[derive(Debug, PartialEq, Eq)]
 enum Volume {
-    /// Made for the occasion.
+    /// An emulated volume that the run makes.
     Emulated {
         iops: u64,
     },
     Directory(PathBuf),
-    /// By its name in /dev/disk/by-id.
+    /// A claimed disk, by its name in /dev/disk/by-id.
     Disk(String),
 }
 
 /// The experiment for these arguments.
 ///
 /// # Errors
-/// There is no such volume, or the directory takes no files.
+/// The volume doesn't exist, or no file can be created in the directory.
 pub(super) fn experiment(args: &Calibrate) -> Result<Made, Failure> {
     let volume = volume(args.volume.as_deref(), args.iops)?;
     let (direct, size) = match &volume {
@@ -59,7 +59,7 @@ pub(super) fn experiment(args: &Calibrate) -> Result<Made, Failure> {
     Ok(Made { text, set })
 }
 
-/// What the user means: a directory that is there, or the name of a disk.
+/// Takes the argument for an existing directory, else for the name of a disk.
 fn volume(given: Option<&str>, iops: u64) -> Result<Volume, Failure> {
     let Some(given) = given else { return Ok(Volume::Emulated { iops }) };
     let path = Path::new(given);
@@ -121,7 +121,7 @@ fn text(volume: &Volume, loads: &[Load], direct: bool) -> String {
     text
 }
 
-/// A workload's name and what it asks, in fio's option names.
+/// A workload's name and its options, by fio's names.
 fn asks(load: Load) -> (&'static str, &'static str) {
     match load {
         Load::RandreadD1 => ("randread-4k-d1", "rw: randread, bs: 4k, iodepth: 1"),

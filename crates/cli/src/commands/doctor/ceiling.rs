@@ -1,4 +1,4 @@
-//! The most I/Os per second that the native engine makes here: measured on holes, kept in the state folder.
+//! The native engine's ceiling: the highest IOPS that it makes on this machine, measured on file holes and kept in the state folder.
 
 use engine::native::NativeEngine;
 use engine::native::ceiling::{self, Measured, StoredCeiling};
@@ -9,27 +9,27 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-/// Short, since people wait for it; three give an interval.
+/// Few, since people wait for it; three are enough for an interval.
 const REPETITIONS: u32 = 3;
 const EACH: Duration = Duration::from_millis(700);
 const CONFIDENCE: f64 = 0.95;
 
-/// Below this share of the time, the job's thread had to wait for a CPU.
+/// If the job's busiest thread has less than this share of a CPU, it had to wait for one.
 const UNDISTURBED: f64 = 0.9;
 
 /// What was found.
 #[derive(Debug, Serialize)]
 pub(super) struct CeilingReport {
-    /// Measured now, or kept and still of this machine.
+    /// The ceiling, measured now or stored earlier and still valid for this machine.
     ceiling: Option<Ceiling>,
     measured_now: bool,
-    /// Where it is kept.
+    /// The file that holds it.
     file: String,
-    /// What is to be said of it: why there is none, why it isn't kept.
+    /// Why there is no ceiling, or why it wasn't stored.
     note: Option<String>,
 }
 
-/// Measures it and keeps it.
+/// Measures the ceiling and stores it, unless the stored one was measured on a quieter machine.
 pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> CeilingReport {
     let machine = observe::environment(&observe::Roots::default());
     let found = |ceiling, note| CeilingReport {
@@ -53,7 +53,7 @@ pub(super) fn measure(state: &Path, cancel: &AtomicBool) -> CeilingReport {
     }
 }
 
-/// What an earlier measurement left.
+/// Reads the stored ceiling.
 pub(super) fn look(state: &Path, machine: &Environment) -> CeilingReport {
     let (ceiling, note) = match ceiling::kept(state, machine) {
         StoredCeiling::Current(ceiling) => (Some(ceiling), None),
@@ -165,7 +165,7 @@ fn figures(c: &Ceiling) -> String {
     text
 }
 
-/// `378,576`.
+/// Formats a count, as in `378,576`.
 fn count(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut out = String::new();

@@ -25,20 +25,20 @@ pub(super) struct Kernel {
     pressure: bool,
 }
 
-/// How something is offered.
+/// Whether the kernel has a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Offer {
     /// Ready now.
     Ready,
-    /// As a module that is loaded when needed.
+    /// As a module that the kernel loads when needed.
     Module,
     /// Not at all.
     No,
 }
 
 impl Kernel {
-    /// Looks at the kernel's files below `root`.
+    /// Reads the kernel's files below `root`.
     pub(super) fn look(root: &Path) -> Self {
         let read = |path: &str| fs::read_to_string(root.join(path)).ok().map(|text| text.trim().to_owned());
         let release = read("proc/sys/kernel/osrelease");
@@ -115,7 +115,7 @@ impl Kernel {
     }
 }
 
-/// Which cgroup flavour limits block devices: the one that `stack` uses, v2 before v1.
+/// The cgroup version that limits block devices: v2 if it can, else v1, as `stack` chooses.
 fn throttle(root: &Path) -> Option<String> {
     let controllers = fs::read_to_string(root.join("sys/fs/cgroup/cgroup.controllers")).unwrap_or_default();
     if controllers.split_whitespace().any(|controller| controller == "io") {

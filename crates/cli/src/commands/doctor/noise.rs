@@ -1,7 +1,7 @@
-//! How much this machine's CPUs are disturbed: what a thread that does nothing but look at the clock misses.
+//! The noise of this machine's CPUs: the gaps that a thread sees which does nothing but read the clock.
 //!
-//! This says nothing of disks. It bounds how finely latency can be told here: a gap is time during which the thread was
-//! not running (interrupts, other processes, the hypervisor), and an I/O that completes inside one is seen late.
+//! This says nothing about disks. It bounds the resolution of latencies here: in a gap the thread doesn't run (interrupts,
+//! other processes, the hypervisor), and an I/O that completes in a gap is seen late.
 
 use record::quantity::Seconds;
 use serde::Serialize;
@@ -9,25 +9,25 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Looking at the clock takes well below a microsecond; whatever is longer than this was an interruption.
+/// The shortest gap that counts. Reading the clock takes well below a microsecond, so a longer gap is an interruption.
 const GAP: Duration = Duration::from_micros(50);
 
-/// What was heard.
+/// The measured noise.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Noise {
-    /// How long was listened.
+    /// The length of the measurement.
     seconds: f64,
-    /// Longest interruption.
+    /// The longest interruption.
     longest_gap_us: f64,
     /// Interruptions longer than 50 us, per second.
     gaps_per_second: f64,
-    /// Share of the time lost in them.
+    /// Share of the time that was lost in interruptions longer than 50 us.
     lost_share: f64,
-    /// Share of all CPUs' time that the hypervisor gave to others meanwhile; `None` where the kernel doesn't say.
+    /// Share of all CPUs' time that the hypervisor gave to others (steal) meanwhile; `None` if the kernel doesn't report it.
     steal_share: Option<f64>,
 }
 
-/// Listens on one thread, at full load.
+/// Measures for `span` on one thread, which is busy all the time.
 pub(super) fn listen(span: Duration) -> Noise {
     let before = steal(Path::new("/proc/stat"));
     let begin = Instant::now();
@@ -75,7 +75,7 @@ impl Gaps {
     }
 }
 
-/// Steal and total ticks of all CPUs (proc(5): fields 8 and 1 to 8 of the first line).
+/// The steal ticks and the total ticks of all CPUs (proc(5): fields 8 and 1 to 8 of the first line).
 fn steal(stat: &Path) -> Option<(u64, u64)> {
     let text = fs::read_to_string(stat).ok()?;
     let fields: Vec<u64> =

@@ -6,7 +6,7 @@ use report::money;
 use serde_json::{Value, json};
 use spec::forecast::{Budget, FIRST_LOOK, Spent, Takes};
 
-/// For programs.
+/// The forecast as JSON.
 pub(super) fn document(forecast: &spec::Forecast) -> Value {
     json!({
         "trials": forecast.trials,
@@ -39,7 +39,7 @@ fn name(budget: Budget) -> &'static str {
     }
 }
 
-/// For people.
+/// The forecast for the report.
 pub(super) fn view(plan: &Plan) -> report::Forecast {
     let forecast = spec::forecast(plan);
     report::Forecast {
@@ -82,7 +82,7 @@ fn until_in_words(until: &Until, measure: &Measure) -> String {
     format!("until {goal} ({} % confidence); {when}", percent(measure.confidence))
 }
 
-/// Two decimals at most.
+/// A share in percent, with two decimals at most.
 fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 100.0
 }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_spent_first_is_said() {
-        // A trial takes 10 s of load, 2 s of ramp and a second of its own.
+        // A trial takes 10 s of load, 2 s of ramp and 1 s of overhead.
         let said = |measure: &str| view(&plan(measure)).spent.unwrap_or_default();
         assert_eq!(said("{ rounds: 5 }"), "");
         assert_eq!(

@@ -11,7 +11,7 @@ fn sample(at_ns: u64, ticks: Ticks) -> Sample {
     Sample { at_ns, ticks, disks: BTreeMap::new() }
 }
 
-/// One second on two processors, of which `busy` ticks were used.
+/// One second on two processors with `busy` used ticks.
 fn span(busy: u64, run: u64, kernel: u64, steal: u64) -> Span {
     let ticks = Ticks { all: 200, busy, steal, run, harness: 0, kernel: [(9, 7 + kernel)].into() };
     let before = Ticks { kernel: [(9, 7)].into(), ..Ticks::default() };
@@ -127,7 +127,7 @@ fn what_holes_keep_from_the_disk_hides_nobody() {
         ..Disk::default()
     };
     let name = super::disk_of(&std::env::temp_dir());
-    // on a machine whose temporary files are on no disk of its own nothing is counted
+    // if this machine's temporary files aren't on a local disk, nothing is counted
     let Some(name) = name else { return };
     let image = std::env::temp_dir().join("image").to_string_lossy().into_owned();
     let ours = disk(1000, Some(&image));

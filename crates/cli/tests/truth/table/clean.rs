@@ -1,4 +1,4 @@
-//! Nothing is wrong with these: no caveat may be found.
+//! Clean scenarios: there must be no caveat.
 
 use crate::truth::scenario::{Scenario, clean};
 use record::judged::LimitKind;

@@ -1,4 +1,4 @@
-//! What limits these is no secret, or something went on beside them.
+//! Scenarios with a known limit, or with other activity beside them.
 
 use crate::truth::injection::Injection;
 use crate::truth::scenario::{Scenario, Source, truth};
@@ -176,7 +176,7 @@ fn others() -> Vec<Scenario> {
     ]
 }
 
-/// Another file of the disk that holds the backing file.
+/// I/O on another file on the disk of the backing file.
 fn neighbours() -> Vec<Scenario> {
     let beside = |writes| Injection::Neighbour { volume: "free", threads: 8, writes };
     let scenario = |name, stack, workload, writes, made| {
@@ -240,7 +240,7 @@ fn neighbours() -> Vec<Scenario> {
     ]
 }
 
-/// Each write becomes several, by whom is known.
+/// Write amplification with a known cause.
 fn amplified() -> Vec<Scenario> {
     let scenario = |name, stack, workload, made| {
         truth("write amplification", name, stack, workload)

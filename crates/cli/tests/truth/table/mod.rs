@@ -45,7 +45,7 @@ pub(crate) fn once() -> Session {
     }
 }
 
-/// Scenarios that speak of several rounds.
+/// Scenarios over several rounds.
 pub(crate) fn rounds() -> Session {
     rounds::session()
 }

@@ -1,4 +1,4 @@
-//! For a while no I/O completes, or fewer do; and what only resembles that.
+//! Scenarios in which for a while no I/O completes, or fewer do; and scenarios that only resemble that.
 
 use crate::truth::injection::Injection;
 use crate::truth::outage::Outage;
@@ -6,7 +6,7 @@ use crate::truth::scenario::{CLEAN, Scenario, clean, truth};
 use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
 
-/// From when on after the engine was there and for how long, in milliseconds.
+/// The start after the engine's start and the length, in milliseconds.
 const ONE: &[(u64, u64)] = &[(1300, 1500)];
 const THREE: &[(u64, u64)] = &[(900, 500), (1800, 700), (3300, 500)];
 const EVERY_TWO_SECONDS: &[(u64, u64)] = &[(1000, 500), (3000, 500), (5000, 500), (7000, 500)];

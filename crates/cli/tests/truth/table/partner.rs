@@ -1,4 +1,4 @@
-//! Job files, variants further down a stack, and honest partners: what looks like a class of faults and is none.
+//! Job files, variants further down a stack, and clean counterparts, which look like a fault and have none.
 
 use crate::truth::injection::Injection;
 use crate::truth::scenario::{Scenario, Source, clean, truth};
@@ -58,7 +58,7 @@ fn amplified() -> Vec<Scenario> {
     ]
 }
 
-/// The blocks of a file are holes of the image below, as in a thin or sparse image.
+/// A file's blocks are holes of the image below, as in a thin or sparse image.
 fn below() -> Vec<Scenario> {
     let scenario = |name, stack, workload, percent, share| {
         truth("holes below", name, stack, workload)

@@ -1,4 +1,4 @@
-//! What shows only over several rounds.
+//! Scenarios that show only over several rounds.
 
 use crate::truth::injection::Injection;
 use crate::truth::scenario::{CLEAN, Source, truth};

@@ -1,4 +1,4 @@
-//! Where the bytes come from or go to is not where it seems.
+//! Scenarios with a misleading source or destination of bytes.
 
 use crate::truth::injection::Injection;
 use crate::truth::scenario::{Scenario, Source, truth};
@@ -67,7 +67,7 @@ fn reads() -> Vec<Scenario> {
         .made("ten passes over a cold file: the first from the device, nine from memory")
         .claim(Claim::ServedFromPageCache, Severity::Void)
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
-        // a sample at each end of the window is 2 % of all
+        // one sample at each end of the window is 2 % of all
         .served(Source::PageCache, 0.9, 0.05)
         .served(Source::Device, 0.1, 0.05)
         .by_native(),
@@ -85,7 +85,7 @@ fn reads() -> Vec<Scenario> {
     ]
 }
 
-/// Holes of the file that a loop device rests on.
+/// Holes in the backing file of a loop device.
 fn below() -> Vec<Scenario> {
     let scenario = |name, workload, percent, share| {
         truth("holes below", name, "free", workload)
@@ -132,7 +132,7 @@ fn writes() -> Vec<Scenario> {
         .made("twenty passes over a small file in memory, then a flush (somebody else's sync adds some)")
         .claim(Claim::ServedFromPageCache, Severity::Caveat)
         .claim(Claim::SmallerThanMemory, Severity::Caveat)
-        // an unoptimized build hardly makes content at this rate
+        // an unoptimised build hardly generates content at this rate
         .may(&[Claim::EngineCpuBound]),
         truth(
             "not durable, holes",

@@ -1,4 +1,4 @@
-//! Directories on a file system that lies on another one: the lowest decides, and where nothing can be seen that is said.
+//! Directories on stacked file systems: the lowest one decides, and if nothing below can be seen, the program says so.
 
 use crate::truth::scenario::{Scenario, Source, truth};
 use record::finding::{Claim, Severity};
