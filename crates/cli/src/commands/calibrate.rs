@@ -4,7 +4,7 @@ mod text;
 
 use super::experiment;
 use super::judged;
-use super::session::{Sitting, measure};
+use super::session::{Session, measure};
 use crate::args::Calibrate;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -35,8 +35,8 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
         Bytes(forecast.bytes_written)
     ));
     let run = experiment::run_id();
-    let sitting = Sitting { run: run.clone(), plan: &plan, earlier: None, provision_anew: false, settings };
-    let ended = measure(&sitting)?;
+    let session = Session { run: run.clone(), plan: &plan, earlier: None, provision_anew: false, settings };
+    let ended = measure(&session)?;
     let exit = answer(&ended.store, &run, args, settings);
     output::aside(&format!("\nkept in {}", settings.store.value.shown()));
     match ended.by_signal(&run) {

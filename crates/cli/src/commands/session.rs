@@ -18,7 +18,7 @@ use run::controller::{How, RunError, SinkError, execute};
 use store::Store;
 
 /// A session's task.
-pub(crate) struct Sitting<'a> {
+pub(crate) struct Session<'a> {
     /// The run's id.
     pub(crate) run: RunId,
     /// What it does.
@@ -45,26 +45,26 @@ pub(crate) struct Ended {
 ///
 /// # Errors
 /// The machine refuses, or the agent process or the store fails. Finished trials are kept.
-pub(crate) fn sit(sitting: Sitting<'_>) -> Result<Exit, Failure> {
-    for remark in under::remarks(sitting.plan) {
+pub(crate) fn complete(session: Session<'_>) -> Result<Exit, Failure> {
+    for remark in under::remarks(session.plan) {
         output::aside(&format!("note: {remark}"));
     }
-    let ended = measure(&sitting)?;
-    conclude(&sitting, &ended)
+    let ended = measure(&session)?;
+    conclude(&session, &ended)
 }
 
 /// Runs a session and prints no result.
 ///
 /// # Errors
-/// As of [`sit`].
-pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
-    let settings = sitting.settings;
-    let reached = fleet::connect(sitting.plan, &settings.fleet())?;
+/// As of [`complete`].
+pub(crate) fn measure(session: &Session<'_>) -> Result<Ended, Failure> {
+    let settings = session.settings;
+    let reached = fleet::connect(session.plan, &settings.fleet())?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
-    let mut keeper = Keeper { store: &store, sitting, is_ours: false, environment: None };
-    let outcome = carry_out(sitting, &reached, &wish, &mut keeper);
+    let mut keeper = Keeper { store: &store, session, is_ours: false, environment: None };
+    let outcome = carry_out(session, &reached, &wish, &mut keeper);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
@@ -74,13 +74,13 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
             let stopped = Stopped::Failed { error: record::printable::chain(&error) };
             if is_ours {
                 // If the store itself failed, this fails too, and the run stays unfinished, which is also true.
-                let _ = store.finish_run(&sitting.run, &stopped);
+                let _ = store.finish_run(&session.run, &stopped);
             }
-            let kept = store.done(&sitting.run).map_or(0, |done| done.len());
+            let kept = store.done(&session.run).map_or(0, |done| done.len());
             if kept > 0 {
                 output::aside(&format!(
                     "{kept} finished trials are kept: `diskproof show {run}`, `diskproof resume {run}`",
-                    run = sitting.run
+                    run = session.run
                 ));
             }
             Err(Failure { exit, error: Box::new(error), placed: false })
@@ -89,20 +89,20 @@ pub(crate) fn measure(sitting: &Sitting<'_>) -> Result<Ended, Failure> {
 }
 
 fn carry_out(
-    sitting: &Sitting<'_>,
+    session: &Session<'_>,
     reached: &Connected,
     wish: &Wish,
     keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {
-    let earlier = sitting.earlier.clone().unwrap_or_default();
-    let mut teller = Teller::new(sitting.settings.progress.value, sitting.plan, earlier.len() as u64);
+    let earlier = session.earlier.clone().unwrap_or_default();
+    let mut teller = Teller::new(session.settings.progress.value, session.plan, earlier.len() as u64);
     if let Err(error) = wish.answer_with(teller.speaker()) {
         teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
     }
-    let provision_anew = sitting.provision_anew;
+    let provision_anew = session.provision_anew;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
-    let how = How { run: sitting.run.clone(), nodes, routes, earlier, provision_anew };
-    let stopped = execute(sitting.plan, &how, &wish.cancel, &mut |event| {
+    let how = How { run: session.run.clone(), nodes, routes, earlier, provision_anew };
+    let stopped = execute(session.plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
     });
@@ -113,7 +113,7 @@ fn carry_out(
 /// Stores what events report, before any other consumer receives them.
 struct Keeper<'a> {
     store: &'a Store,
-    sitting: &'a Sitting<'a>,
+    session: &'a Session<'a>,
     /// Whether this process may write to the run. A resumed run may still be running in another process;
     /// the agent process finds that out when it opens the volumes.
     is_ours: bool,
@@ -127,7 +127,7 @@ impl Keeper<'_> {
     fn with_ceiling(&self, environment: &Environment) -> Environment {
         let mut environment = environment.clone();
         if environment.native_ceiling.is_none() {
-            let state = &self.sitting.settings.state.value;
+            let state = &self.session.settings.state.value;
             environment.native_ceiling = engine::native::ceiling::current(state, &environment);
         }
         environment
@@ -136,11 +136,11 @@ impl Keeper<'_> {
     /// Adds this session's provisioning steps to the record. A process that ran a step has the machine to itself; if all steps were
     /// skipped, another process may be working on this run.
     fn provisioned(&mut self, environment: &Environment) -> Result<(), SinkError> {
-        let (store, run) = (self.store, &self.sitting.run);
+        let (store, run) = (self.store, &self.session.run);
         let mut now = self.with_ceiling(environment);
         let carried_out = |machine: &Environment| machine.provision.iter().any(|step| !step.skipped);
         let ours = self.is_ours || carried_out(&now) || now.elsewhere.values().any(carried_out);
-        if self.sitting.earlier.is_some() {
+        if self.session.earlier.is_some() {
             now.after(&store.head(run)?.environment);
         }
         if ours {
@@ -154,10 +154,10 @@ impl Keeper<'_> {
     }
 
     fn keep(&mut self, event: &Event) -> Result<(), SinkError> {
-        let (store, run) = (self.store, &self.sitting.run);
+        let (store, run) = (self.store, &self.session.run);
         match event {
-            Event::NodeReady { environment } if self.sitting.earlier.is_none() => {
-                store.create_run(run, self.sitting.plan, &self.with_ceiling(environment))?;
+            Event::NodeReady { environment } if self.session.earlier.is_none() => {
+                store.create_run(run, self.session.plan, &self.with_ceiling(environment))?;
                 self.is_ours = true;
             }
             Event::NodeReady { environment } => {
@@ -180,16 +180,16 @@ impl Keeper<'_> {
 }
 
 /// Prints the result and how the session ended.
-fn conclude(sitting: &Sitting<'_>, ended: &Ended) -> Result<Exit, Failure> {
-    let run = &sitting.run;
+fn conclude(session: &Session<'_>, ended: &Ended) -> Result<Exit, Failure> {
+    let run = &session.run;
     let view = judged::view(&ended.store, run)?;
-    if sitting.settings.progress.value != Progress::Json {
+    if session.settings.progress.value != Progress::Json {
         if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
-            output::painted(&judged::terminal(&view, sitting.settings)?)?;
+            output::painted(&judged::terminal(&view, session.settings)?)?;
         }
         output::aside(&format!(
             "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
-            sitting.settings.store.value.shown(),
+            session.settings.store.value.shown(),
             run = run.0.shown()
         ));
     }
