@@ -97,7 +97,7 @@ fn carry_out(
     let earlier = session.earlier.clone().unwrap_or_default();
     let mut teller = Teller::new(session.settings.progress.value, session.plan, earlier.len() as u64);
     if let Err(error) = wish.answer_with(teller.speaker()) {
-        teller.speaker()(&format!("warning: signals will not be answered in words: {error}"));
+        teller.speaker()(&format!("warning: diskproof can not say how it handles signals: {error}"));
     }
     let provision_anew = session.provision_anew;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());

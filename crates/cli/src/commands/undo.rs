@@ -29,7 +29,7 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
                 give_up,
             )?);
         } else {
-            output::aside("runs that were started as root are not looked at: for those, sudo diskproof undo");
+            output::aside("diskproof does not look at runs that were started as root; use sudo diskproof undo for those");
         }
     }
     done.told()
