@@ -28,7 +28,7 @@ Exit codes:
   3    the machine refuses: guard, privileges, a missing tool, no space
   4    our own fault, or an undo that failed
   5    `gate` can't tell whether there is a regression
-  130  ended by Ctrl-C (143: by SIGTERM); what was measured is kept, `diskproof resume` goes on";
+  130  ended by Ctrl-C (143: by SIGTERM); measured trials are kept, `diskproof resume` goes on";
 
 /// Honest storage benchmarking: builds storage stacks, measures them, shows where every byte came from, and takes them
 /// down again.
@@ -95,11 +95,11 @@ It writes its data into a folder of its own inside DIR, and removes it again.")]
 Examples:
   sudo diskproof calibrate                       an emulated volume of 500 IOPS, made for it
   sudo diskproof calibrate --iops 80 --workload randread --rounds 10
-  diskproof calibrate /mnt/data                  a lent directory, no root
+  diskproof calibrate /mnt/data                  an existing directory, no root
   sudo diskproof calibrate nvme-Samsung_SSD_990_S1234    a claimed disk; everything on it is lost
   diskproof calibrate --run latest --json        judge a run that is kept
 
-Exit code 1: they differ by more than the margin. 0: they agree, or it is undecided, which is said.")]
+Exit code 1: they differ by more than the margin. 0: they agree, or it is undecided; the output says which.")]
     Calibrate(Calibrate),
     /// Write a commented experiment to start from
     #[command(after_help = "\
@@ -122,7 +122,7 @@ Examples:
   diskproof run experiments/lent-directory.yaml --set dir=/mnt/data
   sudo diskproof run my.yaml --json > events.jsonl
 
-Ctrl-C ends the trial under way, undoes what was built and keeps what was measured.")]
+Ctrl-C ends the current trial, undoes what was built and keeps what was measured.")]
     Run(RunArgs),
     /// Continue a run that was interrupted or has spent its budget: only the missing trials are run
     #[command(after_help = "\
@@ -163,8 +163,8 @@ Examples:
   diskproof gate --baseline 20261121-2014 latest --margin 3 --of read_lat_p99 --of iops
   diskproof gate --baseline 20261121-2014 --undecided fail
 
-A regression is shown when the whole interval, all figures accounted for, lies beyond the margin on the bad side. None is
-shown when for every figure the interval excludes one. Everything between is undecided, and more rounds decide it.
+A figure is a regression if its whole interval, adjusted for the number of figures, lies beyond the margin on the bad
+side. The run has no regression if the interval of every figure excludes one. Else it is undecided: measure more rounds.
 Exit code 3: the runs are of different machines, or have nothing in common.")]
     Gate(Gate),
     /// Judge stored runs again with this version's rules, and show what changed
@@ -174,7 +174,7 @@ Examples:
   diskproof judge 20261121-2014 20261122-0900
   diskproof judge --all
 
-What was measured is never touched; what the judge makes of it is derived from it again.")]
+Stored measurements never change; only the findings are derived again.")]
     Judge(Judge),
     /// Put back what a killed run left behind
     #[command(after_help = "\
@@ -193,7 +193,7 @@ Examples:
   diskproof on nas doctor
 
 This program is copied there first, unless it is there already: into ~/.cache/diskproof, under its own digest. Ports, keys
-and names come from ~/.ssh/config. The exit code is that of the verb.")]
+and names come from ~/.ssh/config. The exit code is that of the command.")]
     On(On),
     /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
