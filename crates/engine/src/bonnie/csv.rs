@@ -117,6 +117,9 @@ mod tests {
             assert_eq!(figures[name], Figure::TooFast, "{name}");
         }
         assert!(!figures.contains_key("seeks_cpu"));
+        for name in figures.keys() {
+            assert_eq!(record::metric::info(name).unwrap().of, record::metric::MetricOf::Bonnie, "{name}");
+        }
         assert_eq!(figures["random_stat_lat_max"], Figure::Value(13.0));
     }
 
