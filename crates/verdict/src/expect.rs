@@ -81,7 +81,7 @@ fn decide(
         (
             Status::Undecided,
             format!(
-                "{of}: expected {asked}, measured {measured}: the interval crosses the edge; more rounds decide"
+                "{of}: expected {asked}, measured {measured}: the interval crosses the bound of the tolerance; more rounds would decide"
             ),
         )
     }

@@ -182,7 +182,7 @@ fn a_burst_knows_what_the_volumes_are_provided_with() {
     cell.stack.volumes = provided.cell.stack.volumes;
     let f = &judged(&cell, &[record])[0];
     assert_eq!((f.claim, f.evidence["provided_iops"]), (Claim::BurstExhausted, 80.0));
-    assert!(f.text.contains("provided with 80 IOPS, so this is the rate that lasts"), "{}", f.text);
+    assert!(f.text.contains("provisioned with 80 IOPS, so this is the lasting rate"), "{}", f.text);
 }
 
 #[test]
