@@ -208,7 +208,7 @@ fn standing(line: &ComparisonLine) -> (String, Tone) {
         Relation::Apart => ("worse".to_owned(), Tone::Warn),
         Relation::NotApart => match line.excluded_difference.filter(|x| *x <= HARDLY_THE_SAME) {
             Some(x) => (format!("same within {}", number::at_most(x)), Tone::Faint),
-            None => ("can't be told".to_owned(), Tone::Warn),
+            None => ("can't be told apart".to_owned(), Tone::Warn),
         },
         Relation::Nothing => ("no common round".to_owned(), Tone::Warn),
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Differences in the way of measuring. Rounds and budgets don't count, since the intervals contain them.
 pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
     let (now, then) = (&run.measure, &baseline.measure);
-    let means = "what a trial averages over isn't the same";
+    let means = "the means of the trials are taken differently";
     let mut found = changes(&then.trial_seconds, &now.trial_seconds, "measure.trial_seconds");
     found.extend(changes(&then.ramp_seconds, &now.ramp_seconds, "measure.ramp_seconds"));
     found.extend(changes(&then.trim, &now.trim, "measure.trim"));

@@ -220,7 +220,7 @@ fn limits_that_changed_explain_the_change() {
     }
     let found = judged(&cell, &[record.clone()]);
     assert_eq!(claims(&found), [Claim::NotSteady]);
-    assert!(found[0].remedy.contains("a finding of its own"), "{}", found[0].remedy);
+    assert!(found[0].remedy.contains("see the finding throttle_changed"), "{}", found[0].remedy);
     assert!((found[0].evidence["changed_at_seconds"] - 10.0).abs() <= 0.5);
     for sample in &mut record.evidence.samples {
         sample.throttles = limits(Some(160));

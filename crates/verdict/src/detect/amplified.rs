@@ -14,7 +14,7 @@ pub(super) fn writes(scene: &Scene<'_>) -> Option<Detected> {
     let found = Amplified::of(facts).filter(|a| a.most() >= FROM)?;
     let copies = declared(facts);
     let beside = if copies > 1.0 {
-        format!(", beside the {} copies that the stack keeps", rate(copies))
+        format!(", in addition to the {} copies that the stack keeps", rate(copies))
     } else {
         String::new()
     };

@@ -27,7 +27,7 @@ fn seen_elsewhere(unseen: &Unseen) -> String {
              from a disk."
         }
         Hidden::Depth | Hidden::Silent => {
-            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+            "Use a local block device or file system; run `diskproof doctor` to see which counters this machine has."
         }
     }
     .to_owned()
@@ -70,7 +70,7 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
     } else if uncounted && nothing_seen {
         (
             because("no block device below the stack could be seen", &facts.trial.topology.unknown),
-            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+            "Use a local block device or file system; run `diskproof doctor` to see which counters this machine has."
                 .to_owned(),
         )
     } else if uncounted {
