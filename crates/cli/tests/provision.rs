@@ -91,7 +91,7 @@ fn step(document: &Value) -> &Value {
 fn it_comes_before_all_is_in_the_record_and_left_out_while_nothing_changes() {
     let home = Home::new();
     let plan = text(&home.diskproof(&["plan", "e.yaml"]).stdout);
-    assert!(plan.contains("Provisioning, before anything is built") && plan.contains("not undone"), "{plan}");
+    assert!(plan.contains("Provisioning, before anything is built") && plan.contains("runs twice"), "{plan}");
     assert_eq!(home.runs(), 0);
 
     let first = home.run(&[]);

@@ -152,7 +152,7 @@ fn differences(view: &Agreement, width: usize, paint: Paint) -> String {
     if view.explanations.is_empty() {
         return String::new();
     }
-    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What differs besides") + "\n";
+    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What else differs") + "\n";
     for explanation in &view.explanations {
         let metrics = explanation.metrics.join(", ").replace('_', " ");
         out.push_str(&fill(
@@ -186,7 +186,7 @@ fn counters(evidence: &Evidence) -> String {
         .filter_map(|(name, of)| Some(format!("{name} {} and {}", of(&evidence.native)?, of(&evidence.fio)?)))
         .collect();
     if both.is_empty() {
-        "no counter of both".to_owned()
+        "no counter was read for both engines".to_owned()
     } else {
         format!("native's and fio's {}", both.join(", "))
     }
@@ -213,7 +213,7 @@ fn footer(view: &Agreement) -> Vec<String> {
             }
         ),
         format!(
-            "Run {run}; the figures by themselves: diskproof show {run}; this again: diskproof calibrate --run {run}.",
+            "Run {run}; the figures alone: diskproof show {run}; this again: diskproof calibrate --run {run}.",
             run = view.run
         ),
     ]

@@ -101,7 +101,7 @@ fn worst<'a>(group: &[&'a Finding]) -> &'a Finding {
 fn title(finding: &Finding) -> &'static str {
     match finding.claim {
         Claim::WrongContent => "the storage didn't keep what was written",
-        Claim::ServedFromHoles => "read from holes, no device was asked",
+        Claim::ServedFromHoles => "read from holes, not from a device",
         Claim::ServedFromPageCache => "served by the page cache",
         Claim::Compressed => "compressed by the file system",
         Claim::NotDurable => "not on the device yet",
@@ -114,7 +114,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::Interference if finding.severity == Severity::Note => "others used the CPU",
         Claim::OthersUsedCpu => "others used the CPU",
         Claim::Interference => "others used the same devices",
-        Claim::SourceUnknown => "nobody can tell where the bytes came from",
+        Claim::SourceUnknown => "the source or destination of the bytes is unknown",
         Claim::IntervalTooWide => "the interval is wider than asked",
         Claim::TrialsFailed => "trials failed",
         Claim::IoErrors => "I/O errors",
@@ -130,7 +130,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::RampUp => "not settled when measuring began",
         Claim::NotSteady => "the rate changed within the trial",
         Claim::BurstExhausted => "burst credit used up within the trial",
-        Claim::Trend => "it climbs or falls from round to round",
+        Claim::Trend => "the figure climbs or falls from round to round",
         Claim::Autocorrelated => "trials resemble the ones before them",
         Claim::Bimodal => "the trials fall into two groups",
         Claim::Outliers => "trials far from the others",
@@ -139,15 +139,15 @@ fn title(finding: &Finding) -> &'static str {
         Claim::TooFast => "too fast to be measured",
         Claim::AboveModel => "more than the volumes can give",
         Claim::ServedFromCacheDevice => "a cache on a faster device took part",
-        Claim::CacheMissed => "the cache had next to nothing of it",
+        Claim::CacheMissed => "the cache missed nearly all requests",
         Claim::CacheOwed => "not on the slow device yet when the load ended",
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
         Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "a part of the trial was an outage",
-        Claim::BeyondEmulation => "beyond what a lab guest's figures may claim",
-        Claim::StackRebuilt => "the stack was built anew between rounds",
+        Claim::BeyondEmulation => "beyond the credible range of a lab guest",
+        Claim::StackRebuilt => "the stack was rebuilt between rounds",
     }
 }
 

@@ -208,7 +208,7 @@ fn standing(line: &ComparisonLine) -> (String, Tone) {
         Relation::Apart => ("worse".to_owned(), Tone::Warn),
         Relation::NotApart => match line.excluded_difference.filter(|x| *x <= HARDLY_THE_SAME) {
             Some(x) => (format!("same within {}", number::at_most(x)), Tone::Faint),
-            None => ("can't be told".to_owned(), Tone::Warn),
+            None => ("can't be told apart".to_owned(), Tone::Warn),
         },
         Relation::Nothing => ("no common round".to_owned(), Tone::Warn),
     }
@@ -229,7 +229,7 @@ fn differences(view: &Comparison, width: usize, paint: Paint) -> String {
     if view.differences.is_empty() {
         return String::new();
     }
-    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What differs besides") + "\n";
+    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What else differs") + "\n";
     for difference in &view.differences {
         let (word, tone) = match difference.severity {
             Severity::Void => ("NOT COMPARABLE", Tone::Bad),
@@ -249,7 +249,7 @@ fn footer(view: &Comparison) -> Vec<String> {
         "Ratios of different runs can't be paired (Welch's t on logarithms)."
     };
     let lower = if view.lines.iter().any(|l| l.lower_is_better) {
-        " Latencies and costs are better low."
+        " For latencies and costs, lower is better."
     } else {
         ""
     };

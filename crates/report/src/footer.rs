@@ -41,7 +41,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     )];
     if view.findings.iter().any(says_it_climbs) {
         lines.push(
-            "a → b are the first and the last round of a cell whose rounds climb or fall: no mean of them holds."
+            "a → b are the first and the last round of a cell with rounds that climb or fall: their mean describes no lasting state."
                 .to_owned(),
         );
     }
@@ -116,13 +116,13 @@ fn stopped(view: &RunView) -> String {
         Stopped::RoundsDone { rounds: 1 } => "stopped after its one round".to_owned(),
         Stopped::RoundsDone { rounds } => format!("stopped after all {rounds} rounds"),
         Stopped::Enough { rounds } if reached => {
-            format!("stopped after {rounds} rounds: what was asked is reached")
+            format!("stopped after {rounds} rounds: the requested precision is reached")
         }
         Stopped::Enough { rounds } => {
-            format!("stopped after {rounds} rounds: what can still be measured is as sure as asked")
+            format!("stopped after {rounds} rounds: what can still be measured has the requested precision")
         }
         Stopped::WrittenSpent => "stopped because the budget of bytes written was spent".to_owned(),
-        Stopped::CostSpent => "stopped because the budget of money was spent".to_owned(),
+        Stopped::CostSpent => "stopped because the cost budget was spent".to_owned(),
         Stopped::TimeSpent => "stopped because the time budget was spent".to_owned(),
         Stopped::Interrupted => "interrupted; `diskproof resume` goes on".to_owned(),
         Stopped::Failed { error } => format!("stopped by an error: {error}"),
@@ -221,12 +221,12 @@ fn emulated(view: &RunView) -> Vec<String> {
     let line = |((software, believed), targets): ((bool, String), Vec<&str>)| {
         let plural = if targets.len() == 1 { "" } else { "s" };
         let nothing = if software {
-            ". QEMU emulates the processor too: of what that bounds (compression, checksums, NFS) nothing may be"
+            ". QEMU emulates the processor too, so CPU-bound figures (compression, checksums, NFS) are not credible"
         } else {
             ""
         };
         format!(
-            "Emulated disks of lab guest{plural} {}: {believed} may be believed; what is beyond that is QEMU's speed, not a disk's{nothing}.",
+            "Emulated disks of lab guest{plural} {}: figures are credible for {believed}; beyond that, they show QEMU's speed, not a disk's{nothing}.",
             targets.join(", ")
         )
     };
@@ -262,7 +262,7 @@ mod tests {
         let mut view = testing::striped();
         view.stopped = Stopped::Enough { rounds: 6 };
         let ended = |view: &RunView| lines(view).into_iter().find(|l| l.contains("stopped after")).unwrap();
-        assert!(ended(&view).contains("what was asked is reached"));
+        assert!(ended(&view).contains("the requested precision is reached"));
         view.reached = Some(Reached {
             all: false,
             more_rounds: None,
@@ -318,7 +318,7 @@ mod tests {
             text.contains("allows for looking after every round over n trials of 20 s to 1 min 0 s"),
             "{text}"
         );
-        assert!(text.ends_with("stopped after 6 rounds: what was asked is reached."), "{text}");
+        assert!(text.ends_with("stopped after 6 rounds: the requested precision is reached."), "{text}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) fn leaves(index: &Index<'_>, width: usize, paint: Paint) -> String {
     out
 }
 
-/// A device's line: `loop0: loop device over a file on ext4: read 1.00x, written 1.02x of what was asked, 812 I/Os per second, 98 % busy`.
+/// A device's line: `loop0: loop device over a file on ext4: read 1.00x, written 1.02x of the requested bytes, 812 I/Os per second, 98 % busy`.
 fn line(node: &NodeView) -> String {
     let ratio = |word: &str, figure: Option<f64>| figure.map(|f| format!("{word} {f:.2}x"));
     let moved: Vec<String> = [ratio("read", node.read_per_asked), ratio("wrote", node.write_per_asked)]
@@ -36,7 +36,7 @@ fn line(node: &NodeView) -> String {
         .flatten()
         .collect();
     let figures = [
-        (!moved.is_empty()).then(|| format!("{} of what was asked", moved.join(" and "))),
+        (!moved.is_empty()).then(|| format!("{} of the requested bytes", moved.join(" and "))),
         node.iops.map(|iops| format!("{} I/Os per second", expected(iops, "iops"))),
         node.busy_share.map(|share| format!("{} busy", percent(share))),
     ];
@@ -71,7 +71,7 @@ mod tests {
         cell.leaves = vec![node("loop0", 0, Some(1.0)), node("vda", 1, None)];
         let mut view = testing::run("r", "?", vec![cell]);
         let text = terminal(&view, 100, false);
-        let wanted = "    loop0 (disk): read 1.00x of what was asked, 812 I/Os per second, 98 % busy\n      vda (disk): not counted\n";
+        let wanted = "    loop0 (disk): read 1.00x of the requested bytes, 812 I/Os per second, 98 % busy\n      vda (disk): not counted\n";
         assert!(text.contains(wanted), "{text}");
         view.cells[0].leaves = vec![node("loop0", 0, Some(1.0)); 12];
         assert!(!terminal(&view, 100, false).contains("Devices"));

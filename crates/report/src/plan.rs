@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 /// The most cells in the list; their number is always printed.
 const MOST_CELLS: usize = 60;
 
-const NOT_UNDONE: &str = "each is run twice, and skipped when these were the last ones there since the machine booted; \
-                          what they change stays: it is not undone";
+const NOT_UNDONE: &str = "each runs twice; they are skipped if they were the last provisioning since the machine booted; undo does \
+                          not revert their changes";
 
 /// One cell of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,8 @@ pub fn plan(view: &PlanView, width: usize, colour: bool) -> String {
             out.push_str(&fill("  ", sentence, width));
         }
     }
-    let heading = format!("Cells: {}, measured once per round, in another order each time", view.cells.len());
+    let heading =
+        format!("Cells: {}, measured once per round, in a new random order each round", view.cells.len());
     let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, &heading));
     out.push_str(&cells(view, width));
     if view.cells.len() > MOST_CELLS {

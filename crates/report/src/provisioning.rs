@@ -16,7 +16,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         .filter(|(_, machine)| !machine.provision.is_empty())
         .map(|(target, machine)| {
             let place = if several { format!(" of {target}") } else { String::new() };
-            format!("Provisioned beforehand{place}: {}. Undo does not put it back.", steps(machine))
+            format!("Provisioned beforehand{place}: {}. Undo does not revert this.", steps(machine))
         })
         .collect()
 }
@@ -41,7 +41,7 @@ fn step(step: &Provisioned) -> String {
 }
 
 fn changes(run: &ProvisionRun) -> String {
-    run.changed.map_or_else(|| "nobody knows what".to_owned(), |changed| changed.to_string())
+    run.changed.map_or_else(|| "an unknown number".to_owned(), |changed| changed.to_string())
 }
 
 #[cfg(test)]
@@ -80,9 +80,9 @@ mod tests {
         assert_eq!(
             lines(&view),
             [
-                "Provisioned beforehand: shell tune.sh changed nobody knows what, then nobody knows what, in 500 ms; ansible site.yml \
-              (ansible-playbook [core 2.14.18]) changed 2, then 0, in 500 ms, skipped since nothing changed after that. Undo does not \
-              put it back."
+                "Provisioned beforehand: shell tune.sh changed an unknown number, then an unknown number, in 500 ms; ansible \
+                 site.yml (ansible-playbook [core 2.14.18]) changed 2, then 0, in 500 ms, skipped since nothing changed after \
+                 that. Undo does not revert this."
             ]
         );
         view.environment.provision[0].error = Some("step 1 of 2".to_owned());

@@ -186,9 +186,12 @@ mod tests {
         let mut view = testing::guest();
         insta::assert_snapshot!("guest_120", page(&view, 120));
         let list = crate::markdown(&view);
-        assert!(list.contains("Emulated disks of lab guest vm: up to 2000 requests"), "{list}");
+        assert!(
+            list.contains("Emulated disks of lab guest vm: figures are credible for up to 2000 requests"),
+            "{list}"
+        );
         view.emulated.push(Guest { target: "other".to_owned(), ..view.emulated[0].clone() });
-        assert!(page(&view, 80).contains("Emulated disks of lab guests vm, other: up to"));
+        assert!(page(&view, 80).contains("Emulated disks of lab guests vm, other: figures are credible for"));
         view.emulated[0].software = None;
         assert!(!page(&view, 80).contains("disks of lab guests"), "they differ");
     }
@@ -277,7 +280,7 @@ mod tests {
         testing::side(&mut cell, "write", (900.0, Some(5.0)), 400.0);
         (cell.void, cell.verified) = (true, Some(Checked { trials: 3, bytes: 1 << 30, wrong_blocks: 2 }));
         let mut view = testing::run("verified", "?", vec![cell]);
-        let text = "2 blocks held other than what was written, in round 1, of 1 GiB checked: 2 lost.";
+        let text = "2 blocks did not hold what was written, in round 1, of 1 GiB checked: 2 lost.";
         view.findings = vec![testing::finding("c", Claim::WrongContent, Severity::Void, text, "Check it.")];
         let text = page(&view, 100);
         assert!(!text.contains("NOT STORAGE"), "{text}");

@@ -162,7 +162,7 @@ pub(crate) fn guest() -> RunView {
         "fast",
         Claim::BeyondEmulation,
         Severity::Caveat,
-        "Of the lab guest's emulated disks: vdb made 8,120 requests per second, of which 2,000 may be believed.",
+        "Emulated disks of the lab guest: vdb made 8,120 requests per second; only up to 2,000 is credible.",
         "Give every disk a limit.",
     )];
     view
@@ -190,7 +190,7 @@ pub(crate) fn striped() -> RunView {
                 expectations.push(expectation(&id, "read_iops", rate, Status::Met, ""));
                 let status = if n == 4 { Status::Undecided } else { Status::Met };
                 let text = "write_iops: expected 320 IOPS (80 * n) within 5 %, measured 323 IOPS (321 to 326): the interval \
-                            crosses the edge; more rounds decide";
+                            crosses the bound of the tolerance; more rounds would decide";
                 expectations.push(expectation(&id, "write_iops", rate, status, text));
             }
             cells.push(c);
@@ -294,14 +294,16 @@ pub(crate) fn trap() -> RunView {
             Claim::Compressed,
             Severity::Caveat,
             "The file system compresses: 256 MiB of data take 105 MiB on the devices (2.4:1), so the devices moved less than was asked for.",
-            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to what your own data compresses by, or to 0 for the devices' own speed.",
+            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to the percentage by which \
+             your own data compresses, or to 0 for the devices' own speed.",
         ),
         finding(
             "c3",
             Claim::Compressed,
             Severity::Caveat,
             "The file system compresses: 256 MiB of data take 105 MiB on the devices (2.4:1), so the devices moved less than was asked for.",
-            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to what your own data compresses by, or to 0 for the devices' own speed.",
+            "The figure holds for data like this only (buffer_compress_percentage: 60 is set); set it to the percentage by which \
+             your own data compresses, or to 0 for the devices' own speed.",
         ),
         finding(
             "c1",

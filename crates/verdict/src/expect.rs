@@ -81,7 +81,7 @@ fn decide(
         (
             Status::Undecided,
             format!(
-                "{of}: expected {asked}, measured {measured}: the interval crosses the edge; more rounds decide"
+                "{of}: expected {asked}, measured {measured}: the interval crosses the bound of the tolerance; more rounds would decide"
             ),
         )
     }
@@ -113,8 +113,8 @@ pub(crate) fn findings(expectations: &[ExpectationView]) -> Vec<Finding> {
                         trials: 0,
                         evidence,
                         text: e.text.clone(),
-                        remedy: "Look at this cell's other findings first; where there are none, the stack or what was \
-                                 promised for its volumes differs from the expectation."
+                        remedy: "Look at this cell's other findings first. If there are none, the stack or its volumes don't \
+                                 deliver what the expectation assumes."
                             .to_owned(),
                     },
                 );

@@ -71,12 +71,12 @@ fn unknown(figures: &Figures<'_>) -> Limit {
     let looked = figures.pick(&NAMES);
     let text = match (figures.depth, figures.queue) {
         (Some(depth), Some(queue)) => format!(
-            "Nobody can tell: the devices held {} of {} I/Os that were asked for, and no counter shows what the others waited for.",
+            "Unknown: the devices held {} of {} requested I/Os, and no counter shows what the others waited for.",
             number(queue),
             number(depth)
         ),
-        (_, None) => "Nobody can tell: the devices' counters are missing.".to_owned(),
-        (None, _) => "Nobody can tell: how many I/Os were asked for at once isn't known.".to_owned(),
+        (_, None) => "Unknown: the devices' counters are missing.".to_owned(),
+        (None, _) => "Unknown: the requested number of I/Os in flight isn't known.".to_owned(),
     };
     Limit { by: LimitKind::Unknown, shown: false, evidence: BTreeMap::new(), against: looked, text }
 }

@@ -27,8 +27,8 @@ pub(crate) fn by_interference(findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|f| EFFECTS.contains(&f.claim)) {
         // The finding about the machine's drift names one cell, but all show it.
         if disturbed.contains(&finding.cell) || finding.claim == Claim::MachineDrift {
-            finding.remedy = "Others used the devices during some of these trials, which may be the cause: do what the finding \
-                              interference says first, then run it again."
+            finding.remedy = "Others used the devices during some of these trials, which may be the cause: first follow the remedy \
+                              of the finding interference, then run it again."
                 .to_owned();
         }
     }

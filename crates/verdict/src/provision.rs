@@ -25,11 +25,12 @@ pub(crate) fn findings(cell: &Cell, trials: u32, input: &Input<'_>) -> Option<Fi
         trials,
         evidence: BTreeMap::from(evidence),
         text: format!(
-            "The provisioning was run twice, and the second run of {} changed something again: what state the machine was in depends on how \
-             often it was provisioned.",
+            "The provisioning was run twice, and the second run of {} changed something again: the state of the machine depends on \
+             how often it was provisioned.",
             names.join(" and ")
         ),
-        remedy: "Let each step look before it changes anything, then run with `--provision`.".to_owned(),
+        remedy: "Let each step check the state before it changes anything, then run with `--provision`."
+            .to_owned(),
     })
 }
 

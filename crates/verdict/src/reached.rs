@@ -34,10 +34,10 @@ pub(crate) fn of(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord
         format!("{} after {}", reached(goal, &survey.matters), counted(u64::from(made), "round"))
     } else {
         let more = more_rounds.map_or_else(
-            || "nobody can tell yet how many more rounds it would take".to_owned(),
+            || "it is not known yet how many more rounds are needed".to_owned(),
             |n| {
                 let seconds = Seconds(f64::from(n) * round_seconds);
-                format!("about {} ({seconds}) would do", counted(u64::from(n), "more round"))
+                format!("about {} ({seconds}) would be enough", counted(u64::from(n), "more round"))
             },
         );
         let lacking = lacking(goal, open.len(), asked);
@@ -96,7 +96,7 @@ fn trial_seconds(plan: &Plan, place: usize, by_cell: &BTreeMap<&CellId, Vec<&Tri
 /// `all 9 cells are within ±5 %`.
 fn reached(goal: Goal, matters: &[Matter]) -> String {
     let all = |noun: &str, rest: String| match matters.len() {
-        0 => format!("there are no two cells to compare, so nothing was asked of {noun}s"),
+        0 => format!("there are no two cells to compare, so there are no {noun}s"),
         1 => format!("the one {noun} is {rest}"),
         n => format!("all {n} {noun}s are {rest}"),
     };

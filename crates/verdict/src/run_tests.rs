@@ -192,8 +192,8 @@ fn wrong_content_voids_the_cell_whatever_its_speed() {
     let finding = &view.findings[0];
     assert_eq!((finding.claim, finding.severity, finding.trials), (Claim::WrongContent, Severity::Void, 1));
     for words in [
-        "10 blocks held other than what was written, in round 2, of 1 GiB checked",
-        "9 lost (acknowledged, yet",
+        "10 blocks did not hold what was written, in round 2, of 1 GiB checked",
+        "9 lost (acknowledged, but",
         "in /m/diskproof-data.0 at offsets 4096, 8192, 12288, 16384, ...",
         "1 corrupt",
         "at offset 777",

@@ -93,7 +93,7 @@ fn of_workload(
             workload: evidence.workload.clone(),
             metrics: names(&open),
             cause: None,
-            text: "not explained by any counter we have".to_owned(),
+            text: "no available counter explains it".to_owned(),
         });
     }
     all
@@ -151,7 +151,7 @@ fn submission<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     let made_up =
         |l: &MetricAgreement| is_latency(l) && l.native > l.fio && us >= MAKES_UP * (l.native - l.fio);
     let text = format!(
-        "native counts latency from before the call that submits, fio from after it; fio's submissions took {} in the mean",
+        "native counts latency from before the call that submits, fio from after it; fio's submissions took {} on average",
         with_unit(us, "us")
     );
     case.those(Cause::Definition, text, made_up)
@@ -184,13 +184,13 @@ fn depth<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
 fn requests<'a>(case: &Case<'a>) -> Option<LikelyCause<'a>> {
     if let Some((native, fio)) = case.apart(|c| c.device_ios_per_io) {
         let text = format!(
-            "they reached the device as different numbers of I/Os: {native:.3} per I/O of native, {fio:.3} per I/O of fio"
+            "their I/Os became different numbers of device I/Os: {native:.3} per I/O of native, {fio:.3} per I/O of fio"
         );
         return Some(case.all(Cause::Requests, text));
     }
     let (native, fio) = case.apart(|c| c.device_io_bytes)?;
     let text = format!(
-        "they reached the device in different sizes: {} in the mean from native, {} from fio",
+        "their device I/Os have different sizes: {} on average from native, {} from fio",
         bytes(native),
         bytes(fio)
     );

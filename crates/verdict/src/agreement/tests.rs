@@ -131,7 +131,7 @@ fn a_slower_engine_is_told_and_what_nothing_explains_is_said() {
     assert_eq!(line(&agreement, "read_lat_p50").standing, AgreementStatus::Agree);
     let texts: Vec<&str> = agreement.explanations.iter().map(|e| e.text.as_str()).collect();
     // 3 % fewer in flight are too few to speak of a cause.
-    assert_eq!(texts, ["not explained by any counter we have"], "{agreement:#?}");
+    assert_eq!(texts, ["no available counter explains it"], "{agreement:#?}");
     assert_eq!(agreement.explanations[0].metrics, ["read_iops"]);
 }
 

@@ -59,7 +59,7 @@ impl Doubt {
             Self::Cpu => "limited by CPU, not by the storage",
             Self::Network => "limited by the network",
             Self::Others => "others used the same devices",
-            Self::Passing => "no rate that lasts",
+            Self::Passing => "not a lasting rate",
         }
     }
 }

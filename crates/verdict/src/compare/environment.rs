@@ -31,7 +31,7 @@ pub(super) fn differences(run: &RunView, baseline: &RunView) -> Vec<Difference> 
         ("kernel", |e| e.kernel.clone(), Severity::Caveat, MAY),
         ("governor", |e| e.governor.clone(), Severity::Caveat, MAY),
         ("clock source", |e| e.clocksource.clone(), Severity::Caveat, MAY),
-        ("cgroup flavour", |e| e.throttle.clone(), Severity::Caveat, "volumes are limited by other code"),
+        ("cgroup flavour", |e| e.throttle.clone(), Severity::Caveat, "other code limits the volumes"),
         ("root", |e| Some(e.root.to_string()), Severity::Note, "without root, caches may not be dropped"),
         ("distribution", |e| e.distribution.clone(), Severity::Note, "its defaults may differ"),
         ("diskproof", |e| Some(e.diskproof.clone()), Severity::Note, "another version measured"),
@@ -91,7 +91,7 @@ fn provisions(run: &RunView, baseline: &RunView) -> Vec<Difference> {
         let what = if targets.len() > 1 { format!("provision of {target}") } else { "provision".to_owned() };
         let steps = |of: &RunView| Some(provision(of.environment.of(target)));
         let (before, after) = (steps(baseline), steps(run));
-        let differs = machine(&what, before, after, Severity::Void, "the machine was set up otherwise")?;
+        let differs = machine(&what, before, after, Severity::Void, "the machine was set up differently")?;
         Some(Difference { text: format!("environment differs: {}", differs.text), ..differs })
     };
     targets.iter().filter_map(|target| one(target)).collect()
@@ -154,7 +154,7 @@ pub(super) fn course(run: &RunView, baseline: &RunView) -> Vec<Difference> {
         .filter_map(|view| {
             let claims = view.findings.iter().filter(|f| UNSTEADY.contains(&f.claim)).count();
             let text = format!(
-                "run {} did not stand still ({claims} findings of drift, trend or autocorrelation): its intervals are too narrow",
+                "run {} was not stable ({claims} findings of drift, trend or autocorrelation): its intervals are too narrow",
                 view.run
             );
             (claims > 0).then(|| of("steadiness", Severity::Caveat, text))
@@ -164,8 +164,8 @@ pub(super) fn course(run: &RunView, baseline: &RunView) -> Vec<Difference> {
         found.push(of(
             "time",
             Severity::Note,
-            "the runs were made at different times, so what changed from the one to the other as a whole (load of others, temperature, where \
-             the data lies) is in the ratios but not in their intervals; two stacks in one experiment are compared round by round"
+            "the runs were made at different times, so a change between them (load of others, temperature, where the data lies) is \
+             in the ratios but not in their intervals; two stacks in one experiment are compared round by round"
                 .to_owned(),
         ));
     }

@@ -110,7 +110,7 @@ fn all(comparison: &Comparison, run: &RunView, margin: f64) -> Gate {
             ),
         )
     } else {
-        (Passage::Pass, format!("that any of {figures} got worse by more than {beyond} is excluded"))
+        (Passage::Pass, format!("it is excluded that any of {figures} got worse by more than {beyond}"))
     };
     Gate { margin, passage, text }
 }
@@ -133,6 +133,6 @@ fn rounds(comparison: &Comparison) -> String {
             let all = if never { ", and some lie on the margin or have one round only" } else { "" };
             format!("; about {} in each run would decide{all}", counted(u64::from(rounds), "more round"))
         }
-        None => "; it lies on the margin, or one round is all there is".to_owned(),
+        None => "; it lies on the margin, or there is one round only".to_owned(),
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Differences in the way of measuring. Rounds and budgets don't count, since the intervals contain them.
 pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
     let (now, then) = (&run.measure, &baseline.measure);
-    let means = "what a trial averages over isn't the same";
+    let means = "the means of the trials are taken differently";
     let mut found = changes(&then.trial_seconds, &now.trial_seconds, "measure.trial_seconds");
     found.extend(changes(&then.ramp_seconds, &now.ramp_seconds, "measure.ramp_seconds"));
     found.extend(changes(&then.trim, &now.trim, "measure.trim"));
@@ -37,7 +37,7 @@ pub(super) fn of_cells(
         changes(&then.workload.layout, &now.workload.layout, "layout"),
         changes(&then.workload.cache, &now.workload.cache, "cache"),
     ];
-    let other_question = "another question was asked";
+    let other_question = "the workload is a different one";
     found.extend(asked.into_iter().flatten().map(|c| c.difference(Severity::Void, cell, other_question)));
     let built = [
         changes(&then.stack.layers, &now.stack.layers, "stack.layers"),
@@ -48,12 +48,12 @@ pub(super) fn of_cells(
         built
             .into_iter()
             .flatten()
-            .map(|c| c.difference(Severity::Caveat, cell, "the stack isn't built the same")),
+            .map(|c| c.difference(Severity::Caveat, cell, "the stack is built differently")),
     );
     if a.engines != b.engines && !a.engines.is_empty() && !b.engines.is_empty() {
         let list = |view: &CellView| view.engines.iter().cloned().collect::<Vec<_>>().join(", ");
         let change = Change { what: "engine".to_owned(), before: Some(list(b)), after: Some(list(a)) };
-        let means = "another generator made the load; `diskproof calibrate` tells how two of them differ";
+        let means = "another generator made the load; `diskproof calibrate` shows how two of them differ";
         found.push(change.difference(Severity::Caveat, cell, means));
     }
     found

@@ -195,7 +195,7 @@ fn runs_that_were_provisioned_otherwise_are_not_comparable() {
         assert_eq!(
             found.text,
             format!(
-                "environment differs: provision is {shown}, in the baseline shell tune.sh (aa): the machine was set up otherwise"
+                "environment differs: provision is {shown}, in the baseline shell tune.sh (aa): the machine was set up differently"
             )
         );
     }
@@ -232,7 +232,7 @@ fn another_question_is_not_compared() {
     assert!(comparison.lines.is_empty());
     let depth = &comparison.differences[0];
     assert_eq!((depth.what.as_str(), depth.severity, depth.cell.as_ref()), ("iodepth", Severity::Void, None));
-    assert_eq!(depth.text, "iodepth is 1, in the baseline 64: another question was asked (in 2 cells)");
+    assert_eq!(depth.text, "iodepth is 1, in the baseline 64: the workload is a different one (in 2 cells)");
     assert!(comparison.left_out.iter().all(|l| l.why == Absence::NotComparable));
     let nothing = gated(&Made::of("new", &edited), &old);
     assert_eq!(nothing.gate.unwrap().passage, Passage::Undecided);

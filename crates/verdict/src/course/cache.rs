@@ -51,7 +51,7 @@ impl Warming {
 pub(super) fn remedy(cell: &CellRounds, warming: Option<&Warming>) -> String {
     let start = match (warming, cell.cache) {
         (Some(w), CacheStart::Keep) if w.counter == "page_cache_share" => {
-            "cache: keep is set; cache: cold begins every trial alike, cache: warm with all of the data cached."
+            "cache: keep is set; with cache: cold every trial begins with a cold cache, with cache: warm with all of the data cached."
         }
         (Some(w), CacheStart::Keep | CacheStart::Warm) if w.counter == "backing_cached_share" => {
             "Give the volume a backing that isn't cached (loop devices with direct I/O)."
@@ -63,7 +63,7 @@ pub(super) fn remedy(cell: &CellRounds, warming: Option<&Warming>) -> String {
             "The stack stays up (rebuild: run), so its cache warms; rebuild: trial begins every trial with an empty one."
         }
         _ => {
-            "Find what one round leaves to the next: a cache that fills, space that is used up, credits that are spent."
+            "Find what one round changes for the next: a cache that fills, space that is used up, credits that are spent."
         }
     };
     format!("{start} The state that lasts is in the last rounds: quote these, and measure more of them.")

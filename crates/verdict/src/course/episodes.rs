@@ -49,7 +49,7 @@ pub(super) fn said(found: &Episodes, batches: &Batches, disturbed: bool) -> Said
         (None, false) => format!("rose {to} {}", times(found, batches)),
     };
     let text = format!(
-        "the rate {did}. The rest of the time it is {}; the mean of the trial, {}, is of both.",
+        "the rate {did}. The rest of the time it is {}; the mean of the trial, {}, mixes both.",
         with_unit(found.ordinary, batches.unit),
         with_unit(mean(&batches.rates), batches.unit)
     );
@@ -76,8 +76,8 @@ fn remedy(period: Option<f64>, disturbed: bool) -> String {
     match period {
         _ if disturbed => LIMITS_CHANGED.to_owned(),
         Some(period) => format!(
-            "Find what comes every {period:.1} s: a job of the system, a journal, a throttle's bucket, another load. A trial of many such periods \
-             (trial: {:.0}s or more) counts them all alike.",
+            "Find what happens every {period:.1} s: a system job, a journal, a throttle's token bucket, another load. A trial of \
+             many such periods (trial: {:.0}s or more) averages over them.",
             (20.0 * period).ceil()
         ),
         None => "See what else ran, or was changed, at that time; then run it again.".to_owned(),

@@ -55,7 +55,7 @@ fn of_trend(cell: &CellRounds, total: f64) -> Finding {
         format!("by {}", percent((ratio - 1.0).abs()))
     };
     let text = format!(
-        "From round to round it {} {by}: {}. These trials are no replicates, and their mean of {} is of no state that lasts.{}",
+        "From round to round the figure {} {by}: {}. These rounds are not replicates, and their mean of {} describes no lasting state.{}",
         if total > 0.0 { "climbs" } else { "falls" },
         listed(&values, &cell.unit),
         with_unit(cell.mean(), &cell.unit),
@@ -80,7 +80,8 @@ pub(super) fn of_warming(cell: &CellRounds) -> Option<Finding> {
     };
     let warming = warming(&cell.rounds).filter(|w| by_itself(w.counter))?;
     let text = format!(
-        "The rounds gave {}. These trials are no replicates, and their mean of {} is of no state that lasts.{}",
+        "The rounds gave {}. These rounds are not replicates: the state changed from round to round, so their mean of {} describes \
+         no lasting state.{}",
         listed(&cell.values(), &cell.unit),
         with_unit(cell.mean(), &cell.unit),
         warming.text()
@@ -102,15 +103,15 @@ pub(super) fn of_rebuilt(cell: &CellRounds) -> Option<Finding> {
     let first = anew.first()?;
     let rounds: Vec<String> = anew.iter().take(NAMED).map(u32::to_string).collect();
     let text = format!(
-        "The stack that stays up over the rounds was built anew before round {}: the run was interrupted, or a trial had failed. What it held in its caches \
-         until then is gone, so the rounds before and after are not of one course.",
+        "The persistent stack (rebuild: run) was rebuilt before round {}: the run was interrupted, or a trial failed. Its caches \
+         lost their content, so the rounds before and after don't form one series.",
         rounds.join(", ")
     );
     let evidence = BTreeMap::from([
         ("times_rebuilt".to_owned(), count(anew.len())),
         ("first_round_rebuilt".to_owned(), f64::from(*first)),
     ]);
-    let remedy = "Run it again without interruption if the course over the rounds matters.".to_owned();
+    let remedy = "Run it again without interruption if the change over the rounds matters.".to_owned();
     Some(finding(cell, Claim::StackRebuilt, (evidence, text, remedy)))
 }
 
@@ -126,8 +127,8 @@ fn of_first(cell: &CellRounds) -> Option<Finding> {
     );
     let mut evidence = ends(cell);
     evidence.insert("first_over_others".to_owned(), first / usual);
-    let remedy = "Find what the first round leaves to the others (a cache that fills, credits that are spent, space that is used for the first time); \
-                  the mean without it is that of the others."
+    let remedy = "Find what the first round changes for the others (a cache that fills, credits that are spent, space that is used \
+                  for the first time). The mean without the first round describes the others."
         .to_owned();
     Some(finding(cell, Claim::Trend, (evidence, text, remedy)))
 }
@@ -158,8 +159,8 @@ fn of_modes(cell: &CellRounds, log: &Log, modes: &TwoModes) -> Finding {
     evidence.extend(ends(cell));
     evidence.insert("low_rounds".to_owned(), count(low.len()));
     evidence.insert("high_rounds".to_owned(), count(high.len()));
-    let remedy = "See what differs between the rounds of the two groups (where the data lies on the disk, which path or CPU was used), and quote the groups \
-                  apart."
+    let remedy = "See what differs between the rounds of the two groups (where the data lies on the disk, which path or CPU was \
+                  used), and quote the groups separately."
         .to_owned();
     finding(cell, Claim::Bimodal, (evidence, text, remedy))
 }
@@ -177,7 +178,8 @@ fn of_serial(cell: &CellRounds, serial: &Autocorrelation) -> Finding {
         ("autocorrelation".to_owned(), serial.rho),
         ("effective_rounds".to_owned(), serial.effective_n),
     ]);
-    let remedy = "Comparisons within rounds don't suffer from what the rounds have in common. For this cell's own figure more rounds help, over a longer time."
+    let remedy = "Comparisons within rounds cancel what the cells of a round have in common. For this cell's own figure, measure \
+                  more rounds over a longer time."
         .to_owned();
     finding(cell, Claim::Autocorrelated, (evidence, text, remedy))
 }
@@ -200,7 +202,7 @@ pub(super) fn of_outliers(cell: &CellRounds, log: &Log, level: f64, measure: &Me
         return None;
     }
     let text = format!(
-        "Far from the other rounds, whose mean with them is {}: {}; up to {farthest:.1} standard deviations.",
+        "Far from the other rounds (the mean of all is {}): {}; by up to {farthest:.1} standard deviations.",
         with_unit(cell.mean(), &cell.unit),
         named.join(", ")
     );
@@ -208,9 +210,10 @@ pub(super) fn of_outliers(cell: &CellRounds, log: &Log, level: f64, measure: &Me
     evidence
         .extend([("outliers".to_owned(), count(named.len())), ("farthest_deviations".to_owned(), farthest)]);
     let remedy = match measure.trim {
-        None => "See what else ran then. They are kept; measure: { trim: 10% } takes means without the tenth of the rounds at each end.".to_owned(),
+        None => "See what else ran then. The mean includes them; measure: { trim: 10% } takes it without the highest and the \
+                 lowest tenth of the rounds.".to_owned(),
         Some(trim) => {
-            format!("See what else ran then. measure: {{ trim: {} }} takes means without that share of the rounds at each end.", percent(trim))
+            format!("See what else ran then. measure: {{ trim: {} }} takes the mean without that share of the rounds at each end.", percent(trim))
         }
     };
     Some(finding(cell, Claim::Outliers, (evidence, text, remedy)))
@@ -260,8 +263,9 @@ pub(super) fn of_machine(drift: &Drift, cells: &[(&CellRounds, &Log)]) -> Option
         ("change_share".to_owned(), size.exp() - 1.0),
         ("rounds".to_owned(), count(effects.len())),
     ]);
-    let remedy = "Comparisons of cells within rounds hold, since both sides share it. A single cell's figure is one of the time it was measured: see what else \
-                  ran on the machine or on what it shares (heat, other guests, credits), and measure again."
+    let remedy = "Comparisons of cells within rounds hold, since both sides share the drift. A single cell's figure holds only for \
+                  the time when it was measured: see what else ran on the machine or on what it shares (heat, other guests, \
+                  credits), and measure again."
         .to_owned();
     Some(finding(cell, Claim::MachineDrift, (evidence, text, remedy)))
 }

@@ -182,7 +182,7 @@ fn a_burst_knows_what_the_volumes_are_provided_with() {
     cell.stack.volumes = provided.cell.stack.volumes;
     let f = &judged(&cell, &[record])[0];
     assert_eq!((f.claim, f.evidence["provided_iops"]), (Claim::BurstExhausted, 80.0));
-    assert!(f.text.contains("provided with 80 IOPS, so this is the rate that lasts"), "{}", f.text);
+    assert!(f.text.contains("provisioned with 80 IOPS, so this is the lasting rate"), "{}", f.text);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn limits_that_changed_explain_the_change() {
     }
     let found = judged(&cell, &[record.clone()]);
     assert_eq!(claims(&found), [Claim::NotSteady]);
-    assert!(found[0].remedy.contains("a finding of its own"), "{}", found[0].remedy);
+    assert!(found[0].remedy.contains("see the finding throttle_changed"), "{}", found[0].remedy);
     assert!((found[0].evidence["changed_at_seconds"] - 10.0).abs() <= 0.5);
     for sample in &mut record.evidence.samples {
         sample.throttles = limits(Some(160));

@@ -155,14 +155,16 @@ impl Unsteady {
         };
         evidence.extend(tenths(&self.batches.rates, self.batches.unit));
         let text = if self.batches.of_devices {
-            format!("{text} The engine tells no course; these are the devices' counters.")
+            format!(
+                "{text} The engine reports no rate over time; these figures are from the devices' counters."
+            )
         } else {
             text
         };
         let (text, remedy) = match &self.neighbour {
             None => (text, remedy),
             Some(device) => (
-                format!("{text} Others used {device} meanwhile, which may be all there is to it."),
+                format!("{text} Others used {device} meanwhile, which may be the whole reason."),
                 stop_others(device),
             ),
         };
@@ -190,7 +192,7 @@ impl Unsteady {
         evidence.insert("settled_after_seconds".to_owned(), took);
         let off = all / after.value - 1.0;
         let text = format!(
-            "the rate had not settled when measuring began. It took {} from {} to {}; the whole trial is {} {} that.",
+            "the rate had not settled when measuring began. It took {} to get from {} to {}; the mean of the whole trial is {} {} that.",
             seconds(took),
             self.rate(first),
             self.interval(after),
@@ -214,10 +216,11 @@ impl Unsteady {
         let lasting = provided
             .filter(|p| self.neighbour.is_none() && (after / p - 1.0).abs() <= 0.1)
             .map_or(String::new(), |p| {
-                format!(" The volumes are provided with {}, so this is the rate that lasts.", self.rate(p))
+                format!(" The volumes are provisioned with {}, so this is the lasting rate.", self.rate(p))
             });
         let text = format!(
-            "the rate fell for good {} after measuring began ({} after the load did): from {} to {}. The figure of this trial, {}, is of neither.{lasting}",
+            "the rate fell for good {} after measuring began ({} after the load did): from {} to {}. The figure of this trial, {}, \
+             describes neither state.{lasting}",
             seconds(at),
             seconds(ramp + at),
             self.interval(&change.before),
@@ -227,8 +230,8 @@ impl Unsteady {
         if let Some(share) = self.cached {
             evidence.insert("arc_read_share".to_owned(), share);
             let text = format!(
-                "{text} ZFS's cache in memory (ARC) held {} of the blocks asked for: less and less of the data as others took their place, so this is no \
-                 burst of the volumes.",
+                "{text} ZFS's cache in memory (ARC) held {} of the blocks asked for, and less and less of the data as other blocks \
+                 replaced it. So this is not the volumes' burst credit.",
                 percent(share)
             );
             let remedy = format!(
@@ -280,8 +283,8 @@ impl Unsteady {
             LIMITS_CHANGED.to_owned()
         } else {
             format!(
-                "See what else ran, or was changed, at that time. trial: {:.0}s ({} now) averages over changes that come again; ramp: {:.0}s ({} now) leaves \
-                 out one that doesn't.",
+                "See what else ran, or was changed, at that time. trial: {:.0}s ({} now) averages over changes that recur; ramp: \
+                 {:.0}s ({} now) leaves out a change that doesn't.",
                 (3.0 * self.seconds).ceil(),
                 seconds(self.seconds),
                 (measure.ramp_seconds + 1.5 * at).ceil(),

@@ -5,7 +5,9 @@ use stats::Estimate;
 use std::collections::BTreeMap;
 
 /// The remedy if the limits changed during the trial.
-pub(super) const LIMITS_CHANGED: &str = "The limits on the engine's I/O were changed during the trial, which is a finding of its own: unless the experiment asks for that, leave them as they are while it runs.";
+pub(super) const LIMITS_CHANGED: &str = "The limits on the engine's I/O were changed during the trial (see the finding \
+                                         throttle_changed). Unless the experiment asks for that, leave them constant while it \
+                                         runs.";
 
 /// Evidence, text, remedy.
 pub(super) type Said = (BTreeMap<String, f64>, String, String);

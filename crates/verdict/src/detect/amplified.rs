@@ -14,7 +14,7 @@ pub(super) fn writes(scene: &Scene<'_>) -> Option<Detected> {
     let found = Amplified::of(facts).filter(|a| a.most() >= FROM)?;
     let copies = declared(facts);
     let beside = if copies > 1.0 {
-        format!(", beside the {} copies that the stack keeps", rate(copies))
+        format!(", in addition to the {} copies that the stack keeps", rate(copies))
     } else {
         String::new()
     };
@@ -41,8 +41,9 @@ pub(super) fn writes(scene: &Scene<'_>) -> Option<Detected> {
             bytes(facts.write.asked),
             found.by.join(", and "),
         ),
-        remedy: "This is what the stack costs, and a limit of the volumes is met by all of these writes. For the devices' own rate measure \
-                 them without the file system; for less of it, larger blocks, or a file system that writes in place."
+        remedy: "This is the cost of the stack, and all of these writes count against limits of the volumes. For the devices' own \
+                 rate, measure them without the file system; to reduce the cost, use larger blocks, or a file system that writes \
+                 in place."
             .to_owned(),
     })
 }

@@ -27,10 +27,10 @@ pub(super) fn compressing_stack(scene: &Scene<'_>) -> Option<Detected> {
         severity: Severity::Void,
         strength: 1.0,
         evidence: evidence([("data_bytes", Some(float(ask.size_bytes)))]),
-        text: "The file system compresses, and what Bonnie++ writes compresses 200 to 1000 times: next to nothing of it reaches the devices."
+        text: "The file system compresses, and the data that Bonnie++ writes compresses 200 to 1000 times: hardly any of it reaches the devices."
             .to_owned(),
-        remedy: "Take a stack without compression (of ZFS: `compression: off`) for Bonnie++, or a workload whose data is like yours: `engine: native` with \
-                 buffer_compress_percentage, or `engine: corpus`."
+        remedy: "Use a stack without compression (ZFS: `compression: off`) for Bonnie++, or a workload with data like yours: \
+                 `engine: native` with buffer_compress_percentage, or `engine: corpus`."
             .to_owned(),
     })
 }
@@ -76,10 +76,13 @@ pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
         if ram == 0 {
             return " The experiment lifts the rule (r: 0).".to_owned();
         }
-        format!(" The experiment's own word (r) is that the machine has {}; nothing keeps the kernel from using the rest.", bytes(float(ram)))
+        format!(
+            " The experiment says that the machine has {} (r), but the kernel can use the rest as well.",
+            bytes(float(ram))
+        )
     });
     let direct = if ask.direct {
-        " D: 1 goes around it for block output only: Bonnie++ opens its file again without direct I/O."
+        " D: 1 bypasses the page cache for block output only: Bonnie++ opens its file again without direct I/O."
     } else {
         ""
     };
@@ -89,7 +92,8 @@ pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
         strength: 1.0 - float(data) / (2.0 * float(memory)),
         evidence: evidence([("data_bytes", Some(float(data))), ("memory_bytes", Some(float(memory)))]),
         text: format!(
-            "Bonnie++'s rule is twice the memory: {} of data are less than 2 x {}, so what it reads, rewrites and seeks in is served by the page cache in part.{direct}{word}",
+            "Bonnie++'s rule is twice the memory: {} of data are less than 2 x {}, so the page cache serves a part of its reads, \
+             rewrites and seeks.{direct}{word}",
             bytes(float(data)),
             bytes(float(memory))
         ),
@@ -122,7 +126,7 @@ pub(super) fn too_fast(scene: &Scene<'_>) -> Option<Detected> {
         strength: float(names.len() as u64),
         evidence: evidence([("tests", Some(float(names.len() as u64)))]),
         text: format!(
-            "Too fast to measure (Bonnie++ prints +++++), so without a value, neither 0 nor forgotten: {}.",
+            "Too fast to measure: Bonnie++ printed +++++ for these tests, so they have no value (not even 0): {}.",
             names.join(", ")
         ),
         remedy: more,

@@ -27,14 +27,14 @@ pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
     }
     let filled = cache.promotions * cache.block_bytes;
     let filling = filled >= FILLING * facts.data_bytes();
-    let state = if filling { " It was still filling, so this rate is of no state that lasts." } else { "" };
+    let state = if filling { " The cache was still filling, so this rate does not last." } else { "" };
     let dirty = if cache.dirty_after_bytes > 0.0 {
-        format!("; the origin lacked {} of what was written", bytes(cache.dirty_after_bytes))
+        format!("; {} of the data written was not on the origin yet", bytes(cache.dirty_after_bytes))
     } else {
         String::new()
     };
     let text = format!(
-        "{}; {:.0} blocks of {} were promoted to it ({} of {} of data) and {:.0} left it{dirty}.{state}",
+        "{}; {:.0} blocks of {} were promoted to the cache ({} of {} of data) and {:.0} were demoted{dirty}.{state}",
         of_requests(&cache),
         cache.promotions,
         bytes(cache.block_bytes),
@@ -51,7 +51,8 @@ pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
         remedy: if filling {
             filling_remedy(facts)
         } else {
-            "The figure holds for requests that repeat as these do, over data that fit the cache; for the origin's own, measure a stack without it."
+            "The figure holds for requests that repeat as these do, on data that fits in the cache. For the origin's own speed, \
+             measure a stack without the cache."
                 .to_owned()
         },
     })
@@ -66,13 +67,15 @@ pub(super) fn missed(scene: &Scene<'_>) -> Option<Detected> {
     }
     let share = cache.both_share()?;
     let why = if is_stream(facts) {
-        "That is right: a cache has what was asked for before, and a stream asks for each block once; so the figure is the origin's"
+        "This is expected: a cache has blocks that were requested before, and a sequential stream requests each block once. So the \
+         figure is the origin's"
     } else {
         "So the figure is the origin's"
     };
     let copied = if cache.promotions >= PART * (cache.reads + cache.writes) {
         format!(
-            ". Yet {} took {:.0} blocks of {} ({}) into the cache meanwhile, which costs time on both devices: the origin alone may be faster",
+            ". But the policy {} promoted {:.0} blocks of {} ({}) to the cache meanwhile, which costs time on both devices: the \
+             origin alone may be faster",
             cache.policy,
             cache.promotions,
             bytes(cache.block_bytes),
@@ -88,8 +91,8 @@ pub(super) fn missed(scene: &Scene<'_>) -> Option<Detected> {
         evidence: counters(&cache, facts),
         text: format!("{}. {why}{copied}.", of_requests(&cache)),
         remedy: format!(
-            "To see what the cache gives, ask small random requests, again and again, of data that fit it (size below {}), on a stack that stays up over the \
-             rounds (rebuild: run).",
+            "To see what the cache gains, use small random requests that repeat, on data that fits in the cache (size below {}) \
+             and on a stack that stays up over the rounds (rebuild: run).",
             bytes(cache.cache_bytes)
         ),
     })
@@ -122,12 +125,12 @@ pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
             ("writecache_full_share_after", Some(cache.full_after)),
         ]),
         text: format!(
-            "The LVM write cache took {} of the blocks written and had {} of those read; it was {} full before and {} after{waits}.{}",
+            "The LVM write cache took {} of the blocks written and served {} of the blocks read; it was {} full before and {} after{waits}.{}",
             part(cache.taken, cache.writes),
             part(cache.read_hits, cache.reads),
             percent(cache.full_before),
             percent(cache.full_after),
-            if filling { " Once it is full, writes go at the origin's rate." } else { "" },
+            if filling { " Once it is full, writes run at the origin's rate." } else { "" },
         ),
         remedy: "For the rate that lasts, write several times what the cache holds (a longer trial, or a smaller cache)."
             .to_owned(),
@@ -147,7 +150,7 @@ pub(super) fn owed(scene: &Scene<'_>) -> Option<Detected> {
     };
     let with_it = if of > 0.0 {
         let rates = [of / both, of / window].map(|rate| with_unit(rate, unit));
-        format!(" With that time counted, its writes came to {}, not {}.", rates[0], rates[1])
+        format!(" With that time included, the write rate is {}, not {}.", rates[0], rates[1])
     } else {
         String::new()
     };
@@ -155,7 +158,7 @@ pub(super) fn owed(scene: &Scene<'_>) -> Option<Detected> {
         |volume: &Volume| matches!(volume.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited());
     let escapes = facts.cell.stack.all_volumes().any(limited);
     let unlimited = if escapes {
-        " The limits of its emulated volumes don't hold for that: it is the kernel's own doing."
+        " The limits of its emulated volumes don't apply to this write-back: the kernel does it itself."
     } else {
         ""
     };
@@ -170,12 +173,12 @@ pub(super) fn owed(scene: &Scene<'_>) -> Option<Detected> {
             ("written_bytes", Some(facts.write.asked)),
         ]),
         text: format!(
-            "When the load ended, the LVM cache held {} that its origin lacked. Taking the cache away, which writes that there, took {:.1} s; the \
-             measured time was {window:.1} s.{with_it}{unlimited}",
+            "When the load ended, {} of data in the LVM cache was not on its origin yet. Removing the cache, which writes that \
+             data back, took {:.1} s; the measured time was {window:.1} s.{with_it}{unlimited}",
             bytes(owed),
             flushed.seconds,
         ),
-        remedy: "Where such writes go on, quote what lasts: measure for longer than the cache can keep them back (flush_seconds, owed_bytes).".to_owned(),
+        remedy: "If such writes go on, quote the lasting rate: measure for longer than the cache can hold the data back (flush_seconds, owed_bytes).".to_owned(),
     })
 }
 
@@ -201,7 +204,10 @@ fn of_requests(cache: &CacheUse) -> String {
             .into_iter()
             .flatten()
             .collect();
-    format!("In the LVM cache were {} (counted in pieces of its blocks)", sides.join(" and "))
+    format!(
+        "LVM cache hits: {} (a request counts once for each cache block that it touches)",
+        sides.join(" and ")
+    )
 }
 
 fn filling_remedy(facts: &Facts<'_>) -> String {

@@ -67,7 +67,7 @@ fn text(round: u32, verified: &Verified, noun: &str) -> String {
     let example =
         example.map_or(String::new(), |f| format!(" For example, {}.", f.example.trim_end_matches('.')));
     format!(
-        "{} held other than what was written, in round {}, of {} checked: {}.{example}",
+        "{} did not hold what was written, in round {}, of {} checked: {}.{example}",
         counted(blocks(verified), noun),
         round + 1,
         bytes(float(verified.bytes)),
@@ -104,10 +104,10 @@ fn name(kind: FaultKind) -> &'static str {
 
 fn meaning(kind: FaultKind) -> &'static str {
     match kind {
-        FaultKind::Lost => "acknowledged, yet what was there before is still there",
+        FaultKind::Lost => "acknowledged, but the old content is still there",
         FaultKind::Stale => "an earlier write is there, not the latest acknowledged one",
-        FaultKind::Torn => "parts are of different writes",
-        FaultKind::Misdirected => "what belongs elsewhere is there",
+        FaultKind::Torn => "parts come from different writes",
+        FaultKind::Misdirected => "content that belongs elsewhere",
         FaultKind::Corrupt => "bytes that were never written there",
     }
 }

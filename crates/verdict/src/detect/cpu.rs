@@ -78,7 +78,8 @@ pub(super) fn engine_cpu_bound(scene: &Scene<'_>) -> Option<Detected> {
     })
 }
 
-const MACHINE_REMEDY: &str = "Use a machine with more cores, larger requests, fewer jobs or writers, or a stack that asks less of the CPU.";
+const MACHINE_REMEDY: &str =
+    "Use a machine with more cores, larger requests, fewer jobs or writers, or a stack that needs less CPU.";
 
 fn machine_text(ours: Ours, thread: Option<f64>) -> String {
     let busy = thread

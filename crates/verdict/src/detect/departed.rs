@@ -19,11 +19,11 @@ pub(super) fn not_as_asked(scene: &Scene<'_>) -> Option<Detected> {
     let count = f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
     let said: Vec<String> = all.iter().map(|departure| departure.text.clone()).collect();
     let remedy = if !matter.is_empty() {
-        "Compare this figure only with others that were made in the same way, or make what was asked possible on this machine."
+        "Compare this figure only with others that were measured in the same way, or make the requested method possible on this machine."
     } else if matches!(scene.facts.cell.workload.ask, Ask::JobFile { .. }) {
-        "Say in the job file what is to be done if this is not what you mean."
+        "If this is not what you mean, set it in the job file."
     } else {
-        "Nothing, unless you asked about just this."
+        "Nothing to do, unless your question is about exactly this."
     };
     Some(Detected {
         claim: Claim::NotAsAsked,
@@ -59,10 +59,10 @@ fn of_job_file(path: &str, text: &str, engine: EngineKind) -> Vec<Departure> {
             && !job.contains_key("time_based")
     });
     if untimed.count() > 0 {
-        say(format!("{path} says no runtime, so its jobs repeated until the trial's time was up"));
+        say(format!("{path} sets no runtime, so its jobs repeated until the trial's time was up"));
     }
     if engine == EngineKind::Native && jobs.iter().any(|job| job.get("ioengine") == Some(&"libaio")) {
-        say(format!("{path} asks for libaio, the native engine issued its I/O by io_uring"));
+        say(format!("{path} asks for libaio, but the native engine issued its I/O by io_uring"));
     }
     all
 }

@@ -36,7 +36,7 @@ pub(super) fn disks(scene: &Scene<'_>) -> Option<Detected> {
         (
             fastest.iops / float(believed.disk_iops) / (1.0 + KEPT_WITHIN),
             format!(
-                "{} made {} requests per second, of which {} may be believed",
+                "{} made {} requests per second; only up to {} is credible",
                 fastest.name,
                 rate(fastest.iops),
                 rate(float(believed.disk_iops))
@@ -45,7 +45,7 @@ pub(super) fn disks(scene: &Scene<'_>) -> Option<Detected> {
         (
             sum / float(believed.guest_iops) / (1.0 + KEPT_WITHIN),
             format!(
-                "all disks made {} requests per second, of which {} may be believed",
+                "all disks made {} requests per second; only up to {} is credible",
                 rate(sum),
                 rate(float(believed.guest_iops))
             ),
@@ -53,7 +53,7 @@ pub(super) fn disks(scene: &Scene<'_>) -> Option<Detected> {
         (
             float(believed.latency_us) / promptest.latency_us.max(1.0),
             format!(
-                "a request to {} took {}, and less than {} is not a disk's latency",
+                "a request to {} took {} on average; a latency below {} is not credible",
                 promptest.name,
                 with_unit(promptest.latency_us, "us"),
                 with_unit(float(believed.latency_us), "us")
@@ -72,11 +72,11 @@ pub(super) fn disks(scene: &Scene<'_>) -> Option<Detected> {
             ("disk_latency_us", Some(promptest.latency_us)),
         ]),
         text: format!(
-            "Of the lab guest's emulated disks: {}. That is QEMU's speed, not a disk's.",
+            "Emulated disks of the lab guest: {}. That is QEMU's speed, not a disk's.",
             said.join("; ")
         ),
         remedy: format!(
-            "Give every disk a limit (`iops`) that it is held to all the time, within what may be believed ({believed}), or measure real disks."
+            "Give every disk a limit (`iops`) that is always in force, within the credible range ({believed}), or measure real disks."
         ),
     })
 }
@@ -110,7 +110,8 @@ pub(super) fn processor(scene: &Scene<'_>) -> Option<Detected> {
         severity: Severity::Caveat,
         strength: if limit.shown { 1.0 } else { 0.5 },
         evidence: limit.evidence,
-        text: format!("QEMU emulates the processor in software, and that is what limited it. {}", limit.text),
-        remedy: "Measure what the processor bounds where none is emulated (KVM, or another machine), or give the disks limits that are met first.".to_owned(),
+        text: format!("QEMU emulates the processor in software, and this processor was the limit. {}", limit.text),
+        remedy: "Measure CPU-bound workloads on a processor that is not emulated (KVM, or another machine), or give the disks \
+                 limits that the load reaches first.".to_owned(),
     })
 }

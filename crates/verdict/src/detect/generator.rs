@@ -141,15 +141,15 @@ fn beside_the_ceiling(scene: &Scene<'_>) -> String {
     let share = height.iops_per_job / height.ceiling_iops;
     if share >= NEAR_CEILING && height.undisturbed {
         return format!(
-            " A job made {} IOPS; {} is the most that one makes on this machine at this block size, without any storage.",
+            " One job made {} IOPS; {} is the most that one job makes on this machine at this block size without any storage.",
             rate(height.iops_per_job),
             rate(height.ceiling_iops)
         );
     }
     match height.dearness {
         Some(times) if times >= DEAR => format!(
-            " An I/O took {} times the CPU time of one on a hole: most of it went into the storage stack's own code, which \
-             more jobs spread over more cores.",
+            " An I/O took {} times the CPU time of an I/O on a hole: the storage stack's own code used most of it, and more jobs \
+             spread that code over more cores.",
             rate(times)
         ),
         _ => String::new(),

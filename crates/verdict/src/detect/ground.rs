@@ -111,8 +111,8 @@ pub(super) fn holes_below(scene: &Scene<'_>) -> Option<Detected> {
             below.lower.join(", "),
             bytes(below.lower_bytes)
         ),
-        remedy: "Write the whole device or backing file before reading it (a thin volume, a sparse file or a qcow2 image has \
-                 no data where nobody wrote), e.g. by a job with rw=write over all of it."
+        remedy: "Write the whole device or backing file before reading it (a thin volume, a sparse file or a qcow2 image has no \
+                 data where nothing was written), e.g. with a job that has rw=write over all of it."
             .to_owned(),
     })
 }
@@ -133,8 +133,7 @@ pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
             ("loops_without_direct_io", Some(f64::from(crate::cell::number(host.loops.len())))),
         ]),
         text: format!(
-            "{} caches its backing file in {} memory, whatever the workload does above it; that it served \
-             anything is not shown.",
+            "{} caches its backing file in {} memory, even if the workload uses direct I/O; it is unknown whether this cache served anything.",
             host.loops.join(", "),
             if host.guest { "the host's" } else { "this machine's" }
         ),
@@ -144,7 +143,7 @@ pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
 
 fn remedy(host: &HostCache<'_>) -> String {
     if host.guest {
-        return "Have the guest's disk pass the host's page cache by (`cache: none` among the target's disks, the default)."
+        return "Let the guest's disk bypass the host's page cache (`cache: none` for the target's disks, the default)."
             .to_owned();
     }
     "Attach the loop device with direct I/O (losetup --direct-io=on); diskproof's own emulated volumes do."

@@ -40,13 +40,14 @@ fn neighbour(scene: &Scene<'_>) -> Option<Detected> {
     }
     let named: Vec<String> = foreign.processes.iter().take(NAMED).map(|p| process(p)).collect();
     let who = match named.as_slice() {
-        [] => "; no process that can be seen moved that much".to_owned(),
+        [] => "; no visible process moved that much".to_owned(),
         all => match foreign.processes.len().saturating_sub(NAMED) {
             0 => format!("; {}", all.join(", ")),
             more => format!("; {} and {more} more processes", all.join(", ")),
         },
     };
-    let factor = foreign.factor.map_or(String::new(), |f| format!(", {} times what was asked", rate(f)));
+    let factor =
+        foreign.factor.map_or(String::new(), |f| format!(", {} times what the load asked for", rate(f)));
     Some(Detected {
         claim: Claim::Interference,
         severity: Severity::Caveat,
@@ -63,8 +64,7 @@ fn neighbour(scene: &Scene<'_>) -> Option<Detected> {
             ("shared_device_bytes_per_asked", foreign.factor),
         ]),
         text: format!(
-            "Others used {device} during the trial: it moved {}{factor}, and was busy {} of the time; {} of its work \
-             was not the load's{who}.",
+            "Others used {device} during the trial: it moved {}{factor}, and was busy {} of the time; {} of its work was not for the load{who}.",
             bytes(foreign.device_bytes),
             percent(foreign.device_busy),
             percent(foreign.share),

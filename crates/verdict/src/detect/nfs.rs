@@ -44,7 +44,7 @@ pub(super) fn server_cache(scene: &Scene<'_>) -> Option<Detected> {
             told(after),
         ),
         remedy: format!(
-            "direct: 1 goes around the client's cache, never around the server's: for the devices' own speed use {larger}."
+            "direct: 1 bypasses the client's cache, but not the server's. For the devices' own speed use {larger}."
         ),
     })
 }
@@ -57,9 +57,9 @@ pub(super) fn asynchronous(scene: &Scene<'_>) -> Option<Detected> {
     let known = facts.write.device.is_some();
     let share = written.page_cache + written.other_cache;
     let left = if known {
-        format!("{} of the bytes written were on no device when the clock stopped", percent(share))
+        format!("{} of the bytes written were not on a device when the clock stopped", percent(share))
     } else {
-        "how many bytes were on a device when the clock stopped nobody can tell".to_owned()
+        "It is unknown how many bytes were on a device when the clock stopped".to_owned()
     };
     Some(Detected {
         claim: Claim::NotDurable,
@@ -74,8 +74,8 @@ pub(super) fn asynchronous(scene: &Scene<'_>) -> Option<Detected> {
             ("machine_dirty_growth_bytes", facts.dirty_growth()),
         ]),
         text: format!(
-            "The export is async: the server acknowledges writes and flushes before they are durable, so a crash loses what \
-             applications were told is safe. {left}."
+            "The export is async: the server acknowledges writes and flushes before they are durable, so a crash loses data that \
+             applications take for safe. {left}."
         ),
         remedy: "For writes that are durable when they are acknowledged use export: sync (the default)."
             .to_owned(),

@@ -17,7 +17,7 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
     let last = failed.last()?;
     let reason = match &last.outcome {
         Outcome::Failed(reason) => reason.as_str(),
-        Outcome::Measured => "the engine left no figures",
+        Outcome::Measured => "the engine reported no figures",
     };
     let n = number(failed.len());
     let refused = number(failed.iter().filter(|trial| trial.refused).count());
@@ -69,7 +69,7 @@ pub(crate) fn too_wide(
         )
     };
     let remedy = match more {
-        Some(rounds) => format!("About {rounds} rounds would do, if the spread stays as it is."),
+        Some(rounds) => format!("About {rounds} rounds would be enough if the spread stays as it is."),
         None => "Ask for at least 3 rounds.".to_owned(),
     };
     let detected = Detected {

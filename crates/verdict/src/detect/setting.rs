@@ -52,7 +52,7 @@ pub(super) fn shared_file(scene: &Scene<'_>) -> Option<Detected> {
         text: if direct {
             format!("{who} use the same file: they contend for its locks and may visit the same blocks.")
         } else {
-            format!("{who} use the same file: one may find in memory what another has just read.")
+            format!("{who} use the same file: one job may find in memory what another has just read.")
         },
         remedy: "Give each job its own file (leave out filename), or its own region (offset_increment)."
             .to_owned(),

@@ -131,7 +131,7 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
     let lists = match (arc.mru_hits, arc.mfu_hits) {
         (Some(once), Some(often)) => {
             format!(
-                "; it found blocks {once:.0} times among those used once (MRU), {often:.0} times among those used more often (MFU)"
+                "; {once:.0} hits were in the MRU list (blocks used once), {often:.0} in the MFU list (blocks used more often)"
             )
         }
         _ => String::new(),
@@ -142,7 +142,10 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
     let size = match facts.data_bytes() {
         data if data >= twice => format!("a size far above {}", bytes(data)),
         _ if ratio > 1.0 => {
-            format!("a size of {} or more (twice the cache, which keeps it {ratio:.1}:1)", bytes(twice))
+            format!(
+                "a size of {} or more (twice the cache, which keeps the data compressed {ratio:.1}:1)",
+                bytes(twice)
+            )
         }
         _ => format!("a size of {} or more (twice the cache)", bytes(twice)),
     };
@@ -169,7 +172,7 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
         ]),
         text: format!(
             "{} of the bytes read came from ZFS's cache in memory (ARC): of {:.0} blocks asked for, {:.0} were read from the \
-             devices in this time{lists}. It held {} of at most {}, the data are {}.",
+             devices in this time{lists}. The cache held {} of at most {}; the data set is {}.",
             percent(share),
             arc.asked,
             arc.fetched,
@@ -178,8 +181,7 @@ pub(super) fn arc(scene: &Scene<'_>) -> Option<Detected> {
             bytes(facts.data_bytes()),
         ),
         remedy: format!(
-            "For the devices' own speed use {size}, a smaller arc_max, or primarycache: \
-             metadata; direct: 1 goes around ARC only from OpenZFS 2.3 on."
+            "For the devices' own speed use {size}, a smaller arc_max, or primarycache: metadata; direct: 1 bypasses ARC only from OpenZFS 2.3 on."
         ),
     })
 }
@@ -234,14 +236,14 @@ pub(crate) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
                 .to_owned()
         }
         Some(p) => format!(
-            "The figure holds for data like this only (buffer_compress_percentage: {p} is set); set it to what your own \
-             data compresses by, or to 0 for the devices' own speed."
+            "The figure holds for data like this only (buffer_compress_percentage: {p} is set); set it to the percentage by which \
+             your own data compresses, or to 0 for the devices' own speed."
         ),
-        None if facts.engine.copied.is_some() => "That is what a copy onto a compressing stack shows: read compress_ratio beside the rate; mount \
-                 without compression for the devices' own speed."
+        None if facts.engine.copied.is_some() => "A copy onto a compressing stack shows this: read compress_ratio together with \
+                                                  the rate, or mount without compression for the devices' own speed."
             .to_owned(),
-        None => "Set buffer_compress_percentage and refill_buffers in the job file to what your own data compresses by, or \
-                 mount without compression for the devices' own speed."
+        None => "Set buffer_compress_percentage and refill_buffers in the job file to match your own data, or mount without \
+                 compression for the devices' own speed."
             .to_owned(),
     };
     let stored = match (ratio, files.disk) {
@@ -250,7 +252,10 @@ pub(crate) fn compressed(scene: &Scene<'_>) -> Option<Detected> {
             bytes(files.size - files.hole - files.unwritten),
             bytes(disk)
         ),
-        _ => format!("{} of the data are compressed, how far the file system doesn't tell", percent(encoded)),
+        _ => format!(
+            "{} of the data is compressed, and the file system doesn't report by how much",
+            percent(encoded)
+        ),
     };
     Some(Detected {
         claim: Claim::Compressed,
@@ -300,8 +305,8 @@ pub(super) fn not_durable(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let remedy = if on_host > left {
-        "Set end_fsync: 1 (a flush reaches through a loop device; direct: 1 alone does not), or attach the loop device with \
-         direct I/O (losetup --direct-io=on)."
+        "Set end_fsync: 1 (a flush passes through a loop device to the disk; direct: 1 alone does not), or attach the loop device \
+         with direct I/O (losetup --direct-io=on)."
     } else if facts.is_flushed() {
         "end_fsync: 1 or direct: 1 is set, yet dirty pages were left: something else wrote to the file, or the file system \
          ignored the flush."

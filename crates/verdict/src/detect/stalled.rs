@@ -75,8 +75,8 @@ pub(super) fn suspended(scene: &Scene<'_>) -> Option<Detected> {
         strength: seconds,
         evidence: evidence([("suspended_seconds", Some(seconds))]),
         text: format!(
-            "The machine was suspended for {seconds:.1} s within the measured time. The clock that measures does not count that, so \
-             the I/Os that were in flight look shorter than they were; it says nothing about the storage."
+            "The machine was suspended for {seconds:.1} s within the measured time. The measuring clock does not count that time, \
+             so the I/Os in flight look shorter than they were. This says nothing about the storage."
         ),
         remedy: "Keep the machine awake while it measures, then run the experiment again.".to_owned(),
     })
@@ -122,7 +122,7 @@ pub(super) fn storage(scene: &Scene<'_>) -> Option<Detected> {
         strength: share,
         evidence: found,
         text: format!(
-            "{lead}, {none}: {who}. The outage is {} of the measured time. The mean, {}, counts that time too; without it, it is {}.",
+            "{lead}, {none}: {who}. The outage is {} of the measured time. The mean of {} includes the outage; without it, the rate is {}.",
             percent(share),
             with_unit(mean, "1/s"),
             with_unit(outside, "1/s")
@@ -141,15 +141,15 @@ fn blamed(fault: &Fault) -> (String, (&'static str, f64)) {
         ),
         Fault::Throttle { held } => (
             format!(
-                "the limits on the engine's I/O were changed, so a throttle held the I/Os ({} took as long), not the device",
+                "the limits on the engine's I/O were changed, so a throttle and not the device held the I/Os ({} took as long as the outage)",
                 ios(*held)
             ),
             ("ios_as_long_as_the_stall", float(*held)),
         ),
         Fault::Between { held } => (
             format!(
-                "{} of the engine took as long, but no device had one in flight: what lies between the engine and the devices held \
-                 them (a frozen file system, a suspended device, a server)",
+                "{} of the engine took as long as the outage, but no device had one in flight: a layer between the engine and the \
+                 devices held them (a frozen file system, a suspended device, a server)",
                 ios(*held)
             ),
             ("ios_as_long_as_the_stall", float(*held)),
@@ -167,8 +167,8 @@ fn counted(ios: f64) -> String {
 fn storage_remedy(fault: &Fault) -> String {
     match fault {
         Fault::Device { name, .. } => format!(
-            "See what {name}, or what serves it, did at that time (the kernel's log, the storage's own). Quote the rate with the outage \
-             and the rate without it."
+            "See what {name}, or the storage behind it, did at that time (the kernel's log, the storage's own log). Quote the rate \
+             with the outage and the rate without it."
         ),
         Fault::Throttle { .. } => {
             "Leave the limits as they are while it measures (see the finding throttle_changed), then run it again.".to_owned()
@@ -187,7 +187,7 @@ pub(super) fn agent(scene: &Scene<'_>) -> Option<Detected> {
         facts,
         &stalls,
         Severity::Caveat,
-        "the agent process, which counts and watches, did not run",
+        "the agent process, which reads the counters, did not run",
         [("agent_waited_for_cpu_seconds", Some(float(waited) / 1e9))],
     )
 }
@@ -219,11 +219,11 @@ fn claimed<const N: usize>(
         strength: share,
         evidence: found,
         text: format!(
-            "{}, {what}: {} of that time, which says nothing about the storage.",
+            "{}, {what}: this is {} of the measured time, and says nothing about the storage.",
             when(facts, stalls),
             percent(share)
         ),
-        remedy: "Find out who stopped it (a signal STOP, Ctrl-Z, a debugger, a frozen cgroup, a machine that slept), then run the experiment again."
+        remedy: "Find out what stopped it (SIGSTOP, Ctrl-Z, a debugger, a frozen cgroup, a machine that slept), then run the experiment again."
             .to_owned(),
     })
 }

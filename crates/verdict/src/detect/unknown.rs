@@ -16,8 +16,8 @@ fn because(gap: &str, reasons: &[String]) -> String {
 fn seen_elsewhere(unseen: &Unseen) -> String {
     match unseen.why {
         Hidden::Program => {
-            "Use a directory of the file system that this one's program keeps its files in, on the machine that has it; of this one, \
-             the figures hold for program and storage together."
+            "Measure on the file system where the program that serves this directory keeps its files, on the machine that has that \
+             file system. Here, the figures hold for the program and the storage together."
         }
         Hidden::Host => {
             "Measure on the machine that runs this guest, or on a disk of the guest; here the host's memory may have answered."
@@ -27,7 +27,7 @@ fn seen_elsewhere(unseen: &Unseen) -> String {
              from a disk."
         }
         Hidden::Depth | Hidden::Silent => {
-            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+            "Use a local block device or file system; run `diskproof doctor` to see which counters this machine has."
         }
     }
     .to_owned()
@@ -46,7 +46,7 @@ pub(super) fn backing(scene: &Scene<'_>) -> Option<Detected> {
             ("write_device_bytes", scene.facts.write.device),
         ]),
         text: format!(
-            "The backing file of {device} is {unseen}: {device} moved the bytes, but whether a disk or memory answered it is unknown."
+            "The backing file of {device} is {unseen}: {device} moved the bytes, but it is unknown whether a disk or memory is behind it."
         ),
         remedy: seen_elsewhere(unseen),
     })
@@ -70,7 +70,7 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
     } else if uncounted && nothing_seen {
         (
             because("no block device below the stack could be seen", &facts.trial.topology.unknown),
-            "Use a local block device or file system; run `diskproof doctor` for what this machine can show."
+            "Use a local block device or file system; run `diskproof doctor` to see which counters this machine has."
                 .to_owned(),
         )
     } else if uncounted {
@@ -80,38 +80,37 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
         )
     } else if facts.fs() == Some("fuseblk") {
         (
-            "the program that serves this file system (FUSE) uses the block device through the page cache, and no counter tells what \
-             that served"
+            "the program that serves this file system (FUSE) uses the block device through the page cache, and no counter shows \
+             how much that cache served"
                 .to_owned(),
-            "Use the kernel's own driver for this file system (for NTFS: ntfs3), or data of several times the machine's memory."
+            "Use the kernel's own driver for this file system (for NTFS: ntfs3), or data several times as large as the machine's memory."
                 .to_owned(),
         )
     } else if facts.before.is_none() && scene.shares.read.is_some() {
         (
-            because("nobody could look into the data files' extents", &facts.trial.unread),
+            because("the data files' extents could not be read", &facts.trial.unread),
             "Use a file system that supports FIEMAP, or run as root.".to_owned(),
         )
     } else if facts.before.is_some_and(|f| f.expansion().is_none()) {
         (
-            "the file system compresses but does not tell how far".to_owned(),
-            "Run as root: btrfs then tells how much a file takes on its devices.".to_owned(),
+            "the file system compresses but does not report by how much".to_owned(),
+            "Run as root: btrfs then reports how much space a file takes on its devices.".to_owned(),
         )
     } else if facts.fs() == Some("fuse.zfs") {
         (
-            "zfs-fuse keeps a cache of its own in its process, and no counter tells what that served".to_owned(),
-            "Use OpenZFS, whose cache tells (a lab guest has it), or data of several times the cache's size (arc_max).".to_owned(),
+            "zfs-fuse has its own cache in its process, and no counter shows how much that cache served".to_owned(),
+            "Use OpenZFS, which has counters for its cache (a lab guest has OpenZFS), or data several times as large as the cache (arc_max).".to_owned(),
         )
     } else if host.as_ref().is_some_and(|h| h.of_reads(facts).unknown >= MATTERS) {
         (
-            "the disk under the loop device is used by others too, so its counters don't tell what the host's page cache \
-             served"
+            "others use the disk under the loop device too, so its counters don't show how much the host's page cache served"
                 .to_owned(),
-            "Attach the loop device with direct I/O (losetup --direct-io=on), or let nobody else use the disk.".to_owned(),
+            "Attach the loop device with direct I/O (losetup --direct-io=on), or make sure that nothing else uses the disk.".to_owned(),
         )
     } else if let Some(below) = [true, false].into_iter().find_map(|read| Below::of(facts, read)) {
         (
             format!(
-                "{} moved {}, but {} below {} moved only {} for all its users, and a cache or compression may lie between",
+                "{} moved {}, but {} below {} moved only {} for all its users, and there may be a cache or compression between them",
                 below.upper.join(", "),
                 bytes(below.upper_bytes),
                 below.lower.join(", "),
@@ -124,7 +123,8 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
         )
     } else {
         (
-            "neither holes, compression nor the page cache explain what the devices did not move".to_owned(),
+            "holes, compression and the page cache don't explain the bytes that the devices did not move"
+                .to_owned(),
             "Look for a cache below the file system, or a device that is shared with the trial's own files."
                 .to_owned(),
         )
@@ -141,10 +141,7 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
             ("write_asked_bytes", Some(facts.write.asked)),
             ("write_device_bytes", facts.write.device),
         ]),
-        text: format!(
-            "For {} of the bytes nobody can tell where they came from or went to: {why}.",
-            percent(share)
-        ),
+        text: format!("The source or destination of {} of the bytes is unknown: {why}.", percent(share)),
         remedy,
     })
 }

@@ -17,13 +17,13 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let paused = paused(facts);
     let text = match (made, paused.filter(|share| *share >= PAUSED)) {
         (Some((made, asked, unit)), _) => format!(
-            "It made {} of the {} that were asked for; the storage may do more.",
+            "The load made {} of the requested {}; the storage may do more.",
             with_unit(made, unit),
             with_unit(asked, unit)
         ),
         (None, Some(share)) => {
             format!(
-                "Its jobs paused {} of the time, as thinktime asks; the storage may do more.",
+                "The jobs paused {} of the time, as thinktime asks; the storage may do more.",
                 percent(share)
             )
         }

@@ -33,7 +33,7 @@ fn within(scene: &Scene<'_>) -> Option<Detected> {
     let remedy = if scene.volumes.iter().any(|volume| is_device(volume, &node.name)) {
         "diskproof sets the limits of its volumes once: find out who writes to their cgroup, and run it again."
     } else {
-        "Find out who sets this limit; measure while it stays, or longer than it takes to change."
+        "Find out what sets this limit. Measure while it is constant, or for much longer than its changes take."
     };
     let when = format!("{} s after measuring began", rate(at));
     Some(detected([&node.name, &when, MEAN], Some(at), [&before, &after], remedy))
@@ -48,15 +48,15 @@ fn by_the_host(scene: &Scene<'_>) -> Option<Detected> {
         let (last, at_end) = (made.last().map_or(at_begin, |change| &change.limits), end.get(name)?);
         if last != at_end {
             let remedy =
-                "Their mean is of no disk; measure while the limit stays, or look at the course of the trial.";
+                "No real disk has the mean of these limits. Measure while the limit is constant, or look at the rate over the trial.";
             return Some(detected([name, "while it was measured", MEAN], None, [last, at_end], remedy));
         }
         let volume = scene.volumes.iter().find(|volume| is_device(volume, name))?;
         let (limits, _) = of_a_guest(scene, volume)?;
         (limits != at_begin).then(|| {
-            let (when, so) = ("before it was measured", "The figure is of these, not of the experiment's.");
+            let (when, so) = ("before it was measured", "The figure holds for these limits, not for those of the experiment.");
             let remedy =
-                "Models and expectations are of the limits in the experiment file: run it again while these hold.";
+                "Models and expectations use the limits in the experiment file: run it again while those are in force.";
             detected([name, when, so], None, [limits, at_begin], remedy)
         })
     })
@@ -103,7 +103,7 @@ fn asked(device: &str, limits: &Limits, changes: &[LimitChange], made: &[&HostCh
         format!("The limits of {device} were to change as the experiment asks.")
     } else {
         format!(
-            "The limits of {device} changed as the experiment asks: {}. The figure is a mean of all.",
+            "The limits of {device} changed as the experiment asks: {}. The figure is a mean over all of them.",
             words.join("; ")
         )
     };
@@ -128,7 +128,7 @@ fn asked(device: &str, limits: &Limits, changes: &[LimitChange], made: &[&HostCh
         strength: 1.0,
         evidence: counted,
         text,
-        remedy: "Look at the course of the trial; measure each state by itself for its own figure."
+        remedy: "Look at the rate over the trial. For the figure of one state, measure that state alone."
             .to_owned(),
     })
 }
@@ -148,7 +148,7 @@ fn local(device: &str) -> &str {
     device.rsplit(':').next().unwrap_or(device)
 }
 
-const MEAN: &str = "The figure is a mean of both.";
+const MEAN: &str = "The figure is a mean over both.";
 
 /// A detection. `what`: the device, the time of the change, and the consequence for the figure.
 fn detected(what: [&str; 3], at: Option<f64>, limits: [&Limits; 2], remedy: &str) -> Detected {

@@ -76,7 +76,7 @@ fn told(figures: &Figures<'_>, depth: f64, by: LimitKind, shown: bool) -> Limit 
         .map_or(String::new(), |q| format!("The devices held {} of {} I/Os", number(q), number(depth)));
     let text = match by {
         LimitKind::Device => format!(
-            "{held}, and no limit was met: they gave what they have. A shallower queue would show it."
+            "{held}, and no limit was met: they gave all they can. A measurement with a shallower queue would show it."
         ),
         _ => format!("{}; {}.", by_littles_law(depth, figures.iops), more(figures)),
     };
@@ -88,7 +88,7 @@ fn told(figures: &Figures<'_>, depth: f64, by: LimitKind, shown: bool) -> Limit 
 fn by_littles_law(depth: f64, iops: f64) -> String {
     let each = if iops > 0.0 { depth / iops * 1e6 } else { 0.0 };
     format!(
-        "With {} in flight and {} for each, {} is all there can be",
+        "With {} in flight and {} for each, {} is the maximum",
         crate::figures::counted(whole(depth), "I/O"),
         with_unit(each, "us"),
         with_unit(iops, "1/s")
@@ -104,9 +104,9 @@ fn whole(depth: f64) -> u64 {
 fn more(figures: &Figures<'_>) -> String {
     match figures.facts.options() {
         Some(o) if queue::is_one_by_one(&figures.facts.cell.workload, o) => {
-            format!("{} does one at a time: raise numjobs, or use an asynchronous ioengine", o.ioengine)
+            format!("{} does one I/O at a time: raise numjobs, or use an asynchronous ioengine", o.ioengine)
         }
-        Some(o) => format!("raise iodepth: {}", o.iodepth),
+        Some(o) => format!("raise iodepth ({} now)", o.iodepth),
         None => "raise iodepth".to_owned(),
     }
 }
@@ -203,7 +203,7 @@ fn with(limit: &Limit, by: LimitKind, depth: f64, iops: f64, other: &Other) -> L
     let text = match by {
         LimitKind::Device => {
             format!(
-                "The devices gave what they have: with {} in flight {}, {there}.",
+                "The devices gave all they can: with {} in flight {}, {there}.",
                 crate::figures::counted(whole(depth), "I/O"),
                 with_unit(iops, "1/s")
             )

@@ -42,7 +42,7 @@ pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
         return Some(crowded);
     }
     let why = match &batch {
-        Some((name, value)) => format!("it gives and takes I/Os in batches ({name}={value})"),
+        Some((name, value)) => format!("it submits and reaps I/Os in batches ({name}={value})"),
         None => "it had not issued the others".to_owned(),
     };
     Some(Limit {
@@ -56,7 +56,7 @@ pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
             "nearest_limit_share",
         ]),
         text: format!(
-            "{} of {} I/Os were in flight at the devices, since the load generator kept them short of work: {why}.",
+            "{} of {} I/Os were in flight at the devices, since the load generator did not keep their queue full: {why}.",
             number(held),
             number(figures.depth?)
         ),

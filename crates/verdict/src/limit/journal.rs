@@ -112,7 +112,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
 fn at_a_limit(near: &Near, cost: &Cost) -> Option<String> {
     let writes = cost.limited_writes.filter(|w| *w >= MOSTLY_OTHERS && near.name == "write_iops")?;
     Some(format!(
-        "{} is at its limit with {} writes for each of the workload's: the others are the file system's, to make them durable.",
+        "{} is at its limit with {} writes for each write of the workload: the file system makes the others, for durability.",
         near.device,
         number(writes)
     ))
@@ -132,7 +132,7 @@ fn waiting(cost: &Cost) -> Option<String> {
             .filter(|_| !parts.is_empty())
             .map(|f| format!("there were {} flushes per write", number(f))),
     );
-    (!parts.is_empty()).then(|| format!("Writes waited to be made durable: {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Writes waited until they were durable: {}.", parts.join(", ")))
 }
 
 /// A finding: durable writes were requested, so the figure is the rate of commits and not of writes.
@@ -148,7 +148,7 @@ fn remedy(options: &Options) -> String {
     let mut ways = Vec::new();
     if options.fsync > 0 {
         ways.push(format!("more writes between two syncs than fsync: {}", options.fsync));
-        ways.push("fdatasync, which needn't commit times of change".to_owned());
+        ways.push("fdatasync, which need not commit timestamps".to_owned());
     } else if options.fdatasync > 0 {
         ways.push(format!("more writes between two syncs than fdatasync: {}", options.fdatasync));
     }
@@ -156,8 +156,7 @@ fn remedy(options: &Options) -> String {
         ways.push("more jobs than numjobs: 1, which share commits".to_owned());
     }
     ways.push(
-        "a device with a write cache that survives power loss, or a journal on a device of its own"
-            .to_owned(),
+        "a device with a write cache that survives power loss, or a journal on a separate device".to_owned(),
     );
-    format!("If durable writes are what you ask about, this is the figure. To raise it: {}.", ways.join("; "))
+    format!("If your question is about durable writes, this is the figure. To raise it: {}.", ways.join("; "))
 }

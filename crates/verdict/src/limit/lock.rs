@@ -47,7 +47,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         evidence: figures.pick(&["asked_queue_ios", "device_queue_ios", "busiest_device_busy_share"]),
         against: figures.pick(&["nearest_limit_share", "busiest_thread_cores", "machine_busy_share"]),
         text: format!(
-            "Of {} I/Os that were asked for at once the devices held {}: they went one after another{}.",
+            "The load asked for {} I/Os in flight, but the devices held {}: the I/Os went one after another{}.",
             number(depth),
             number(held),
             facts.fs().map_or(String::new(), |fs| format!(" through {fs}"))

@@ -24,9 +24,9 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         None => memory >= ALL,
     };
     let text = match behind {
-        Some(why) => format!("Memory answered: {why}."),
+        Some(why) => format!("Memory served the I/O: {why}."),
         None if memory >= MOST && idle => {
-            format!("Memory answered: {} of the bytes never met a device.", percent(memory))
+            format!("Memory served the I/O: {} of the bytes never reached a device.", percent(memory))
         }
         None => return None,
     };

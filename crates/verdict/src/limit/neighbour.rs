@@ -29,7 +29,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
         ]),
         against: figures.pick(&["nearest_limit_share", "busiest_thread_cores", "machine_busy_share"]),
         text: format!(
-            "{} was busy {} of the time, and {} of its work was the I/O of others: the load got what they left.",
+            "{} was busy {} of the time, and {} of its work was the I/O of others: the load got the rest.",
             busiest.device,
             percent(busiest.device_busy),
             percent(busiest.share)

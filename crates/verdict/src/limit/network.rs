@@ -67,6 +67,6 @@ pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
     let limit = super::of_trial(scene);
     let share = limit.evidence.get("network_share").copied().filter(|_| limit.by == LimitKind::Network)?;
     let remedy =
-        "Measure on the machine that serves the storage to learn what it does, or use a faster link.";
+        "Measure on the machine that serves the storage to learn how fast it is, or use a faster link.";
     Some(detected(limit, Claim::NetworkBound, Severity::Caveat, share, remedy.to_owned()))
 }

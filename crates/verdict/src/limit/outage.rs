@@ -22,8 +22,8 @@ pub(super) fn doubted(mut limit: Limit, facts: &Facts<'_>) -> Limit {
         limit.by = LimitKind::Unknown;
         limit.shown = false;
         limit.text = format!(
-            "Nobody can tell: for {of_time} of the measured time no I/O completed (see the finding stalled), so the devices' mean queue does not \
-             show that they gave what they have."
+            "Unknown: for {of_time} of the measured time no I/O completed (see the finding stalled), so the devices' mean queue \
+             does not show that they gave all they can."
         );
         return limit;
     }

@@ -51,11 +51,7 @@ fn kernel_thread(figures: &Figures<'_>) -> Option<Limit> {
         shown: true,
         evidence: evidence([("busiest_kernel_thread_cores", Some(share))]),
         against: figures.pick(&["busiest_thread_cores", "machine_busy_share"]),
-        text: format!(
-            "A thread of the kernel, {}, ran {} of the time on one core.",
-            thread.comm,
-            percent(share)
-        ),
+        text: format!("The kernel thread {} ran {} of the time on one core.", thread.comm, percent(share)),
     })
 }
 
@@ -83,7 +79,7 @@ pub(super) fn in_turns(figures: &Figures<'_>) -> Option<Limit> {
         evidence: counters,
         against: figures.pick(&["device_queue_ios", "busiest_device_busy_share", "machine_busy_share"]),
         text: format!(
-            "Threads of the kernel ran {} of a core's time{}, and nothing else was used up.{compress}",
+            "Kernel threads ran {} of a core's time{}, and no other resource was used up.{compress}",
             percent(cores),
             busiest(figures)
         ),
@@ -110,7 +106,7 @@ pub(super) fn crowded(figures: &Figures<'_>) -> Option<Limit> {
         evidence: figures.pick(&["machine_busy_share", "engine_queue_ios", "asked_queue_ios"]),
         against: figures.pick(&["engine_and_kernel_cpu_share", "device_queue_ios", "nearest_limit_share"]),
         text: format!(
-            "All cores were busy {} of the time, mostly for others: I/Os wait for a CPU to begin and to end.",
+            "All cores were busy {} of the time, mostly for others: I/Os wait for a CPU before they are issued and completed.",
             percent(busy)
         ),
     })
@@ -125,7 +121,7 @@ pub(super) fn of_server(figures: &Figures<'_>) -> Option<Limit> {
         evidence: evidence([("server_busy_share", Some(busy))]),
         against: figures.pick(&["machine_busy_share", "device_queue_ios", "nearest_limit_share"]),
         text: format!(
-            "All cores of the node that serves it were busy {} of the time, and nothing else was used up.",
+            "All cores of the machine that serves the storage were busy {} of the time, and no other resource was used up.",
             percent(busy)
         ),
     })
@@ -140,7 +136,7 @@ pub(super) fn likely(figures: &Figures<'_>) -> Option<Limit> {
         evidence: figures.pick(&["busiest_thread_cores", "asked_queue_ios"]),
         against: figures.pick(&["device_queue_ios", "busiest_device_busy_share"]),
         text: format!(
-            "The load generator's busiest thread ran {} of the measured time, and nothing else was used up.",
+            "The load generator's busiest thread ran {} of the measured time, and no other resource was used up.",
             percent(share)
         ),
     })

@@ -225,12 +225,12 @@ fn told(figures: &Figures<'_>, near: &Near, shown: bool, text: &str) -> Limit {
 
 fn text(near: &Near) -> String {
     let whose = match (near.steady, near.is_declared()) {
-        (false, _) => " on average: it changed",
+        (false, _) => " on average: the limit changed",
         (true, false) => ", which the experiment doesn't set",
         (true, true) => "",
     };
     format!(
-        "{} came to {} of its limit of {} ({}){whose}.",
+        "{} reached {} of its limit of {} ({}){whose}.",
         near.device,
         percent(near.share()),
         with_unit(near.limit, near.unit),
@@ -251,7 +251,7 @@ pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
             "The experiment sets {} for it: look for a lower one in the cgroups above the run's.",
             with_unit(declared, near.unit)
         ),
-        None => "Run it outside the cgroup that sets the limit, or read the figure as that of the limit."
+        None => "Run it outside the cgroup that sets the limit, or quote the figure as that of the limit."
             .to_owned(),
     };
     Some(detected(limit, Claim::UndeclaredLimit, Severity::Caveat, near.share(), remedy))

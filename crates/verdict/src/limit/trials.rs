@@ -24,7 +24,7 @@ pub(crate) fn over_trials(mut trials: Vec<(Limit, f64)>) -> Option<Limit> {
             .filter(|((_, k), _)| *k != by)
             .map(|((_, k), n)| format!("{} in {n}", k.name()))
             .collect();
-        limit.text.push_str(&format!(" So in {count} of {of} trials; {}.", others.join(", ")));
+        limit.text.push_str(&format!(" This holds in {count} of {of} trials; {}.", others.join(", ")));
     }
     Some(limit)
 }
@@ -78,7 +78,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(most.by, Device);
-        assert_eq!(most.text, "At 2. So in 2 of 3 trials; throttle in 1.");
+        assert_eq!(most.text, "At 2. This holds in 2 of 3 trials; throttle in 1.");
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn text(claim: Claim, model: &ModelView, ratio: &RatioView, unit: &str) -> Strin
     let seen = range(low * model.expected, high * model.expected, unit);
     let source = match model.from {
         ModelSource::Provisioned => "By the limits of its volumes",
-        ModelSource::Measured => "By what a single volume gave in this run",
+        ModelSource::Measured => "By the rate of a single volume in this run",
     };
     if claim == Claim::BelowModel {
         let least = with_unit(model.at_least, unit);
@@ -131,11 +131,11 @@ fn remedy(claim: Claim, cause: Option<&Cause>) -> String {
         (_, Some(cause)) if cause.found => "Remove the cause that this cell's other finding names, then run it again.".to_owned(),
         (_, Some(cause)) => format!("The volumes were not the limit: {}", cause.text),
         (Claim::BelowModel, None) => {
-            "Nothing measured says why. Measure one volume alone with the same workload, and look at the steps of the model (--json)."
+            "No counter shows why. Measure one volume alone with the same workload, and look at the steps of the model (--json)."
                 .to_owned()
         }
-        _ => "Something else than the volumes served part of it: a cache below the file system, or requests that were merged. \
-              Don't quote it as their speed."
+        _ => "Something other than the volumes served a part of the I/O: a cache below the file system, or merged requests. Don't \
+              quote the figure as the volumes' speed."
             .to_owned(),
     }
 }

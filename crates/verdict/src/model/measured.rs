@@ -104,7 +104,7 @@ pub(crate) fn forecast(single: &Measured<'_>, stacking: &Stacking, load: &Load) 
         let little = load.depth * alone;
         if little < at_most {
             steps.push(format!(
-                "{} in flight that take {:.2} ms each make at most {}",
+                "{} in flight, at {:.2} ms each, give at most {}",
                 rate(load.depth),
                 1e3 / alone,
                 rate(little)

@@ -70,14 +70,14 @@ pub(crate) fn expected(member: &Member, stacking: &Stacking, load: &Load, lapse:
     let mut steps = steps(stacking, load, &most);
     if exact && share.staggered < 0.995 {
         steps.push(format!(
-            "with {} in flight, each on a volume of chance, {:.0} % of that is used: {} requests/s",
+            "with {} in flight, each on a random volume, {:.0} % of that is used: {} requests/s",
             rate(load.depth),
             share.staggered * 100.0,
             rate(expected)
         ));
     }
     if !exact {
-        steps.push(format!("that is the most there can be: {}", stacking.doubt()));
+        steps.push(format!("that is only an upper bound: {}", stacking.doubt()));
     }
     if let Some(cap) = load.cap.filter(|&cap| cap < at_most) {
         steps.push(format!("the workload asks for {} requests/s", rate(cap)));
@@ -142,7 +142,7 @@ fn steps(stacking: &Stacking, load: &Load, binding: &Binding) -> Vec<String> {
     let mut steps = Vec::new();
     if let Some(chunk) = geometry.chunk_bytes {
         let touched = load.chunks_touched(geometry);
-        let each = if load.sizes.len() == 1 { "each request of" } else { "a request of on average" };
+        let each = if load.sizes.len() == 1 { "each request of" } else { "an average request of" };
         let plural = if (touched - 1.0).abs() < 1e-9 { "" } else { "s" };
         let size = bytes(load.mean_bytes());
         let (touched, chunk) = (rate(touched), bytes(float(chunk)));
@@ -166,7 +166,7 @@ fn steps(stacking: &Stacking, load: &Load, binding: &Binding) -> Vec<String> {
         (rate(binding.limit), rate(binding.demand))
     };
     steps.push(format!(
-        "{volumes} is limited to {} {limit}, and a request asks {demand} of it: {} requests/s",
+        "{volumes} is limited to {} {limit}, and a request needs {demand} of it: {} requests/s",
         binding.name,
         rate(binding.requests_per_second)
     ));

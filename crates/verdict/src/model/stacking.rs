@@ -42,8 +42,8 @@ impl Stacking {
     /// Why a figure is only an upper bound.
     pub(crate) fn doubt(&self) -> &'static str {
         self.doubt.unwrap_or(match self.geometry.reads {
-            Reads::ByThread => "btrfs picks the copy to read by the thread, and how many read isn't known (io_uring has its own)",
-            Reads::Spread => "what is in flight of a sequential stream lies on fewer volumes than there are",
+            Reads::ByThread => "btrfs picks the copy to read by the thread, and the number of reading threads isn't known (io_uring has its own)",
+            Reads::Spread => "the I/Os in flight of a sequential stream are on fewer volumes than there are",
         })
     }
 }
@@ -69,7 +69,7 @@ fn of_lvm(layout: LvmLayout, members: u32) -> Option<Stacking> {
     let geometry =
         Geometry { members, chunk_bytes, copies: layout.copies(), reads: Reads::Spread, joined: false };
     // linear over several volumes, or groups of stripes one after the other
-    let doubt = (layout.devices() < members).then_some("on which volumes the data lies isn't known");
+    let doubt = (layout.devices() < members).then_some("it isn't known which volumes the data is on");
     (layout.devices() <= members).then_some(Stacking { geometry, doubt })
 }
 
@@ -90,9 +90,9 @@ fn of_btrfs(data: BtrfsProfile, volumes: &[Volume], load: &Load) -> Option<Stack
         let reads = if copies > 1 && members > 1 { Reads::ByThread } else { Reads::Spread };
         let geometry = Geometry { members, chunk_bytes, copies, reads, joined: false };
         let doubt = if !everywhere {
-            Some("on which volumes the data lies isn't known")
+            Some("it isn't known which volumes the data is on")
         } else if load.read_share < 1.0 && geometry.columns() > 1 {
-            Some("btrfs writes to new places and chooses them itself")
+            Some("btrfs writes to new places, which it chooses itself")
         } else {
             None
         };

@@ -38,13 +38,17 @@ fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
     Plan {
         seed: 1,
         prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },
-        ..Plan::new("test".to_owned(), cells.iter().map(|(c, _)| c.clone()).collect(), Measure {
-            until: goal.map(|goal| Until { goal, of: None }),
-            max_seconds: Some(3600.0),
-            max_written_bytes: Some(10 << 30),
-            max_cost: Some(2.5),
-            ..Measure::new(20.0, 2.0, 30)
-        })
+        ..Plan::new(
+            "test".to_owned(),
+            cells.iter().map(|(c, _)| c.clone()).collect(),
+            Measure {
+                until: goal.map(|goal| Until { goal, of: None }),
+                max_seconds: Some(3600.0),
+                max_written_bytes: Some(10 << 30),
+                max_cost: Some(2.5),
+                ..Measure::new(20.0, 2.0, 30)
+            },
+        )
     }
 }
 
@@ -120,7 +124,11 @@ fn a_spent_budget_says_what_is_missing_and_what_it_would_take() {
     assert_eq!(reached.open, [CellId("b".to_owned())]);
     assert_eq!(reached.more_seconds, Some(f64::from(more) * 30.0), "of the open cell alone");
     let begin = "the budget of 7 rounds was spent: 1 of 2 cells is not known to ±5 % yet; about ";
-    assert!(reached.text.starts_with(begin) && reached.text.ends_with(") would do"), "{}", reached.text);
+    assert!(
+        reached.text.starts_with(begin) && reached.text.ends_with(") would be enough"),
+        "{}",
+        reached.text
+    );
     let of = |stopped| text(&cells, FIVE, &stopped);
     assert!(of(Stopped::TimeSpent).starts_with("the budget of 1 h 0 min was spent in 7 rounds: "));
     assert!(of(Stopped::WrittenSpent).starts_with("the budget of 10 GiB written was spent in 7 rounds: "));
@@ -148,7 +156,7 @@ fn ratios_and_decisions_are_counted_by_pairs() {
     assert_eq!(open.open.len(), 3, "all three are needed for two open ratios");
     assert!(open.text.contains(": 2 of 3 ratios are not known to ±5 % yet; about "), "{}", open.text);
     let one = text(&cells[..1], Goal::Ratios(0.05), &enough);
-    assert_eq!(one, "there are no two cells to compare, so nothing was asked of ratios after 6 rounds");
+    assert_eq!(one, "there are no two cells to compare, so there are no ratios after 6 rounds");
 }
 
 #[test]
@@ -159,8 +167,8 @@ fn a_cell_that_could_not_be_measured_is_open() {
     assert_eq!((reached.all, reached.more_rounds), (false, None));
     assert_eq!(
         reached.text,
-        "after 6 rounds nothing more could be measured: 1 of 2 cells is not known to ±5 % yet; nobody can tell yet how many \
-         more rounds it would take"
+        "after 6 rounds nothing more could be measured: 1 of 2 cells is not known to ±5 % yet; it is not known yet how many \
+         more rounds are needed"
     );
 }
 

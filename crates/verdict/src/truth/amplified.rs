@@ -97,7 +97,7 @@ fn copy_on_write_is_told_from_declared_copies() {
     assert!(found(&writes(btrfs(BtrfsProfile::Raid1), 2.4)).is_none());
     assert!(found(&writes(btrfs(BtrfsProfile::Dup), 2.4)).is_none());
     let said = text(&writes(btrfs(BtrfsProfile::Raid1), 4.0));
-    assert!(said.contains("became 2 bytes") && said.contains("beside the 2 copies"), "{said}");
+    assert!(said.contains("became 2 bytes") && said.contains("in addition to the 2 copies"), "{said}");
 }
 
 /// ext4 on an array of two volumes; `each` sets the bytes that the members write and read.

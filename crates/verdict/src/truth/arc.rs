@@ -117,7 +117,7 @@ fn compression_and_cache_are_told_apart() {
     let (_, found) = judged(&t);
     let cached = found.iter().find(|f| f.claim == Claim::ServedFromOtherCache).unwrap();
     assert!(
-        cached.remedy.contains("256 MiB or more (twice the cache, which keeps it 2.0:1)"),
+        cached.remedy.contains("256 MiB or more (twice the cache, which keeps the data compressed 2.0:1)"),
         "{}",
         cached.remedy
     );
@@ -149,5 +149,5 @@ fn zfs_fuse_does_not_tell_and_nothing_is_claimed() {
     let (shares, found) = judged(&t);
     assert!(shares.both.unknown > 0.5 && shares.both.other_cache == 0.0, "{shares:?}");
     let unknown = found.iter().find(|f| f.claim == Claim::SourceUnknown).unwrap();
-    assert!(unknown.text.contains("zfs-fuse keeps a cache of its own"), "{}", unknown.text);
+    assert!(unknown.text.contains("zfs-fuse has its own cache"), "{}", unknown.text);
 }

@@ -59,7 +59,7 @@ fn what_a_job_file_leaves_open_is_said() {
     };
     let both = of("[global]\nioengine=libaio\n[a]\nrw=randread\n", EngineKind::Native);
     assert!(
-        both[0].contains("my.fio says no runtime") && both[0].contains("issued its I/O by io_uring"),
+        both[0].contains("my.fio sets no runtime") && both[0].contains("issued its I/O by io_uring"),
         "{both:?}"
     );
     let time = of("[a]\nrw=randread\nioengine=libaio\n", EngineKind::Fio);

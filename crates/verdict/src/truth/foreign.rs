@@ -112,10 +112,14 @@ fn limited_by(t: &Truth) -> LimitKind {
 fn assert_named(t: &Truth, device: &str, process: Option<&str>) {
     let all = found(t);
     assert_eq!(all.len(), 1, "{:?}", judged(t).1);
-    let (finding, who) = (&all[0], process.unwrap_or("no process that can be seen"));
+    let (finding, who) = (&all[0], process.unwrap_or("no visible process"));
     assert_eq!(finding.severity, Severity::Caveat);
     assert!(finding.text.starts_with(&format!("Others used {device} ")), "{}", finding.text);
-    assert!(finding.text.contains("times what was asked") && finding.text.contains(who), "{}", finding.text);
+    assert!(
+        finding.text.contains("times what the load asked for") && finding.text.contains(who),
+        "{}",
+        finding.text
+    );
     assert!(finding.remedy.contains(device), "{}", finding.remedy);
 }
 

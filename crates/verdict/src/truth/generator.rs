@@ -159,14 +159,14 @@ fn the_ceiling_tells_whose_work_it_was() {
     let mut t = full();
     t.machine.native_ceiling = Some(ceiling(135_000.0, 7300.0));
     let near = only_finding(&t);
-    assert!(near.text.contains("A job made 131,072 IOPS; 135,000 is the most"), "{}", near.text);
+    assert!(near.text.contains("One job made 131,072 IOPS; 135,000 is the most"), "{}", near.text);
     // A ceiling that was measured while others had the CPU doesn't count.
     let disturbed = Ceiling { busiest_thread_share: Some(0.3), ..ceiling(135_000.0, 7300.0) };
     t.machine.native_ceiling = Some(disturbed);
-    assert!(!only_finding(&t).text.contains("A job made"));
+    assert!(!only_finding(&t).text.contains("One job made"));
     t.machine.native_ceiling = Some(ceiling(900_000.0, 1000.0));
     let far = only_finding(&t);
-    assert!(far.text.contains("7.50 times the CPU time of one on a hole"), "{}", far.text);
+    assert!(far.text.contains("7.50 times the CPU time of an I/O on a hole"), "{}", far.text);
     assert_eq!(far.evidence["ceiling_iops_per_job"], 900_000.0);
     // A ceiling of another block size or engine doesn't apply.
     for other in

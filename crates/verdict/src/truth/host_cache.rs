@@ -115,7 +115,7 @@ fn cold_and_read_once_is_only_the_setting() {
         found.iter().map(|f| (f.claim, f.severity)).collect::<Vec<_>>(),
         [(Claim::DoubleCaching, Severity::Caveat)]
     );
-    assert!(found[0].text.contains("is not shown"), "{}", found[0].text);
+    assert!(found[0].text.contains("it is unknown whether this cache served anything"), "{}", found[0].text);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn others_on_the_disk_make_unknown_what_only_its_counters_could_tell() {
     let (shares, found) = judged(&t);
     assert_served(shares.both, Served { device: 0.75, unknown: 0.25, ..Served::default() });
     let unknown = found.iter().find(|f| f.claim == Claim::SourceUnknown).unwrap();
-    assert!(unknown.text.contains("used by others too"), "{}", unknown.text);
+    assert!(unknown.text.contains("others use the disk under the loop device too"), "{}", unknown.text);
     // No other process is known to have read, so the bytes on the disk are ours.
     t.trial.evidence.others.clear();
     assert_served(judged(&t).0.both, only(|s| s.device = 1.0));
@@ -246,7 +246,7 @@ fn direct_writes_without_a_flush_are_in_the_hosts_memory() {
         found.iter().map(|f| (f.claim, f.severity)).collect::<Vec<_>>(),
         [(Claim::NotDurable, Severity::Void)]
     );
-    assert!(found[0].remedy.contains("a flush reaches through a loop device"), "{}", found[0].remedy);
+    assert!(found[0].remedy.contains("a flush passes through a loop device"), "{}", found[0].remedy);
     // Flushed: all of it is on the disk.
     t.trial.backing_after[0].dirty_bytes = Some(0);
     t.leaf = Some((0, 256 * MIB));

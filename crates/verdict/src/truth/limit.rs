@@ -135,7 +135,7 @@ fn a_limit_that_nobody_declared() {
     t.cell.stack.volumes.clear();
     t.device_iops = 5000.0;
     assert_eq!(claims(&t), [Claim::UndeclaredLimit]);
-    assert!(limit_of(&t).text.contains("came to 100 %"), "{}", limit_of(&t).text);
+    assert!(limit_of(&t).text.contains("reached 100 %"), "{}", limit_of(&t).text);
     // There is a limit, but it isn't met.
     t.emulated(1);
     t.device_iops = 90.0;
@@ -178,12 +178,12 @@ fn limits_that_the_host_changed() {
         (
             Some(200),
             Some(100),
-            Some("while it was measured: total_iops from 200 to 100. The figure is a mean of both."),
+            Some("while it was measured: total_iops from 200 to 100. The figure is a mean over both."),
         ),
         (
             Some(100),
             Some(100),
-            Some("before it was measured: total_iops from 200 to 100. The figure is of these,"),
+            Some("before it was measured: total_iops from 200 to 100. The figure holds for these limits,"),
         ),
         (None, Some(100), None),
     ] {
@@ -305,14 +305,14 @@ fn one_io_at_a_time_is_the_depth() {
     let limit = limit_of(&t);
     assert_eq!((limit.by, limit.shown), (LimitKind::QueueDepth, true));
     assert!(limit.text.contains("With 1 I/O in flight and 5 ms for each, 200 IOPS is all"), "{}", limit.text);
-    assert!(limit.text.contains("raise iodepth: 1"), "{}", limit.text);
+    assert!(limit.text.contains("raise iodepth (1 now)"), "{}", limit.text);
     assert!(claims(&t).is_empty());
     // fio's synchronous engines have one I/O in flight, whatever the depth.
     t.cell.workload.engine = EngineKind::Fio;
     (t.options().iodepth, t.options().ioengine) = (32, "psync".to_owned());
     let limit = limit_of(&t);
     assert_eq!((limit.by, limit.shown), (LimitKind::QueueDepth, true));
-    assert!(limit.text.contains("psync does one at a time"), "{}", limit.text);
+    assert!(limit.text.contains("psync does one I/O at a time"), "{}", limit.text);
 }
 
 #[test]
@@ -453,7 +453,7 @@ fn a_limit_that_is_met_by_the_journals_writes() {
     t.each = |sample, done| block(sample, |b| b.writes = whole(12_000.0 * done));
     let limit = limit_of(&t);
     assert_eq!(limit.by, LimitKind::Journal);
-    assert!(limit.text.contains("3 writes for each of the workload's"), "{}", limit.text);
+    assert!(limit.text.contains("3 writes for each write of the workload"), "{}", limit.text);
     // The kernel charges the engine only for its own writes; then these are at the limit.
     limited(&mut t, 200.0);
     t.each = |sample, done| {
@@ -511,7 +511,9 @@ fn kernel_threads_that_take_turns_are_named_where_nothing_else_is_used_up() {
     let limit = limit_of(&t);
     assert_eq!((limit.by, limit.shown), (LimitKind::Cpu, false), "{limit:?}");
     assert!(
-        limit.text.contains("kernel ran 93 % of a core's time (of a core: kworker/u8:10-btrfs-delalloc"),
+        limit
+            .text
+            .contains("Kernel threads ran 93 % of a core's time (of a core: kworker/u8:10-btrfs-delalloc"),
         "{}",
         limit.text
     );

@@ -151,7 +151,7 @@ fn a_device_that_holds_its_ios_is_named_with_the_time_and_their_number() {
         "{text}"
     );
     assert!(
-        text.contains("The mean, 1,000 IOPS, counts that time too; without it, it is 1,250 IOPS."),
+        text.contains("The mean of 1,000 IOPS includes the outage; without it, the rate is 1,250 IOPS."),
         "{text}"
     );
     assert!(!text.contains("says nothing about the storage"), "{text}");
@@ -185,7 +185,7 @@ fn a_changed_limit_and_what_lies_between_are_no_device() {
         let limits = Limits { read_iops: Some(if is_outage(done) { 1 } else { 500 }), ..Limits::default() };
         sample.throttles = Some(BTreeMap::from([("7:0".to_owned(), limits)]));
     });
-    assert!(stalled(&t)[0].text.contains("a throttle held the I/Os"), "{:?}", stalled(&t));
+    assert!(stalled(&t)[0].text.contains("a throttle and not the device held the I/Os"), "{:?}", stalled(&t));
     t.each = still;
     assert!(stalled(&t).is_empty(), "nothing shows that there was an I/O to hold: {:?}", stalled(&t));
     held(&mut t, 64);
