@@ -74,15 +74,15 @@ impl fmt::Display for OutOfRange {
         let qemu = "a figure beyond that is QEMU's speed, not a disk's";
         match self {
             Self::Disk { disk, iops: None, most } => {
-                write!(f, "{disk} has no limit of requests: up to {most} per second may be believed; {qemu}")
+                write!(f, "{disk} has no limit of requests: up to {most} per second are credible; {qemu}")
             }
             Self::Disk { disk, iops: Some(iops), most } => {
-                write!(f, "{disk} may do {iops} requests per second, of which {most} may be believed; {qemu}")
+                write!(f, "{disk} may do {iops} requests per second; up to {most} are credible; {qemu}")
             }
             Self::Guest { iops, most } => {
                 write!(
                     f,
-                    "all disks together may do {iops} requests per second, of which {most} may be believed; {qemu}"
+                    "all disks together may do {iops} requests per second; up to {most} are credible; {qemu}"
                 )
             }
         }

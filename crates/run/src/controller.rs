@@ -63,7 +63,7 @@ pub enum RunError {
     #[error("there is no node for target {0}")]
     NoNode(String),
     /// One target mounts from another, but no route between them was given.
-    #[error("nobody knows how target {client} reaches {server}")]
+    #[error("it is unknown how target {client} reaches {server}")]
     NoRoute {
         /// The target that mounts.
         client: String,

@@ -138,7 +138,7 @@ fn verify(options: &Options, layout: Layout) -> Result<(), Clash> {
     } else if shared {
         (
             "a `filename` that several jobs write",
-            "nobody knows which job wrote last: give each job its own file, or `numjobs: 1`",
+            "it is unknown which job wrote last: give each job its own file, or `numjobs: 1`",
         )
     } else if layout != Layout::Written {
         (

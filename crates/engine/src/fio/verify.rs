@@ -82,7 +82,7 @@ fn with(options: &Options, layout: Layout, place: &Place) -> Option<String> {
         return Some("dedupe_percentage: blocks that are alike can't carry their own place".to_owned());
     }
     if options.filename.is_some() && options.numjobs > 1 && options.rw.writes() {
-        return Some("a filename that several jobs write: nobody knows which wrote last".to_owned());
+        return Some("a filename that several jobs write: it is unknown which wrote last".to_owned());
     }
     if layout != Layout::Written && matches!(place, Place::Directory(_)) {
         return Some(

@@ -51,7 +51,7 @@ pub(super) fn read(
             if let (Some(1), Some(node)) = (rounds, fields.get("rounds")) {
                 problems.note(
                     node.span,
-                    "one round gives no interval: nobody can tell how sure its numbers are; use at least 3",
+                    "one round gives no interval, so its numbers have no known precision; use at least 3",
                 );
             }
             rounds.unwrap_or(DEFAULT_ROUNDS)
