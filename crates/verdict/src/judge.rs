@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 14");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 15");
 
 /// The input: a run from the store.
 #[derive(Debug, Clone, Copy)]
