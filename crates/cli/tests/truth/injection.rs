@@ -147,9 +147,12 @@ impl Doing {
             (Injection::Cached { percent }, Phase::Measuring) => self.uncache(percent),
             (Injection::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
             (Injection::Hog, Phase::Measuring) => self.hog(),
-            (Injection::Quota { .. }, Phase::Settling) => self.quota_group(),
+            // as early as can be: what starts before the move stays outside, and diskproof looks at the cgroup that the engine starts in
+            (
+                Injection::Quota { .. } | Injection::Outages { how: Outage::Quota, .. },
+                Phase::Started,
+            ) => self.quota_group(),
             (Injection::Quota { micros }, Phase::Measuring) => self.quota(micros),
-            (Injection::Outages { how: Outage::Quota, .. }, Phase::Settling) => self.quota_group(),
             (Injection::Outages { how, times }, Phase::Measuring) => self.outages(how, times),
             (_, Phase::Undoing) => {
                 self.end();
@@ -396,7 +399,7 @@ impl Doing {
         self.threads.push(std::thread::spawn(move || {
             while !stop.load(Ordering::SeqCst) {
                 if !site.engine().is_empty() {
-                    outage::into_quota_group(&site)?;
+                    outage::only_engine_in_quota_group(&site)?;
                     write(&group.join("cpu.cfs_period_us"), "50000")?;
                     write(&group.join("cpu.cfs_quota_us"), &micros.to_string())?;
                     return Ok(Some(now_ns()));

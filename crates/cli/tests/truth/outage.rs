@@ -46,7 +46,7 @@ pub(super) fn make(
         std::thread::sleep(Duration::from_millis(1));
     };
     if how == Outage::Quota {
-        into_quota_group(site)?;
+        only_engine_in_quota_group(site)?;
     }
     let until = |ms: u64| {
         while begun.elapsed() < Duration::from_millis(ms) && !stop.load(Ordering::SeqCst) {
@@ -106,12 +106,16 @@ fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
     }
 }
 
-/// Leaves only the engine in the cgroup of the quota: moves the agent process out, and an engine that started before it was there in.
-pub(super) fn into_quota_group(site: &Site) -> Result<(), String> {
-    let parent = cpu_cgroup()?;
-    write(&parent.join("cgroup.procs"), &site.node.to_string())?;
-    let group = parent.join(QUOTA_GROUP).join("cgroup.procs");
-    site.engine().iter().try_for_each(|pid| write(&group, &pid.to_string()))
+/// Moves the agent process out of the cgroup of the quota, so that only the engine is in it. An engine that started outside is an error.
+pub(super) fn only_engine_in_quota_group(site: &Site) -> Result<(), String> {
+    write(&cpu_cgroup()?.join("cgroup.procs"), &site.node.to_string())?;
+    for pid in site.engine() {
+        let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).map_err(|e| format!("{pid}: {e}"))?;
+        if !groups.lines().any(|line| line.ends_with(QUOTA_GROUP)) {
+            return Err("the engine started before the agent process was in the cgroup".to_owned());
+        }
+    }
+    Ok(())
 }
 
 fn freezer() -> Result<PathBuf, String> {
