@@ -42,8 +42,8 @@ pub(super) fn session() -> Session {
             .claim(Claim::ExpectationMissed, Severity::Caveat)
             .limited_by(&[LimitKind::Throttle]),
             truth("trend", "warming", "step-ext4", "rw: randread, bs: 4k, size: 16m, direct: 0, cache: keep")
-                .made("the page cache keeps 0, 12 ... 60 % of the file, more in each round")
-                .injection(Injection::Cached { percent: &[0, 12, 24, 36, 48, 60] })
+                .made("the page cache keeps 0, 16 ... 80 % of the file, more in each round")
+                .injection(Injection::Cached { percent: &[0, 16, 32, 48, 64, 80] })
                 .claim(Claim::Trend, Severity::Caveat)
                 .claim(Claim::ServedFromPageCache, Severity::Caveat)
                 .claim(Claim::SmallerThanMemory, Severity::Caveat)
