@@ -25,403 +25,403 @@ function __fish_diskproof_using_subcommand
 end
 
 complete -c diskproof -n "__fish_diskproof_needs_command" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_needs_command" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_needs_command" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_needs_command" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_needs_command" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_needs_command" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_needs_command" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_needs_command" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_needs_command" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_needs_command" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_needs_command" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_needs_command" -s V -l version -d 'Print version'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "quick" -d 'What does this directory\'s storage really do? About a minute, no root, no file'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "calibrate" -d 'Does the native engine say what fio says? Both measure the same ground in turn'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "quick" -d 'Measure the storage under a directory: about a minute, without root and without an experiment file'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "calibrate" -d 'Check the native engine against fio: both measure the same device or file system in turn'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "new" -d 'Write a commented experiment to start from'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment, and answer its question'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Go on with a run that was interrupted, or whose budget was spent: only the missing trials are done'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the answer of a run again'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment and answer its question'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Continue a run that was interrupted or has spent its budget: only the missing trials are run'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the result of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s answer for programs, or as Markdown'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Set cells side by side: of one run, or the same cells of two runs'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Is a run worse than its baseline? For CI: exit code 1 on a regression, 0 on none, 5 if nobody can tell'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs anew with this judge, and tell what changed'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result as JSON, CSV or Markdown'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Compare the cells of one run, or the same cells of two runs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs again with this version\'s rules, and show what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any verb on another machine, on which nothing but sshd is needed'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: free or not, and why'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and may be overwritten'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Take a claim back'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "lab" -d 'A Debian guest with emulated disks: try an LVM cache or ZFS without risking a disk'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Tell what this machine can do: tools, privileges, kernel, clock, noise, the native engine\'s ceiling, settings'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: whether it is free, and why not'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and that diskproof may overwrite it'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Remove the claim of a disk'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "lab" -d 'Run a Debian guest with emulated disks: try an LVM cache or ZFS without risking a disk'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Show what this machine can do: tools, privileges, kernel, clock, noise, the native engine\'s ceiling, settings'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The process on the measured machine; speaks to its controller over stdio'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-native" -d 'The native engine\'s worker; performs the task in a file'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-corpus" -d 'The corpus engine\'s worker, started by the node'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The agent process on the measured machine; speaks to its controller over stdio'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-native" -d 'The native engine\'s worker process; performs the task in a file'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-corpus" -d 'The corpus engine\'s worker process; performs the task in a file'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "generate" -d 'Write man pages, completions, schema and command reference below a folder'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l seconds -d 'Measured seconds per trial' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l rounds -d 'Rounds: each measures everything once' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l size -d 'Bytes of data, e.g. 512m; default: from free space' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l rounds -d 'Rounds; each measures every workload once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l size -d 'Data per trial, e.g. 512m; default: 256m, or a quarter of the free space if that is less' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l iops -d 'Limit of the emulated volume, reads and writes each' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l iops -d 'Limit of the emulated volume, in IOPS, for reads and for writes' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l workload -d 'Only these workloads; repeatable' -r -f -a "randread-d1\t'Random reads of 4k, one at a time'
 randread\t'Random reads of 4k, 16 in flight'
 randwrite\t'Random writes of 4k, 16 in flight'
 read\t'Sequential reads of 128k, 4 in flight'
 mix\t'70 % reads, 30 % writes of 4k, random, 16 in flight'"
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l seconds -d 'Measured seconds per trial' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l rounds -d 'Rounds: each measures everything once by each engine' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l size -d 'Bytes of data, e.g. 512m; default: 128m on an emulated volume, 1g on a disk, from free space in a directory' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l rate-margin -d 'Difference in percent that still counts as the same, of IOPS and bandwidth' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l latency-margin -d 'Difference in percent that still counts as the same, of latencies' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l run -d 'Measure nothing: judge the trials of this run (its name, how it begins, or `latest`)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l rounds -d 'Rounds; each measures every workload once with each engine' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l size -d 'Data per trial, e.g. 512m; default: 128m on an emulated volume, 1g on a disk, as `quick` in a directory' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l rate-margin -d 'Difference of IOPS and bandwidth that still counts as agreement, in percent' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l latency-margin -d 'Difference of latencies that still counts as agreement, in percent' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l run -d 'Measure nothing: judge the trials of this run (its name, the beginning of it, or `latest`)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l json -d 'Print the judgement as one JSON document, format diskproof.agreement/1.0 (docs/calibrate.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l kind -d 'What it starts from' -r -f -a "emulated\t'Emulated volumes with IOPS limits (needs root)'
-directory\t'A lent directory (needs no root)'
-disks\t'Real disks, claimed beforehand (needs root, overwrites them)'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l kind -d 'The kind of volume in it' -r -f -a "emulated\t'Emulated volumes with IOPS limits (needs root)'
+directory\t'An existing directory (needs no root)'
+disks\t'Real disks that you have claimed (needs root, overwrites them)'"
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Give a parameter of the experiment a value; repeatable' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else the clock\'s' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Give a parameter of the experiment a value; repeatable' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'Seed of every random choice; default: the file\'s, else the clock\'s' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d 'Provision the targets also where nothing changed since they were'
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l rounds -d 'Raise the budget of rounds, of a run that stops when it is enough (`measure: until`)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l rounds -d 'Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l time -d 'Raise the budget of time for the whole run, e.g. 2h' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l written -d 'Raise the budget of bytes written by the whole run, e.g. 100g' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l cost -d 'Raise the budget of money for the whole run' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision -d 'Provision the targets also where nothing changed since they were'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'One JSON document, as of `export --json`'
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'Print one JSON document, the same as `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s o -l output -d 'Where to write it; default: standard output' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'One JSON document, format diskproof.run/1.3 (docs/formats.md)'
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'One row per cell and metric; texts that a spreadsheet would compute get an apostrophe'
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv-raw -d 'The same without apostrophes: for programs, not for spreadsheets'
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'The whole answer as Markdown, for an issue or a wiki'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'Write one JSON document, format diskproof.run/1.3 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'Write CSV, one row per cell and metric; a text that a spreadsheet would take for a formula gets an apostrophe'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv-raw -d 'Write CSV without apostrophes: for programs, not for spreadsheets'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'Write the whole result as Markdown, for an issue or a wiki'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l stack -d 'Only this stack; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l workload -d 'Only this workload; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l baseline -d 'The run to be no worse than: its name, or how it begins' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l margin -d 'What still counts as no regression, in percent' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l baseline -d 'The baseline run: its name, the beginning of it, or `latest`' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l margin -d 'How much worse a figure may be without being a regression, in percent' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l stack -d 'Only this stack; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l workload -d 'Only this workload; repeatable' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l undecided -d 'What to make of what can\'t be told, instead of exit code 5' -r -f -a "pass\t'No regression: exit code 0'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l undecided -d 'How an undecided comparison ends, instead of with exit code 5' -r -f -a "pass\t'No regression: exit code 0'
 fail\t'A regression: exit code 1'"
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l across-machines -d 'Compare runs of different machines, too'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l across-machines -d 'Also compare runs of different machines'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'All runs that are kept'
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l json -d 'One JSON document, format diskproof.judge/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'All stored runs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l json -d 'Print one JSON document, format diskproof.judge/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l give-up -d 'A disk that never comes back, by its name or serial number: what diskproof wrote on it is left there. If it is here, it is undone' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l give-up -d 'A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l root -d 'As root there, by sudo'
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l root -d 'Become root there by sudo'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l yes-i-own -d 'The disk\'s serial number, instead of typing it when asked' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l yes-i-own -d 'The disk\'s serial number; diskproof then doesn\'t ask you to type it' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l overwrite-data -d 'Claim it although blocks of it hold data: what is there is lost with the first run'
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l unseen-processes -d 'Vouch for processes whose open files can\'t be seen (outside of a container, or with more rights): none uses this disk'
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l overwrite-data -d 'Claim the disk although it holds data; the first run overwrites that data'
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l unseen-processes -d 'Confirm that this disk isn\'t used by processes that diskproof can\'t see (outside of its container, or with more rights)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "build" -d 'Build the image, if there is none yet, and start no guest'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "up" -d 'Start a guest; one that runs already keeps running and gets the disks it lacks'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "status" -d 'Tell which guests there are, and how they are'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "ssh" -d 'Run a command in a guest as root; without one, a shell'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "limit" -d 'Change what a disk may do, at once'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "reset" -d 'Begin anew: a fresh guest with fresh disks of the same kinds'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "down" -d 'End a guest and remove its disks'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l mirror -d 'Debian\'s mirror; default: the one apt uses on this machine (DISKPROOF_LAB_MIRROR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "build" -d 'Build the image if there is none yet; start no guest'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "up" -d 'Start a guest; a running guest keeps running and gets the disks that it lacks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "status" -d 'List the guests with their state and disks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "ssh" -d 'Run a command in a guest as root, or a shell if none is given'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "limit" -d 'Change a disk\'s limits at once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "reset" -d 'Replace a guest by a fresh one with fresh disks of the same kinds'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "down" -d 'Stop a guest and remove its disks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l mirror -d 'Debian\'s mirror; default: the one that apt uses on this machine (DISKPROOF_LAB_MIRROR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l without-zfs -d 'Leave out ZFS, whose kernel modules take minutes to compile once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l without-zfs -d 'Build without ZFS; its kernel modules take minutes to compile, once'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l name -d 'The guest' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l memory -d 'Its memory, e.g. 2g' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l cpus -d 'Its processors' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l port -d 'The port of 127.0.0.1 that leads to its ssh server; default: a free one' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l mirror -d 'Debian\'s mirror; default: the one apt uses on this machine (DISKPROOF_LAB_MIRROR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l disk -d 'An emulated disk, e.g. d1:size=1g,iops=80 (docs/lab.md tells all keys); repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l memory -d 'The guest\'s memory, e.g. 2g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l cpus -d 'The guest\'s processors' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l port -d 'The port on 127.0.0.1 that is forwarded to the guest\'s ssh server; default: a free one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l mirror -d 'Debian\'s mirror; default: the one that apt uses on this machine (DISKPROOF_LAB_MIRROR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l disk -d 'An emulated disk, e.g. d1:size=1g,iops=80 (all keys: docs/lab.md); repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l without-zfs -d 'Leave out ZFS, whose kernel modules take minutes to compile once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l without-zfs -d 'Build without ZFS; its kernel modules take minutes to compile, once'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l name -d 'Only this guest' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l name -d 'The guest' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l name -d 'The guest' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l name -d 'The guest' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l name -d 'The guest' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l all -d 'All guests'
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l images -d 'All guests, and all that was built: images, modules, saved states'
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l images -d 'All guests, and everything that was built: images, modules, saved states'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l json -d 'Print JSON'
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-noise -d 'Leave out the two-second measurement of the machine\'s noise'
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-ceiling -d 'Leave out the three-second measurement of what the native engine makes here at most; show what is kept'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-noise -d 'Don\'t measure the machine\'s noise (2 seconds)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-ceiling -d 'Don\'t measure the native engine\'s highest rate here (3 seconds); show the stored one'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l store -d 'The database that keeps results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l color -d 'auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l sudo -d 'auto: become root by `sudo -n` where needed; or never (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l ssh-config -d 'What ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l progress -d 'Of a run: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s h -l help -d 'Print help'

@@ -25,14 +25,16 @@ pub(crate) fn check(root: &Path) -> Result<Complaints, String> {
     for (path, text) in &documents {
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
         for (number, target, anchor) in links(text) {
-            let file = if target.is_empty() { path.clone() } else { path.parent().unwrap_or(root).join(target) };
+            let file =
+                if target.is_empty() { path.clone() } else { path.parent().unwrap_or(root).join(target) };
             let Ok(file) = file.canonicalize() else {
                 complaints.push(format!("{shown}:{number}: points to {target}, which is not there"));
                 continue;
             };
             let known = headings.get(&file);
             if !anchor.is_empty() && known.is_some_and(|all| !all.contains(anchor)) {
-                complaints.push(format!("{shown}:{number}: points to the heading #{anchor}, which {target} lacks"));
+                complaints
+                    .push(format!("{shown}:{number}: points to the heading #{anchor}, which {target} lacks"));
             }
         }
         if shown != GENERATED {
@@ -49,7 +51,8 @@ fn paths(root: &Path) -> Vec<PathBuf> {
         fs::read_dir(folder).map(|all| all.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
     };
     let mut found: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| in_folder(&root.join(folder))).collect();
-    let benches: Vec<PathBuf> = in_folder(&root.join("bench")).iter().flat_map(|bench| in_folder(bench)).collect();
+    let benches: Vec<PathBuf> =
+        in_folder(&root.join("bench")).iter().flat_map(|bench| in_folder(bench)).collect();
     found.extend(benches);
     let documents = found.iter().filter(|path| path.extension().is_some_and(|e| e == "md"));
     documents.filter_map(|path| path.canonicalize().ok()).collect()
@@ -87,7 +90,8 @@ fn anchors(text: &str) -> BTreeSet<String> {
     for (_, line) in prose(text) {
         let Some(title) = line.strip_prefix('#').map(|rest| rest.trim_start_matches('#')) else { continue };
         let kept = title.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        let name: String = kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect();
+        let name: String =
+            kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect();
         let again = (1..).map(|n| format!("{name}-{n}"));
         let free = std::iter::once(name.clone()).chain(again).find(|name| !found.contains(name));
         found.extend(free);

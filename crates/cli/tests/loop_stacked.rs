@@ -75,10 +75,7 @@ fn loop_plan_and_quick_say_what_lies_below_a_directory() {
     };
     let text = quick(&merged);
     assert!(text.contains(&format!("note: {on_memory}")), "{text}");
-    assert!(
-        text.contains("The storage under test is memory: it lies on tmpfs (through overlay)."),
-        "{text}"
-    );
+    assert!(text.contains("The storage under test is memory: it lies on tmpfs (through overlay)."), "{text}");
     let text = quick(&fuse);
     assert!(text.contains(&format!("note: {on_fuse}")), "{text}");
     assert!(text.contains("the share of the device is unknown") && !text.contains("100 % device"), "{text}");

@@ -62,7 +62,9 @@ impl Mount {
 
 /// The options of the topmost mount of a kind at a path: those of the mount and those of its file system.
 pub(crate) fn parse_options(text: &[u8], kind: &str, target: &Path) -> Vec<String> {
-    let Some(mount) = lines(text).rfind(|m| m.fs_type == kind && m.point == target) else { return Vec::new() };
+    let Some(mount) = lines(text).rfind(|m| m.fs_type == kind && m.point == target) else {
+        return Vec::new();
+    };
     let both = [mount.options.as_str(), mount.super_options.as_str()];
     both.into_iter().flat_map(|options| options.split(',')).map(str::to_owned).collect()
 }

@@ -159,12 +159,13 @@ fn conclude(argv: &[OsString], ended: &Ended, window: Window) -> Result<EngineOu
         reason,
         messages: messages.clone(),
     })?;
+    let engine = format!("bonnie++-{version}");
     Ok(EngineOutput {
         argv: argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         raw: ended.stdout.clone(),
         messages,
         bonnie: Some(Bonnie { version, figures, memory_bytes: memory() }),
-        ..EngineOutput::new(format!("bonnie++-{version}"), window)
+        ..EngineOutput::new(engine, window)
     })
 }
 

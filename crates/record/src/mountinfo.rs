@@ -118,7 +118,10 @@ mod tests {
             br"936 1 0:41 /sub /mnt/a\040b\134c ro,noatime shared:1 master:2 - btrfs /dev/loop0 rw,compress=zstd:3,subvol=/sub",
         )
         .unwrap();
-        assert_eq!((mount.root.as_path(), mount.point.as_path()), (Path::new("/sub"), Path::new(r"/mnt/a b\c")));
+        assert_eq!(
+            (mount.root.as_path(), mount.point.as_path()),
+            (Path::new("/sub"), Path::new(r"/mnt/a b\c"))
+        );
         assert_eq!((mount.id, mount.devno), (936, (0, 41)));
         assert_eq!((mount.fs_type.as_str(), mount.source.to_str()), ("btrfs", Some("/dev/loop0")));
         assert_eq!(mount.all_options(), "ro,noatime,compress=zstd:3,subvol=/sub");
@@ -128,7 +131,9 @@ mod tests {
 
     #[test]
     fn lines_that_are_not_mounts_are_refused() {
-        for bad in ["", "1 2 3", "900001 1 254:0 / / rw ext4 /dev/vda rw", "x 1 254:0 / / rw - ext4 /dev/vda rw"] {
+        for bad in
+            ["", "1 2 3", "900001 1 254:0 / / rw ext4 /dev/vda rw", "x 1 254:0 / / rw - ext4 /dev/vda rw"]
+        {
             assert!(parse(bad.as_bytes()).is_none(), "{bad}");
         }
     }

@@ -31,10 +31,7 @@ mod tests {
     #[test]
     fn pilots_are_left_out_when_longer_trials_followed() {
         let of = |max_trial_seconds, seconds: &[f64]| {
-            let measure = Measure {
-                max_trial_seconds,
-                ..Measure::new(5.0, 0.0, 9)
-            };
+            let measure = Measure { max_trial_seconds, ..Measure::new(5.0, 0.0, 9) };
             left_out(&measure, (0..).zip(seconds.iter().copied()))
         };
         assert_eq!(of(Some(60.0), &[5.0, 5.01, 5.0, 20.0, 20.1]), 3);

@@ -1,8 +1,8 @@
 //! Flushes and removes LVM caches after the measured time, and checks that the data on the volume survive it.
 
-use record::printable::chain;
 use record::lvm_cache::CacheRecord;
 use record::printable::Shown as _;
+use record::printable::chain;
 use record::workload::{Ask, Workload};
 use stack::{Built, Journal, Machine};
 use std::fs::File;

@@ -1,10 +1,10 @@
 //! The client's end of a file system that another node serves.
 
-use record::printable::chain;
 use crate::protocol::Turn;
 use crate::trial::Server;
 use host::Runner;
 use record::counter::ServerClock;
+use record::printable::chain;
 use record::stack::{Layer, Stack};
 use record::workload::CacheStart;
 use stack::{ActError, Built, Journal, Machine, NfsSource, Remounted};

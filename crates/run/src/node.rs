@@ -1,7 +1,6 @@
 //! The node (agent process): builds, loads, measures and undoes on request of the controller. Only it may need privileges.
 
 use crate::fault::Fault;
-use record::printable::chain;
 use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use crate::serving::Serving;
@@ -14,6 +13,7 @@ use record::environment::Environment;
 use record::event::Event;
 use record::id::RunId;
 use record::printable::Shown as _;
+use record::printable::chain;
 use record::provision::ProvisionStep;
 use record::quantity::Bytes;
 use record::volume::{Volume, VolumeFacts, VolumeKind};

@@ -1,12 +1,12 @@
 //! The server's end of a file system that another node loads: builds, exports, samples on request, and takes it down.
 
-use record::printable::chain;
 use crate::node::Failure;
 use crate::protocol::{TrialRequest, Turn};
 use crate::snapshot::{self, Before};
 use crate::trial::{Bench, Steps, blank, settle};
 use observe::Sampler;
 use record::printable::Shown as _;
+use record::printable::chain;
 use record::trial::{Outcome, TrialRecord};
 use record::workload::CacheStart;
 use stack::{Built, Journal, Machine, NfsClient, Volumes};

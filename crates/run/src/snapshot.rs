@@ -1,11 +1,11 @@
 //! Records the state around a load, on the node that has the devices: topology, counters, files, caches.
 
-use record::printable::chain;
 use crate::protocol::TrialRequest;
 use device::Place;
 use observe::{Config, Exclusive, Roots, Subjects};
 use record::extents::{FileExtents, Residency};
 use record::lvm_cache::CacheState;
+use record::printable::chain;
 use record::stack::{Layer, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::TrialRecord;

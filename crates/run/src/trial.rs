@@ -1,6 +1,5 @@
 //! One trial: build, prepare, settle, measure, undo.
 
-use record::printable::chain;
 use crate::flush;
 use crate::mounted::{ServedGround, guarded};
 use crate::node::{Failure, engine_for};
@@ -13,6 +12,7 @@ use record::copy::Extents;
 use record::id::CellId;
 use record::plan::Cell;
 use record::printable::Shown as _;
+use record::printable::chain;
 use record::stack::Rebuild;
 use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
 use record::workload::CacheStart;

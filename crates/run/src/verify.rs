@@ -3,11 +3,11 @@
 mod slope;
 
 use crate::fault::Fault;
-use record::printable::chain;
 use crate::node::{Failure, engine_for};
 use crate::trial::Bench;
 use engine::Job;
 use record::printable::Shown as _;
+use record::printable::chain;
 use record::stack::{Rebuild, Stack};
 use record::target::Burst;
 use record::throttle::KEPT_WITHIN;

@@ -83,10 +83,7 @@ fn trial(path: &Path) -> TrialRequest {
             },
             levels: BTreeMap::new(),
         },
-        measure: Measure {
-            sample_hz: 20.0,
-            ..Measure::new(1.0, 0.5, 1)
-        },
+        measure: Measure { sample_hz: 20.0, ..Measure::new(1.0, 0.5, 1) },
         seed: 7,
         from: None,
     }

@@ -8,11 +8,12 @@ mod sample;
 
 use diskproof_run::Earlier;
 use diskproof_run::controller::{How, NodeAt, RunError, execute, undo};
-use diskproof_run::fault::{Fault, chain};
+use diskproof_run::fault::Fault;
 use diskproof_run::protocol::{PROTOCOL, Reply};
 use record::environment::Environment;
 use record::event::Event;
 use record::id::RunId;
+use record::printable::chain;
 use record::printable::is_hidden;
 use std::ffi::OsString;
 use std::path::Path;

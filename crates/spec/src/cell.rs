@@ -8,7 +8,7 @@ use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::{Layer, Stack};
 use record::volume::{Volume, VolumeKind};
-use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Workload};
+use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -10,7 +10,6 @@ use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
 use crate::{changes, contrast, derive, expect, matrix, measure, price, provision, value};
 use record::plan::Plan;
-use record::version::FormatVersion;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -21,7 +21,11 @@ impl Direction {
     }
 
     fn plain(metric: &str) -> Self {
-        if record::metric::info(metric).is_some_and(|m| m.lower_is_better) { Self::Lower } else { Self::Higher }
+        if record::metric::info(metric).is_some_and(|m| m.lower_is_better) {
+            Self::Lower
+        } else {
+            Self::Higher
+        }
     }
 
     fn of_formula(formula: &Formula) -> Self {

@@ -21,7 +21,9 @@ fn row_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         n if n.ends_with("_cpu") && n != "engine_cpu" => "`…_cpu`",
         n => &format!("`{n}`"),
     };
-    text.lines().find(|line| line.starts_with('|') && line.split('|').nth(1).is_some_and(|names| names.contains(family)))
+    text.lines().find(|line| {
+        line.starts_with('|') && line.split('|').nth(1).is_some_and(|names| names.contains(family))
+    })
 }
 
 #[test]

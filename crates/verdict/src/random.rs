@@ -13,9 +13,7 @@ use record::id::RunId;
 use record::plan::{Measure, Plan};
 use record::stack::{BtrfsProfile, FsKind};
 use record::trial::{Outcome, TrialRecord};
-use record::version::FormatVersion;
 use record::workload::{Layout, Rw};
-use std::collections::BTreeMap;
 
 fn rw() -> impl Strategy<Value = Rw> {
     prop_oneof![
@@ -132,10 +130,11 @@ fn assert_sound(served: Served) {
 fn plan(truth: &Truth) -> Plan {
     Plan {
         seed: 0,
-        ..Plan::new("any".to_owned(), vec![truth.cell.clone()], Measure {
-            interval: Some(0.05),
-            ..Measure::new(20.0, 0.0, 3)
-        })
+        ..Plan::new(
+            "any".to_owned(),
+            vec![truth.cell.clone()],
+            Measure { interval: Some(0.05), ..Measure::new(20.0, 0.0, 3) },
+        )
     }
 }
 

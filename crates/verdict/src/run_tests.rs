@@ -11,7 +11,6 @@ use record::judged::{Checked, LimitKind, RUN_FORMAT, RunView, Status};
 use record::plan::{Cell, Expectation, Plan};
 use record::stack::{BtrfsProfile, FsKind};
 use record::trial::{FaultKind, Outcome, TrialRecord, Verified, VerifyFault};
-use record::version::FormatVersion;
 use record::workload::Rw;
 use std::collections::{BTreeMap, BTreeSet};
 

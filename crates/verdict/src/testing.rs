@@ -27,10 +27,7 @@ pub(crate) const SECONDS: u64 = 20;
 
 /// How the synthetic trials are measured.
 pub(crate) fn measure(rounds: u32) -> Measure {
-    Measure {
-        interval: Some(0.05),
-        ..Measure::new(20.0, 2.0, rounds)
-    }
+    Measure { interval: Some(0.05), ..Measure::new(20.0, 2.0, rounds) }
 }
 
 /// A counter's value.
@@ -59,7 +56,10 @@ pub(crate) fn engine() -> EngineOutput {
     EngineOutput {
         cpu_user_share: Some(0.05),
         cpu_system_share: Some(0.05),
-        ..EngineOutput::new("fio-3.33".to_owned(), Window { start_ns: 100 * SECOND, end_ns: (100 + SECONDS) * SECOND })
+        ..EngineOutput::new(
+            "fio-3.33".to_owned(),
+            Window { start_ns: 100 * SECOND, end_ns: (100 + SECONDS) * SECOND },
+        )
     }
 }
 

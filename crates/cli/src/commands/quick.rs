@@ -1,7 +1,7 @@
 //! `diskproof quick [DIR]`: measures the storage under a directory, without root and without an experiment file.
 
 use super::experiment;
-use super::session::{Session, complete};
+use super::session::{Session, answer};
 use crate::args::Quick;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -44,7 +44,7 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
     let mut plan = spec::parse(EXPERIMENT, "quick.yaml", &dir, &set).map_err(experiment::failure)?.plan;
     plan.seed = experiment::seed_of_the_clock();
     let run = experiment::run_id();
-    complete(Session { run, plan: &plan, earlier: None, provision_anew: false, settings })
+    answer(Session { run, plan: &plan, earlier: None, provision_anew: false, settings })
 }
 
 /// Whether files here can be opened with O_DIRECT; tries it with an unnamed file (O_TMPFILE).

@@ -1,7 +1,7 @@
 //! `diskproof resume [RUN]`: runs the missing trials of a run; budgets may be raised.
 
 use super::judged::{self, unreadable};
-use super::session::{Session, complete};
+use super::session::{Session, answer};
 use crate::args::Resume;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -33,7 +33,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     let planned = plan.cells.len() * plan.measure.rounds as usize;
     let most = if plan.measure.until.is_some() { "at most " } else { "" };
     output::aside(&format!("run {run}: {} of {most}{planned} trials are there", earlier.len()));
-    complete(Session { run, plan: &plan, earlier: Some(earlier), provision_anew: args.provision, settings })
+    answer(Session { run, plan: &plan, earlier: Some(earlier), provision_anew: args.provision, settings })
 }
 
 /// Puts the budgets of the command line into the plan. Returns whether there are any.

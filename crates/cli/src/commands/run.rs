@@ -1,7 +1,7 @@
 //! `diskproof run FILE`.
 
 use super::experiment;
-use super::session::{Session, complete};
+use super::session::{Session, answer};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -9,5 +9,5 @@ use crate::settings::Settings;
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
     let run = experiment::run_id();
-    complete(Session { run, plan: &plan, earlier: None, provision_anew: args.provision, settings })
+    answer(Session { run, plan: &plan, earlier: None, provision_anew: args.provision, settings })
 }

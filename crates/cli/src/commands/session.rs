@@ -45,7 +45,7 @@ pub(crate) struct Ended {
 ///
 /// # Errors
 /// The machine refuses, or the agent process or the store fails. Finished trials are kept.
-pub(crate) fn complete(session: Session<'_>) -> Result<Exit, Failure> {
+pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
     for remark in under::remarks(session.plan) {
         output::aside(&format!("note: {remark}"));
     }
@@ -56,7 +56,7 @@ pub(crate) fn complete(session: Session<'_>) -> Result<Exit, Failure> {
 /// Runs a session and prints no result.
 ///
 /// # Errors
-/// As of [`complete`].
+/// As of [`answer`].
 pub(crate) fn measure(session: &Session<'_>) -> Result<Ended, Failure> {
     let settings = session.settings;
     let reached = fleet::connect(session.plan, &settings.fleet())?;

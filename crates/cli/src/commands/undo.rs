@@ -29,7 +29,9 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
                 give_up,
             )?);
         } else {
-            output::aside("diskproof does not look at runs that were started as root; use sudo diskproof undo for those");
+            output::aside(
+                "diskproof does not look at runs that were started as root; use sudo diskproof undo for those",
+            );
         }
     }
     done.told()

@@ -1,7 +1,7 @@
 //! Runs sessions with the program, makes the injections, and returns the program's output.
 
-use super::injection::{Injection, Doing, Phase};
 use super::gauge::Gauge;
+use super::injection::{Doing, Injection, Phase};
 use super::jobfiles;
 use super::letters;
 use super::measured::{Limit, Measured};
@@ -199,7 +199,8 @@ struct Trial {
 
 impl Trial {
     fn new(scenario: &Scenario, site: Site) -> Self {
-        let doing = (scenario.injection != Injection::Nothing).then(|| Doing::new(scenario.injection, site.clone()));
+        let doing =
+            (scenario.injection != Injection::Nothing).then(|| Doing::new(scenario.injection, site.clone()));
         let in_memory = scenario.in_memory;
         Self { in_memory, site, doing, limits: vec![], resident: None, problems: vec![] }
     }

@@ -132,7 +132,9 @@ impl Doing {
     /// Does what is due in this phase. A failure is recorded and reported at the end.
     pub(crate) fn at(&mut self, phase: Phase) {
         let done = match (self.injection, phase) {
-            (Injection::LimitOfRound { volume, limits }, Phase::Started) => self.limit_of_round(volume, limits),
+            (Injection::LimitOfRound { volume, limits }, Phase::Started) => {
+                self.limit_of_round(volume, limits)
+            }
             (Injection::Full, Phase::Started) => self.fill(),
             (Injection::Punch { percent }, Phase::LaidOut) => self.punch(percent),
             (Injection::Writer { volume, from_mib }, Phase::Settling) => self.write_beside(volume, from_mib),
@@ -148,10 +150,9 @@ impl Doing {
             (Injection::Limit { volume, to, after }, Phase::Measuring) => self.limit_later(volume, to, after),
             (Injection::Hog, Phase::Measuring) => self.hog(),
             // as early as can be: what starts before the move stays outside, and diskproof looks at the cgroup that the engine starts in
-            (
-                Injection::Quota { .. } | Injection::Outages { how: Outage::Quota, .. },
-                Phase::Started,
-            ) => self.quota_group(),
+            (Injection::Quota { .. } | Injection::Outages { how: Outage::Quota, .. }, Phase::Started) => {
+                self.quota_group()
+            }
             (Injection::Quota { micros }, Phase::Measuring) => self.quota(micros),
             (Injection::Outages { how, times }, Phase::Measuring) => self.outages(how, times),
             (_, Phase::Undoing) => {

@@ -3,8 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::injection::Injection;
 use super::gauge::{Disk, Sample};
+use super::injection::Injection;
 use super::scenario::{Scenario, Source};
 use record::finding::Claim;
 use record::judged::LimitKind;
@@ -247,8 +247,10 @@ impl Measured {
             return Some(format!("the volume reached {reached:.2} of its limit, {REACHED} and more"));
         }
         // other injections intentionally keep the volume below its limit for a part of the time
-        let steady =
-            matches!(scenario.injection, Injection::Nothing | Injection::Hog | Injection::Punch { .. } | Injection::Neighbour { .. });
+        let steady = matches!(
+            scenario.injection,
+            Injection::Nothing | Injection::Hog | Injection::Punch { .. } | Injection::Neighbour { .. }
+        );
         let limited = steady && scenario.limits == [LimitKind::Throttle];
         (limited && reached < REACHED)
             .then(|| format!("the volume reached {reached:.2} of its limit, less than {REACHED}"))

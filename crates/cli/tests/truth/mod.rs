@@ -2,10 +2,10 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
-mod injection;
 pub(crate) mod document;
 pub(crate) mod floor;
 mod gauge;
+mod injection;
 mod jobfiles;
 mod letters;
 pub(crate) mod matrix;

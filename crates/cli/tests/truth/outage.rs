@@ -89,9 +89,9 @@ fn begin(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
 
 fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
     match how {
-        Outage::Limit { volume, .. } => {
-            limit_lines(site, volume, super::injection::LIMIT)?.iter().try_for_each(|(f, line)| write(f, line))
-        }
+        Outage::Limit { volume, .. } => limit_lines(site, volume, super::injection::LIMIT)?
+            .iter()
+            .try_for_each(|(f, line)| write(f, line)),
         Outage::Below => fsfreeze("--unfreeze", &below(site)?),
         Outage::Stopped => signal("CONT", engine),
         Outage::Frozen => {
@@ -110,7 +110,7 @@ fn end(how: Outage, site: &Site, engine: &[u32]) -> Result<(), String> {
 pub(super) fn only_engine_in_quota_group(site: &Site) -> Result<(), String> {
     write(&cpu_cgroup()?.join("cgroup.procs"), &site.node.to_string())?;
     for pid in site.engine() {
-        let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).map_err(|e| format!("{pid}: {e}"))?;
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).map_err(|e| format!("{pid}: {e}"))?;
         if !groups.lines().any(|line| line.ends_with(QUOTA_GROUP)) {
             return Err("the engine started before the agent process was in the cgroup".to_owned());
         }

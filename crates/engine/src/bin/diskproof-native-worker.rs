@@ -11,8 +11,10 @@ fn main() -> ExitCode {
     let Some(task) = arguments.last() else { return ExitCode::FAILURE };
     let copies = arguments.first().is_some_and(|verb| verb == CorpusEngine::VERB);
     let served = match copies {
-        true => diskproof_engine::corpus::serve(Path::new(task), &mut stdout()).map_err(|e| record::printable::chain(&e)),
-        false => diskproof_engine::native::serve(Path::new(task), &mut stdout(), &mut stderr()).map_err(|e| record::printable::chain(&e)),
+        true => diskproof_engine::corpus::serve(Path::new(task), &mut stdout())
+            .map_err(|e| record::printable::chain(&e)),
+        false => diskproof_engine::native::serve(Path::new(task), &mut stdout(), &mut stderr())
+            .map_err(|e| record::printable::chain(&e)),
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,

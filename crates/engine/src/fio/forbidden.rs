@@ -73,7 +73,10 @@ pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
 /// Why an I/O engine may not be used; `None` when it may.
 pub(crate) fn ioengine(value: &str) -> Option<String> {
     (!IO_ENGINES.contains(&value)).then(|| {
-        format!("the ioengine {value:?} doesn't do I/O on the storage under test; use one of {}", IO_ENGINES.join(", "))
+        format!(
+            "the ioengine {value:?} doesn't do I/O on the storage under test; use one of {}",
+            IO_ENGINES.join(", ")
+        )
     })
 }
 

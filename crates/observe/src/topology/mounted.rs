@@ -114,7 +114,12 @@ fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
         named.or_else(|| block_node::name_of(roots, Path::new(&mount.source))).into_iter().collect()
     } else if ON_NAMED_DEVICES.contains(&fs_type) {
         // The source names one device, or several with colons between.
-        mount.source.to_string_lossy().split(':').filter_map(|path| block_node::name_of(roots, Path::new(path))).collect()
+        mount
+            .source
+            .to_string_lossy()
+            .split(':')
+            .filter_map(|path| block_node::name_of(roots, Path::new(path)))
+            .collect()
     } else {
         Vec::new()
     };

@@ -66,7 +66,15 @@ pub enum MetricOf {
 impl MetricInfo {
     /// A metric of any unit that is told exactly; more of it is better.
     const fn new(name: &'static str, unit: &'static str, of: MetricOf) -> Self {
-        Self { name, unit, lower_is_better: false, resolution: Resolution::Exact, of, label: None, counts: None }
+        Self {
+            name,
+            unit,
+            lower_is_better: false,
+            resolution: Resolution::Exact,
+            of,
+            label: None,
+            counts: None,
+        }
     }
 
     /// I/Os or bytes per second of a load.
@@ -243,7 +251,9 @@ mod tests {
     #[test]
     fn latencies_and_costs_are_better_low() {
         let lower = |name: &str| info(name).unwrap().lower_is_better;
-        for name in ["read_lat_p99", "engine_cpu_per_io", "seconds", "space_per_file", "flush_seconds", "seeks_cpu"] {
+        for name in
+            ["read_lat_p99", "engine_cpu_per_io", "seconds", "space_per_file", "flush_seconds", "seeks_cpu"]
+        {
             assert!(lower(name), "{name}");
         }
         for name in ["iops", "read_bw", "files_per_second", "compress_ratio", "seeks"] {

@@ -8,10 +8,9 @@ use crate::protocol::TrialRequest;
 use crate::rounds::{Hands, conduct};
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
-use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
+use record::plan::{Cell, Goal, Measure, Plan, Until};
 use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, Window};
-use record::version::FormatVersion;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
 
@@ -42,10 +41,11 @@ fn cell(id: &str, workload: &str) -> Cell {
 fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {
     Plan {
         seed: 7,
-        ..Plan::new("e".to_owned(), cells.iter().map(|id| cell(id, "randread")).collect(), Measure {
-            until: goal.map(|goal| Until { goal, of: None }),
-            ..Measure::new(10.0, 0.0, rounds)
-        })
+        ..Plan::new(
+            "e".to_owned(),
+            cells.iter().map(|id| cell(id, "randread")).collect(),
+            Measure { until: goal.map(|goal| Until { goal, of: None }), ..Measure::new(10.0, 0.0, rounds) },
+        )
     }
 }
 

@@ -118,11 +118,7 @@ pub(crate) static WORKLOAD: Table = Table {
         key("norandommap", Shape::Switch, "1: blocks may be hit again before all have been hit"),
         key("fio_options", Shape::MapOf(&Shape::Text), "Any other fio option, handed over as it is"),
         key("fio", Shape::Text, "Your own fio job file instead of the options above, relative to this file"),
-        key(
-            "layout",
-            Shape::Choice(LAYOUTS),
-            "How the data is laid out before the trial (default: written)",
-        ),
+        key("layout", Shape::Choice(LAYOUTS), "How the data is laid out before the trial (default: written)"),
         key(
             "cache",
             Shape::Choice(CACHES),

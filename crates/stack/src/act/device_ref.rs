@@ -134,8 +134,8 @@ impl DeviceRef {
     fn made(&self, undoing: &Undoing<'_>) -> Result<RefState, ActError> {
         let machine = undoing.machine;
         let is_ours = |file: &Path| names::is_ours_in(machine, file, &machine.volumes_dir());
-        let book =
-            ClaimBook::open(machine.state_dir).map_err(|error| self.not_ours(record::printable::chain(&error)))?;
+        let book = ClaimBook::open(machine.state_dir)
+            .map_err(|error| self.not_ours(record::printable::chain(&error)))?;
         match device::rests_on_others(machine.roots, self.devno, &book, &is_ours) {
             Ok(None) => Ok(RefState::Ours(self.path.clone())),
             Ok(Some(on)) => Err(self.not_ours(format!("it rests on {on}, which is not ours"))),

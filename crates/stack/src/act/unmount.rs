@@ -7,8 +7,8 @@ use crate::error::ActError;
 use crate::holders;
 use crate::machine::Machine;
 use crate::mounts;
-use record::mountinfo;
 use host::{CommandFailure, Invocation, Tool};
+use record::mountinfo;
 use record::printable::Shown as _;
 use std::path::Path;
 

@@ -6,7 +6,6 @@ use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, Window};
-use record::version::FormatVersion;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::collections::BTreeMap;
 

@@ -11,7 +11,6 @@ use record::latency::LatencyHistogram;
 use record::plan::{Measure, Plan};
 use record::stack::FsKind;
 use record::trial::{Outcome, Totals, TrialRecord};
-use record::version::FormatVersion;
 use record::workload::{EngineKind, Rw};
 use std::collections::BTreeMap;
 
@@ -27,10 +26,7 @@ impl Bench {
     fn new() -> Self {
         let cells = [EngineKind::Native, EngineKind::Fio].map(|engine| truth(engine).cell);
         let measure = Measure::new(20.0, 0.0, 5);
-        let plan = Plan {
-            seed: 1,
-            ..Plan::new("calibrate".to_owned(), cells.to_vec(), measure)
-        };
+        let plan = Plan { seed: 1, ..Plan::new("calibrate".to_owned(), cells.to_vec(), measure) };
         Self { plan, trials: Vec::new() }
     }
 

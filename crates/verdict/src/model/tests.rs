@@ -15,10 +15,8 @@ use record::judged::{CellView, ModelSource, RunView};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{BtrfsProfile, FsKind, Layer};
 use record::trial::TrialRecord;
-use record::version::FormatVersion;
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, SizeShare, Workload};
-use std::collections::BTreeMap;
 
 fn load(rw: Rw, bs: u64, change: impl Fn(&mut Options)) -> Load {
     let mut options = Options { direct: true, iodepth: 64, ..Options::new(rw, bs, 1 << 30) };
@@ -247,7 +245,11 @@ fn disks(count: usize) -> Vec<Volume> {
 fn run(cells: &[(Cell, Vec<TrialRecord>)]) -> RunView {
     let plan = Plan {
         seed: 1,
-        ..Plan::new("test".to_owned(), cells.iter().map(|(c, _)| c.clone()).collect(), Measure::new(20.0, 2.0, 3))
+        ..Plan::new(
+            "test".to_owned(),
+            cells.iter().map(|(c, _)| c.clone()).collect(),
+            Measure::new(20.0, 2.0, 3),
+        )
     };
     let trials: Vec<TrialRecord> = cells.iter().flat_map(|(_, t)| t.clone()).collect();
     judge(&Input {

@@ -9,7 +9,6 @@ use record::judged::RunView;
 use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
 use record::stack::FsKind;
 use record::trial::{Outcome, StepTime, TrialRecord, Window};
-use record::version::FormatVersion;
 use record::workload::Rw;
 use std::collections::BTreeMap;
 

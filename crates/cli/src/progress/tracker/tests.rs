@@ -4,7 +4,6 @@ use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Until};
 use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
-use record::version::FormatVersion;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

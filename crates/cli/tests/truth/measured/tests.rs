@@ -1,6 +1,6 @@
 //! Figures on either side of each threshold.
 
-use super::{Injection, Foreign, Measured, Scenario, Source, Span};
+use super::{Foreign, Injection, Measured, Scenario, Source, Span};
 use crate::truth::gauge::{Disk, Sample, Ticks};
 use crate::truth::scenario::{clean, truth};
 use record::finding::{Claim, Severity};
