@@ -194,9 +194,10 @@ def about(args, begun, load):
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), "?")
     return "\n".join([
         "# The native engine and fio's defaults on the same device", "",
-        f"Written by `{args.command}`; run it again on your machine. In each round both drive the same data, in random order, so each",
-        "ratio is taken within a round; the interval is a 95 % one (Student's t on the logarithms of the ratios).",
-        f"The bar is {BAR}: *yes* where the whole interval is above it, *no* where the whole interval is below, else *open*.", "",
+        "In each round both drive the same data, in random order, so each ratio is taken within a round. The interval is a 95 %",
+        f"one (Student's t on the logarithms of the ratios). The bar is {BAR}: *yes* where the whole interval is above it, *no*",
+        "where the whole interval is below, else *open*. Run it again on your machine:", "",
+        "```", args.command, "```", "",
         f"* {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(begun))}, {(time.time() - begun) / 60:.1f} minutes; load average before {load[0]:.2f}, "
         f"after {os.getloadavg()[0]:.2f} (our own load included)",
         f"* {os.cpu_count()} CPUs ({model}), Linux {os.uname().release}, disk {disk_of(args.directory) or '?'}",
