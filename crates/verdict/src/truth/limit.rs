@@ -304,7 +304,11 @@ fn one_io_at_a_time_is_the_depth() {
     t.device_queue = 0.95;
     let limit = limit_of(&t);
     assert_eq!((limit.by, limit.shown), (LimitKind::QueueDepth, true));
-    assert!(limit.text.contains("With 1 I/O in flight and 5 ms for each, 200 IOPS is all"), "{}", limit.text);
+    assert!(
+        limit.text.contains("With 1 I/O in flight and 5 ms for each, 200 IOPS is the maximum"),
+        "{}",
+        limit.text
+    );
     assert!(limit.text.contains("raise iodepth (1 now)"), "{}", limit.text);
     assert!(claims(&t).is_empty());
     // fio's synchronous engines have one I/O in flight, whatever the depth.
@@ -535,7 +539,7 @@ fn a_kernel_thread_that_never_rests() {
     let limit = limit_of(&t);
     assert_eq!(limit.by, LimitKind::Cpu);
     assert!(
-        limit.text.contains("md0_raid5, ran 95.8 %") || limit.text.contains("md0_raid5, ran 96 %"),
+        limit.text.contains("md0_raid5 ran 95.8 %") || limit.text.contains("md0_raid5 ran 96 %"),
         "{}",
         limit.text
     );

@@ -345,7 +345,7 @@ fn missing_counters_are_unknown_never_a_guess() {
     let (served, found) = judged(&t);
     let unknown = found.iter().find(|f| f.claim == Claim::SourceUnknown).unwrap();
     assert!(
-        unknown.text.contains("extents (cannot read the extents of /m/data: Operation not"),
+        unknown.text.contains("(cannot read the extents of /m/data: Operation not permitted)"),
         "{}",
         unknown.text
     );

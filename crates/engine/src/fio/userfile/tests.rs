@@ -79,7 +79,7 @@ fn what_leads_elsewhere_is_refused() {
         ("exec_prerun=rm -rf /", "run a program"),
         ("read_iolog=/tmp/x", "replay"),
         ("include other.fio", "include"),
-        ("ioengine=net", "doesn't do I/O on the ground"),
+        ("ioengine=net", "doesn't do I/O on the storage under test"),
         ("write_bw_log=x", "elsewhere"),
         ("opendir=/etc", "any file"),
         ("bs=$ncpus", "'$'"),
