@@ -33,6 +33,8 @@ const LEAST_AMPLIFIED: f64 = 1.65;
 const MOST_PLAIN: f64 = 1.35;
 /// The largest share of data that memory should hold that may be read again.
 const MOST_READ_AGAIN: f64 = 0.02;
+/// The tolerance of the share that the host's memory serves: what others read from the disk hides it from diskproof's counters.
+const HOST_CACHE_TOLERANCE: f64 = 0.1;
 
 /// The counts between two samples.
 #[derive(Debug, Clone)]
@@ -147,7 +149,7 @@ impl Measured {
         };
         let engine = record.engine.as_ref();
         Self {
-            disk: foreign(&span, lab, &ours, 1.0 - holes_below(scenario).map_or(0.0, |(share, _)| share)),
+            disk: foreign(&span, lab, &ours, 1.0 - served_below(scenario).map_or(0.0, |(share, _)| share)),
             reached: limits.iter().filter_map(|limit| reached(&span, limit)).reduce(f64::max),
             read_again: per_asked(read, engine.and_then(|engine| engine.read.as_ref())),
             amplified: per_asked(written, engine.and_then(|engine| engine.write.as_ref())),
@@ -179,7 +181,7 @@ impl Measured {
         let mut why = Vec::new();
         why.extend(self.cpu(scenario));
         why.extend(self.disk(scenario));
-        why.extend(self.holes_below(scenario));
+        why.extend(self.read_beside(scenario));
         why.extend(self.amplification(scenario));
         why.extend(self.limit(scenario));
         why.extend(self.memory(scenario));
@@ -213,14 +215,14 @@ impl Measured {
             .then(|| format!("{has}, of {MOST_FOREIGN_IO} that they may"))
     }
 
-    /// Whether other processes read so much from the disk that its bytes don't show the holes below.
-    fn holes_below(&self, scenario: &Scenario) -> Option<String> {
-        let (holes, tolerance) = holes_below(scenario)?;
+    /// Whether other processes read so much from the disk that its bytes don't show what holes or memory below served.
+    fn read_beside(&self, scenario: &Scenario) -> Option<String> {
+        let (below, tolerance) = served_below(scenario)?;
         // the other half of the tolerance is for the ends of the window
         let most = tolerance / 2.0;
         let disk = self.disk.as_ref()?;
         let ours = self.ours_read_bytes as f64;
-        let others = (disk.disk_read_bytes as f64 - (1.0 - holes) * ours) / ours.max(1.0);
+        let others = (disk.disk_read_bytes as f64 - (1.0 - below) * ours) / ours.max(1.0);
         (others > most).then(|| {
             format!(
                 "others read {others:.2} B from {} for each byte of the volume, of {most} that they may",
@@ -268,8 +270,11 @@ impl Measured {
     }
 }
 
-/// The share of a scenario's bytes that holes below serve instead of the disk, and its tolerance.
-fn holes_below(scenario: &Scenario) -> Option<(f64, f64)> {
+/// The share of a scenario's bytes that something below the volume serves instead of the disk (holes, the host's memory), and its tolerance.
+fn served_below(scenario: &Scenario) -> Option<(f64, f64)> {
+    if let Some(share) = scenario.host_cached {
+        return Some((share, HOST_CACHE_TOLERANCE));
+    }
     let is_below = matches!(scenario.injection, Injection::PunchBelow { .. } | Injection::PunchUnder { .. });
     let hole = scenario.served.iter().find(|(source, ..)| *source == Source::Hole).filter(|_| is_below);
     hole.map(|(_, share, tolerance)| (*share, *tolerance))

@@ -39,6 +39,8 @@ pub(crate) struct Scenario {
     pub(crate) in_memory: bool,
     /// Whether only the native engine can make it: fio's counts begin at a row of its log, after the first moments of a cold file.
     pub(crate) by_native: bool,
+    /// The share of the bytes that memory below the loop device serves instead of the disk.
+    pub(crate) host_cached: Option<f64>,
 }
 
 /// A part of [`Served`].
@@ -93,6 +95,7 @@ pub(crate) fn truth(
         short_of_limit: false,
         in_memory: false,
         by_native: false,
+        host_cached: None,
     }
 }
 
@@ -136,6 +139,10 @@ impl Scenario {
 
     pub(crate) fn needs_disk(self) -> Self {
         Self { needs_disk: true, ..self }
+    }
+
+    pub(crate) fn host_cached(self, share: f64) -> Self {
+        Self { host_cached: Some(share), ..self }
     }
 
     pub(crate) fn short_of_limit(self) -> Self {

@@ -198,7 +198,8 @@ fn memory() -> Vec<Scenario> {
             "rw: read, bs: 64k, iodepth: 2, size: 8m, direct: 1, rate: 80m, ramp_time: 0s",
         )
         .made("ten passes through a loop device without direct I/O: nine from the host's memory")
-        .claim(Claim::ServedFromHostCache, Severity::Void),
+        .claim(Claim::ServedFromHostCache, Severity::Void)
+        .host_cached(0.9),
         truth(
             "host cache, cold",
             "host-cold",
