@@ -10,6 +10,7 @@ use crate::roots::Roots;
 use crate::trusted::only_ours_down_to;
 use record::printable::{Shown as _, printable};
 use rustix::fs::{Mode, fstat, fstatvfs, mkdirat, openat};
+use rustix::io::Errno;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -130,7 +131,8 @@ pub enum LendError {
 /// in it; the name must begin with [`PREFIX`]. A sub-directory that already exists (from an interrupted attempt) is an error.
 ///
 /// # Errors
-/// When the directory can't be used; then nothing was created.
+/// When the directory can't be used. Then nothing was created, but with [`LendError::NotOwn`]: an empty sub-directory that its owner exchanged at
+/// that moment.
 pub fn lend(path: &Path, need_bytes: u64, name: &str) -> Result<LentDir, LendError> {
     if !path.is_absolute() {
         return Err(LendError::Relative { path: path.to_path_buf() });
@@ -153,8 +155,12 @@ pub fn lend(path: &Path, need_bytes: u64, name: &str) -> Result<LentDir, LendErr
     let exposed = only_ours_down_to(&parent).is_err();
     mkdirat(&lock, name, Mode::RWXU).map_err(|errno| access(errno.into()))?;
     let path = parent.join(name);
-    let dir =
-        File::from(openat(&lock, name, DIRECTORY, Mode::empty()).map_err(|errno| access(errno.into()))?);
+    // The owner of the existing directory may have exchanged it since.
+    let exchanged = |errno: Errno| LendError::NotOwn {
+        path: path.clone(),
+        saw: format!("is something else now ({})", io::Error::from(errno)),
+    };
+    let dir = File::from(openat(&lock, name, DIRECTORY, Mode::empty()).map_err(exchanged)?);
     let ids = LentIds { parent: DirId::of(&lock).map_err(access)?, own: DirId::of(&dir).map_err(access)? };
     let lent = LentDir { parent, path, ids, free_bytes, dir, exposed, _lock: lock };
     lent.check_own()?;
