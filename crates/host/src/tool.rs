@@ -14,6 +14,8 @@ pub enum Tool {
     Blkid,
     /// btrfs administration.
     Btrfs,
+    /// Encrypted devices.
+    Cryptsetup,
     /// Device-mapper devices.
     Dmsetup,
     /// File system benchmark.
@@ -92,12 +94,13 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
         Self::Bonnie,
         Self::Btrfs,
+        Self::Cryptsetup,
         Self::Dmsetup,
         Self::Cp,
         Self::Cpio,
@@ -143,6 +146,7 @@ impl Tool {
             Self::AptGet => "apt-get",
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
+            Self::Cryptsetup => "cryptsetup",
             Self::Dmsetup => "dmsetup",
             Self::Bonnie => "bonnie++",
             Self::Cp => "cp",
@@ -191,6 +195,7 @@ impl Tool {
             Self::AptGet => "apt",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
+            Self::Cryptsetup => "cryptsetup-bin",
             Self::Dmsetup => "dmsetup",
             Self::Bonnie => "bonnie++",
             Self::Cp => "coreutils",

@@ -14,7 +14,7 @@ const REVISION: u32 = 1;
 pub(crate) const ROOT_GIB: u64 = 8;
 
 /// The packages besides minbase.
-pub(crate) const PACKAGES: [&str; 22] = [
+pub(crate) const PACKAGES: [&str; 23] = [
     "linux-image-cloud-amd64",
     "systemd-sysv",
     "udev",
@@ -28,6 +28,7 @@ pub(crate) const PACKAGES: [&str; 22] = [
     "lvm2",
     "thin-provisioning-tools",
     "mdadm",
+    "cryptsetup-bin",
     "e2fsprogs",
     "xfsprogs",
     "btrfs-progs",

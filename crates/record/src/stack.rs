@@ -127,10 +127,51 @@ pub enum Layer {
     Lvm(Lvm),
     /// An md array.
     Md(Md),
+    /// An encrypted device.
+    Luks(Luks),
     /// A ZFS pool and a dataset in it.
     Zfs(Zfs),
     /// An NFS export of the file system below, mounted on the same machine or on another one.
     Nfs(Nfs),
+}
+
+/// dm-crypt with a LUKS2 header, on one block device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Luks {
+    /// As dm-crypt names it, e.g. `aes-xts-plain64`.
+    pub cipher: String,
+    /// Size of the volume key, bits.
+    pub key_bits: u32,
+    /// Bytes that are encrypted as one unit, each with an initial value of its own.
+    pub sector_bytes: u32,
+    /// Whether reads are decrypted where they complete, not by dm-crypt's threads.
+    pub no_read_workqueue: bool,
+    /// Whether writes are encrypted by the process that submits them, not by dm-crypt's threads.
+    pub no_write_workqueue: bool,
+}
+
+impl Luks {
+    /// Bytes that cryptsetup keeps free for its header at the begin of the device.
+    pub const HEADER_BYTES: u64 = 16 << 20;
+    /// The cipher if none is said; cryptsetup's own default.
+    pub const CIPHER: &'static str = "aes-xts-plain64";
+    /// Bytes that may be encrypted as one unit; the first if nothing is said.
+    pub const SECTOR_BYTES: [u32; 4] = [512, 1024, 2048, 4096];
+
+    /// Whether a text may be handed to cryptsetup as a cipher: at most 64 of a-z 0-9 : _ -, a letter or digit first.
+    #[must_use]
+    pub fn is_cipher(text: &str) -> bool {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b":_-".contains(&byte);
+        text.len() <= 64
+            && text.bytes().all(fits)
+            && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+    }
+
+    /// Bits of the volume key if none are said, as cryptsetup chooses them: XTS takes two keys.
+    #[must_use]
+    pub fn default_key_bits(cipher: &str) -> u32 {
+        if cipher.contains("-xts-") { 512 } else { 256 }
+    }
 }
 
 /// Type of a file system on one block device.
@@ -269,7 +310,27 @@ pub enum Provides {
 
 #[cfg(test)]
 mod tests {
-    use super::Stack;
+    use super::{Luks, Stack};
+
+    #[test]
+    fn a_cipher_is_one_word_and_no_option() {
+        for good in [Luks::CIPHER, "serpent-cbc-essiv:sha256", "aes", "cipher_null-ecb"] {
+            assert!(Luks::is_cipher(good), "{good}");
+        }
+        for bad in [
+            "",
+            "-v",
+            "AES-xts-plain64",
+            "aes xts",
+            "aes,xts",
+            "capi:xts(aes)-plain64",
+            "a\n",
+            &"a".repeat(65),
+        ] {
+            assert!(!Luks::is_cipher(bad), "{bad:?}");
+        }
+        assert_eq!(["aes-xts-plain64", "aes-cbc-essiv:sha256"].map(Luks::default_key_bits), [512, 256]);
+    }
 
     #[test]
     fn stacks_without_volumes_beside_are_written_as_before() {

@@ -2,7 +2,7 @@
 
 use record::lvm::{Lvm, LvmLayout};
 use record::md::{Md, MdLevel};
-use record::stack::{Btrfs, BtrfsProfile, Layer};
+use record::stack::{Btrfs, BtrfsProfile, Layer, Luks};
 use record::zfs::Zfs;
 
 const MIB: u64 = 1 << 20;
@@ -17,6 +17,7 @@ pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
         Layer::Knobs(_) | Layer::Nfs(_) => Some(sum),
         Layer::Lvm(lvm) => Some(of_lvm(lvm, sizes)),
         Layer::Md(md) => Some(of_md(md, sizes)),
+        Layer::Luks(_) => Some(sum.saturating_sub(Luks::HEADER_BYTES)),
         // Superblocks, trees and the log take at least a 50th; see docs/experiment-file.md.
         Layer::Filesystem(_) => Some(sum - sum / 50),
         Layer::Btrfs(btrfs) => Some(of_btrfs(btrfs, sum)),

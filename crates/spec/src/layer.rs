@@ -8,15 +8,21 @@ use crate::scope::Scope;
 use crate::tree::{Key, Node, Value};
 use crate::value;
 use crate::vocabulary::volume_manager::{LVM, MD};
-use crate::vocabulary::{BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, NFS, RAW, STRIPE, Table, ZFS};
+use crate::vocabulary::{
+    BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, LUKS, NFS, RAW, STRIPE, Table, ZFS,
+};
 use crate::volume::Entry;
 use record::allowed::{self, Mkfs, Mounted, Refusal};
 use record::quantity::Bytes;
-use record::stack::{Filesystem, FsKind, Layer, StripeGeometry};
+use record::stack::{Filesystem, FsKind, Layer, Luks, StripeGeometry};
 use record::volume::{Volume, VolumeKind};
 
 /// The most layers of one stack.
 const MAX_LAYERS: usize = 16;
+/// What `luks` needs of a device at least: its header, and room for something on top.
+const LEAST_LUKS: u64 = Luks::HEADER_BYTES + (4 << 20);
+/// Sizes of a volume key, bits.
+const KEY_BITS: std::ops::RangeInclusive<u64> = 64..=1024;
 
 /// The output of the layers below.
 pub(crate) enum Given {
@@ -142,7 +148,7 @@ pub(crate) fn frames<'n>(
 }
 
 fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
-    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, zfs, nfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
+    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, luks, zfs, nfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
     let (typed, span, inner) = match &node.value {
         Value::Text(name) => (name, node.span, node),
         Value::Map(entries) => match entries.as_slice() {
@@ -249,6 +255,13 @@ pub(crate) fn read(
             below.make("md", &layer);
             layer
         }
+        "luks" => {
+            let fields = fields(frame, &LUKS, problems)?;
+            let layer = Layer::Luks(luks(frame, &fields, given, below, scope, problems)?);
+            *given = Given::Devices(1);
+            below.make("luks", &layer);
+            layer
+        }
         "zfs" => {
             let fields = fields(frame, &ZFS, problems)?;
             let layer = Layer::Zfs(crate::zfs::read(frame, &fields, given, below, scope, problems)?);
@@ -299,13 +312,7 @@ fn filesystem(
         "ext4" => (FsKind::Ext4, 16 << 20),
         _ => (FsKind::Xfs, 300 << 20),
     };
-    if let Given::Devices(count @ 2..) = given {
-        let span = frame.on().map_or(frame.key_span, |node| node.span);
-        problems
-            .add(span, format!("{} stands on one device, not on {count}{}", frame.kind, scope.levels()))
-            .help("select one volume, e.g. `vol[0]`, or combine them below it with lvm or md");
-        return None;
-    }
+    one_device(frame, given, scope, problems)?;
     check_room(frame, below, least, scope, problems)?;
     let (program, mounted) = match kind {
         FsKind::Ext3 | FsKind::Ext4 => (Mkfs::Ext, Mounted::Ext),
@@ -320,6 +327,94 @@ fn filesystem(
             None => None,
         },
     })
+}
+
+fn one_device(
+    frame: &Frame<'_>,
+    given: &Given,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    if let Given::Devices(count @ 2..) = given {
+        let span = frame.on().map_or(frame.key_span, |node| node.span);
+        problems
+            .add(span, format!("{} stands on one device, not on {count}{}", frame.kind, scope.levels()))
+            .help("select one volume, e.g. `vol[0]`, or combine them below it with lvm or md");
+        return None;
+    }
+    Some(())
+}
+
+fn luks(
+    frame: &Frame<'_>,
+    fields: &Fields<'_>,
+    given: &Given,
+    below: &Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Luks> {
+    one_device(frame, given, scope, problems)?;
+    check_room(frame, below, LEAST_LUKS, scope, problems)?;
+    let cipher = match fields.get("cipher") {
+        Some(node) => cipher(node, scope, problems)?,
+        None => Luks::CIPHER.to_owned(),
+    };
+    let key_bits = match fields.get("key_size") {
+        Some(node) => key_bits(node, &cipher, scope, problems)?,
+        None => Luks::default_key_bits(&cipher),
+    };
+    let sector_bytes = match fields.get("sector_size") {
+        Some(node) => sector_bytes(node, scope, problems)?,
+        None => Luks::SECTOR_BYTES[0],
+    };
+    let mut bypasses = |name| match fields.get(name) {
+        Some(node) => value::switch(node, scope, problems),
+        None => Some(false),
+    };
+    let (no_read_workqueue, no_write_workqueue) =
+        (bypasses("no_read_workqueue")?, bypasses("no_write_workqueue")?);
+    Some(Luks { cipher, key_bits, sector_bytes, no_read_workqueue, no_write_workqueue })
+}
+
+fn cipher(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    const EXPECTED: &str =
+        "a cipher as dm-crypt names it, of a-z 0-9 : _ -, at most 64 of them, e.g. `aes-xts-plain64`";
+    let typed = value::text(node, EXPECTED, scope, problems)?;
+    if Luks::is_cipher(&typed) {
+        return Some(typed);
+    }
+    problems
+        .add(node.span, format!("`{}` is no name of a cipher{}", printable(&typed, 40), scope.levels()))
+        .expected(EXPECTED);
+    None
+}
+
+/// Whole bytes; of AES what that takes, twice as much where XTS splits the key in two.
+fn key_bits(node: &Node, cipher: &str, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u32> {
+    let bits = value::integer(node, KEY_BITS, scope, problems)?;
+    let (fits, expected) = if cipher.starts_with("aes-xts-") {
+        ([256, 384, 512].contains(&bits), format!("256, 384 or 512, which {cipher} takes"))
+    } else if cipher == "aes" || cipher.starts_with("aes-") {
+        ([128, 192, 256].contains(&bits), format!("128, 192 or 256, which {cipher} takes"))
+    } else {
+        (bits % 8 == 0, "a multiple of 8".to_owned())
+    };
+    if fits {
+        return u32::try_from(bits).ok();
+    }
+    problems.add(node.span, format!("a key of {bits} bits{}", scope.levels())).expected(expected);
+    None
+}
+
+fn sector_bytes(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u32> {
+    let bytes = value::size(node, scope, problems)?;
+    let found = Luks::SECTOR_BYTES.into_iter().find(|known| u64::from(*known) == bytes);
+    if found.is_none() {
+        problems
+            .add(node.span, format!("a sector of {}{}", Bytes(bytes), scope.levels()))
+            .expected("512, 1024, 2048 or 4096 bytes");
+    }
+    found
 }
 
 fn stripe(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<StripeGeometry> {

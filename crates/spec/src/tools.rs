@@ -78,6 +78,7 @@ impl Tools {
                 Layer::Btrfs(_) => self.add(&["mkfs.btrfs", "btrfs"]),
                 Layer::Lvm(_) => self.add(&["lvm", "dmsetup"]),
                 Layer::Md(_) => self.add(&["mdadm"]),
+                Layer::Luks(_) => self.add(&["cryptsetup", "dmsetup"]),
                 Layer::Command(command) => {
                     let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
                     self.0.extend(programs.cloned());

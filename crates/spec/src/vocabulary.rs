@@ -326,7 +326,7 @@ pub(crate) static REBUILDS: &[&str] = &["trial", "run"];
 
 /// Names of layers.
 pub(crate) static LAYERS: &[&str] =
-    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "zfs", "nfs", "command", "knobs"];
+    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "luks", "zfs", "nfs", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {
@@ -343,6 +343,11 @@ pub(crate) static LAYER: Table = Table {
         key("btrfs", Shape::Either(&[Shape::Map(&BTRFS), Shape::Empty]), "btrfs over one or more devices"),
         key("lvm", Shape::Either(&[Shape::Map(&LVM), Shape::Empty]), "A logical volume, cached or not"),
         key("md", Shape::Map(&MD), "An md array"),
+        key(
+            "luks",
+            Shape::Either(&[Shape::Map(&LUKS), Shape::Empty]),
+            "An encrypted device: dm-crypt with LUKS2",
+        ),
         key("zfs", Shape::Either(&[Shape::Map(&ZFS), Shape::Empty]), "A ZFS pool and a dataset in it"),
         key(
             "nfs",
@@ -356,6 +361,9 @@ pub(crate) static LAYER: Table = Table {
         ("lvm2", "write `lvm`"),
         ("lvmcache", "write `lvm: { cache: { on: ... } }`"),
         ("mdadm", "write `md`"),
+        ("crypt", "write `luks`"),
+        ("dmcrypt", "write `luks`"),
+        ("luks2", "write `luks`"),
         ("raid", "write `md: { level: ... }` or `lvm: { raid: ... }`"),
         ("zpool", "write `zfs`"),
         ("openzfs", "write `zfs`"),
@@ -366,6 +374,25 @@ pub(crate) static LAYER: Table = Table {
         ("scheduler", "write `knobs: { scheduler: none }`"),
         ("filesystem", "name it: `ext4`, `xfs`, `btrfs`"),
         ("mount", "a file-system layer mounts itself; options go into `mount_options`"),
+    ],
+};
+
+/// An encrypted device.
+pub(crate) static LUKS: Table = Table {
+    what: "`luks`",
+    keys: &[
+        key("on", Shape::Texts, "The volume; only in the first layer"),
+        key("cipher", Shape::Text, "As dm-crypt names it, of a-z 0-9 : _ -; aes-xts-plain64 if not said"),
+        key("key_size", Shape::Integer, "Bits of the volume key; if not said 512 for XTS, else 256"),
+        key("sector_size", Shape::Size, "Bytes that are encrypted as one unit, 512 to 4096; 512 if not said"),
+        key("no_read_workqueue", Shape::Switch, "Whether reads bypass dm-crypt's threads; 0 if not said"),
+        key("no_write_workqueue", Shape::Switch, "Whether writes bypass dm-crypt's threads; 0 if not said"),
+    ],
+    instead: &[
+        ("key", "every build makes a random key of its own; its size is `key_size`"),
+        ("passphrase", "every build makes a random key of its own"),
+        ("allow_discards", "TRIM is not passed"),
+        ("type", "it is LUKS2"),
     ],
 };
 

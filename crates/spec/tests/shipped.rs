@@ -178,12 +178,24 @@ fn a_disk_stalls_and_recovers_within_each_trial() {
     assert!(seconds > 8.0, "the load goes on after the disk has recovered: {seconds} s");
 }
 
+#[test]
+fn encryption_cost_compares_luks_with_none_at_each_block_size() {
+    let Loaded { plan, notes, .. } = loaded("encryption-cost.yaml");
+    let stacks: Vec<(&str, usize)> =
+        plan.cells.iter().map(|cell| (cell.stack.name.as_str(), cell.stack.layers.len())).collect();
+    assert_eq!(stacks, [[("plain", 1); 4], [("luks", 2); 4]].concat());
+    let sides: Vec<(usize, usize)> = plan.contrasts.iter().map(|c| (c.a.len(), c.b.len())).collect();
+    assert_eq!(sides, [(1, 1); 4]);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
 /// Experiments with emulated disks, of this machine or a guest, describe how to use real disks instead.
 #[test]
 fn field_cases_tell_what_to_write_for_real_disks() {
     for name in [
         "compressing-file-system.yaml",
         "compression-trap.yaml",
+        "encryption-cost.yaml",
         "lvm-cache.yaml",
         "mail-archive.yaml",
         "nfs.yaml",

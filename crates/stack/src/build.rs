@@ -7,7 +7,7 @@ mod zfs;
 use crate::act::command::CommandUp;
 use crate::act::device_ref::{DeviceRef, Title, devno_of};
 use crate::act::directory::{MakeDir, UseLentDir};
-use crate::act::mkfs::{MadeFs, Mkfs};
+use crate::act::mkfs::{FormatLuks, Key, MadeFs, Mkfs, OpenLuks};
 use crate::act::mount::Mount;
 use crate::act::{Act, Doing};
 use crate::cache::Cache;
@@ -24,7 +24,7 @@ use device::{Claimed, Ground, LentDir, Place};
 pub use nfs::{NfsClient, NfsSource, Remounted, mount};
 use record::knobs::{Knobs, Setting};
 use record::printable::Shown as _;
-use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Provides, Stack};
+use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Luks, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -349,6 +349,7 @@ impl<'a> Builder<'a> {
                 }
                 Layer::Lvm(layer) => self.lvm(layer, &top)?,
                 Layer::Md(layer) => self.md(layer, &top)?,
+                Layer::Luks(layer) => self.luks(layer, &top)?,
             };
         }
         let ground = self.ground(&top)?;
@@ -409,6 +410,30 @@ impl<'a> Builder<'a> {
         let path = names::mount_point(self.machine, self.journal.run(), self.journal.next_step());
         self.perform(&Act::MakeDir(MakeDir { path: path.clone() }))?;
         Ok(path)
+    }
+
+    /// An encrypted device, with a key that nobody else ever has.
+    fn luks(&mut self, layer: &Luks, top: &Top) -> Result<Top, Stop> {
+        let [device] = top.devices.as_slice() else {
+            return Err(Stop::Unbuildable(format!("luks takes one device and has {}", top.devices.len())));
+        };
+        if !Luks::is_cipher(&layer.cipher) {
+            return Err(Stop::Unbuildable(format!("{:?} is no name of a cipher", layer.cipher)));
+        }
+        let (device, layer, uuid) = (device.clone(), layer.clone(), self.new_uuid()?);
+        let key = Key::random(self.machine).map_err(Failed::at("make a key"))?;
+        self.hand_over();
+        self.perform(&Act::FormatLuks(FormatLuks {
+            device: device.clone(),
+            uuid: uuid.clone(),
+            layer: layer.clone(),
+            key: key.clone(),
+        }))?;
+        let name = names::unique(self.machine, self.journal.run(), self.journal.next_step());
+        let open = OpenLuks { name, device, uuid, layer, key };
+        let node = open.node(self.machine);
+        self.perform(&Act::OpenLuks(open))?;
+        self.made_device(node, false)
     }
 
     fn command(&mut self, layer: &CommandLayer, top: &Top) -> Result<Top, Stop> {

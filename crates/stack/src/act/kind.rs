@@ -9,7 +9,7 @@ use super::knob::SetKnob;
 use super::loop_device::AttachLoop;
 use super::lvm::{ChangeGroup, MakeGroup};
 use super::md::MakeArray;
-use super::mkfs::Mkfs;
+use super::mkfs::{FormatLuks, Mkfs, OpenLuks};
 use super::mount::Mount;
 use super::nfs_export::ExportNfs;
 use super::nfs_mount::MountNfs;
@@ -146,6 +146,10 @@ acts! {
     ChangeGroup = "change_group",
     /// Creates an md array.
     MakeArray = "make_array",
+    /// Writes a LUKS2 header.
+    FormatLuks = "format_luks",
+    /// Opens the encrypted device.
+    OpenLuks = "open_luks",
     /// Limits ARC.
     SetArcMax = "set_arc_max",
     /// Starts zfs-fuse.

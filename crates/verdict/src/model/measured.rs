@@ -148,6 +148,7 @@ fn plain(layer: &Layer) -> bool {
         }
         Layer::Command(_)
         | Layer::Knobs(_)
+        | Layer::Luks(_)
         | Layer::Lvm(_)
         | Layer::Md(_)
         | Layer::Nfs(_)

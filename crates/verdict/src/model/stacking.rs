@@ -11,6 +11,9 @@ use record::volume::{Volume, VolumeKind};
 const BTRFS_STRIPE: u64 = 64 << 10;
 /// The block size of file systems. Smaller or unaligned direct I/O becomes buffered, or reads the surrounding block.
 const FS_BLOCK: u64 = 4096;
+/// The largest request that dm-crypt never splits: newer kernels split larger ones (`DM_CRYPT_DEFAULT_MAX_READ_SIZE`,
+/// drivers/md/dm-crypt.c).
+const CRYPT_WHOLE: u64 = 128 << 10;
 
 /// A stack's geometry.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +32,11 @@ impl Stacking {
         }
         let volumes = u32::try_from(stack.volumes.len()).ok()?;
         let in_blocks = load.step.is_multiple_of(FS_BLOCK) && load.base.is_multiple_of(FS_BLOCK);
-        let layers: Vec<&Layer> = stack.transforming().collect();
+        if stack.layers.iter().any(is_crypt) && load.largest_bytes() > CRYPT_WHOLE {
+            return None;
+        }
+        // encryption changes what the bytes are, neither where they lie nor how many I/Os carry them
+        let layers: Vec<&Layer> = stack.transforming().filter(|layer| !is_crypt(layer)).collect();
         match (layers.as_slice(), volumes) {
             ([], 1) => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
             ([Layer::Filesystem(_)], 1) if in_blocks => Some(Self { geometry: Geometry::PLAIN, doubt: None }),
@@ -78,6 +85,10 @@ fn of_md(md: &Md, members: u32) -> Stacking {
     let geometry =
         Geometry { members, chunk_bytes, copies: md.copies(members), reads: Reads::Spread, joined: false };
     Stacking { geometry, doubt: None }
+}
+
+fn is_crypt(layer: &Layer) -> bool {
+    matches!(layer, Layer::Luks(_))
 }
 
 fn compresses(btrfs: &Btrfs) -> bool {

@@ -12,8 +12,9 @@ use record::event::Stopped;
 use record::finding::{Claim, Finding, Severity};
 use record::id::{CellId, RunId};
 use record::judged::{CellView, ModelSource, RunView};
+use record::md::{Md, MdLevel};
 use record::plan::{Cell, Measure, Plan};
-use record::stack::{BtrfsProfile, FsKind, Layer};
+use record::stack::{BtrfsProfile, FsKind, Layer, Luks, Rebuild, Stack};
 use record::trial::TrialRecord;
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, SizeShare, Workload};
@@ -202,6 +203,44 @@ fn there_is_no_model_where_requests_are_no_device_ios() {
     assert!(none(&|o| o.fsync = 1, Layout::Written) && none(&|o| o.thinktime_us = 5, Layout::Written));
     assert!(none(&|o| o.rw = Rw::Trimwrite, Layout::Written));
     assert!(none(&|o| o.random_distribution = "zipf:1.1".to_owned(), Layout::Written));
+}
+
+/// What dm-crypt makes of it: other bytes in the same places. Requests beyond 128 KiB it may split, by the kernel's version.
+#[test]
+fn encryption_adds_no_requests() {
+    let luks = || {
+        Layer::Luks(Luks {
+            cipher: Luks::CIPHER.to_owned(),
+            key_bits: 512,
+            sector_bytes: 4096,
+            no_read_workqueue: false,
+            no_write_workqueue: false,
+        })
+    };
+    let ext4 = || filesystem(FsKind::Ext4);
+    let md = || {
+        let (chunk_bytes, layout, resync) = (Some(64 << 10), None, None);
+        Layer::Md(Md { level: MdLevel::Raid0, chunk_bytes, layout, bitmap: false, resync })
+    };
+    let of = |layers: Vec<Layer>, count: usize, bs: u64| {
+        let (name, volumes, rebuild) = ("s".to_owned(), limited(count), Rebuild::Trial);
+        let stack = Stack { name, volumes, beside: Vec::new(), layers, rebuild };
+        Stacking::of(&stack, &load(Rw::Randrw, bs, |_| {}))
+    };
+    for bs in [4 << 10, 128 << 10] {
+        for (encrypted, plain, count) in [
+            (vec![luks()], vec![], 1),
+            (vec![luks(), ext4()], vec![ext4()], 1),
+            (vec![md(), luks(), ext4()], vec![md(), ext4()], 3),
+        ] {
+            let stacking = of(encrypted.clone(), count, bs);
+            assert!(stacking.is_some(), "{encrypted:?}");
+            assert_eq!(stacking, of(plain, count, bs), "{encrypted:?}");
+        }
+    }
+    assert!(of(vec![ext4()], 1, 256 << 10).is_some());
+    assert_eq!(of(vec![luks(), ext4()], 1, 256 << 10), None);
+    assert_eq!(of(vec![luks(), ext4()], 2, 4096), None, "it stands on one device");
 }
 
 /// A cell of random reads over `volumes`, with its reads in each round of 20 s.
