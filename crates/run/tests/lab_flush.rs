@@ -3,7 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
 
-use diskproof_run::node::serve;
+mod support;
+
 use diskproof_run::protocol::{Reply, Request, TrialRequest};
 use record::id::{CellId, RunId, TrialId};
 use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout};
@@ -15,8 +16,7 @@ use record::trial::{Outcome, TrialRecord};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use support::talk;
 
 const MIB: u64 = 1 << 20;
 const DATA: u64 = 16 * MIB;
@@ -76,24 +76,6 @@ fn trial(round: u32, form: CacheForm) -> Request {
         seed: 7,
         from: None,
     }))
-}
-
-/// Sends the requests one by one, each after the answer to the one before.
-fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
-    let (input, mut ask) = std::io::pipe().unwrap();
-    let (hear, output) = std::io::pipe().unwrap();
-    let state = state.to_path_buf();
-    let node = std::thread::spawn(move || serve(BufReader::new(input), output, &state));
-    let mut heard = BufReader::new(hear).lines();
-    let mut answers = Vec::new();
-    for request in requests {
-        writeln!(ask, "{}", serde_json::to_string(request).unwrap()).unwrap();
-        let replies = heard.by_ref().map(|reply| serde_json::from_str(&reply.unwrap()).unwrap());
-        answers.extend(replies.filter(|reply| !matches!(reply, Reply::Event { .. })).take(1));
-    }
-    drop(ask);
-    node.join().unwrap().unwrap();
-    answers
 }
 
 fn check(record: &TrialRecord) {

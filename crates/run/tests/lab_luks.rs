@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up what it needs has failed")]
 
-use diskproof_run::node::serve;
+mod support;
+
 use diskproof_run::protocol::{Reply, Request, TrialRequest};
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure};
@@ -12,8 +13,7 @@ use record::trial::{Outcome, TrialRecord};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use support::talk;
 
 const MIB: u64 = 1 << 20;
 
@@ -57,20 +57,7 @@ fn trial(round: u32, stack: Stack) -> Request {
         layout: Layout::Written,
         cache: CacheStart::Cold,
     };
-    let measure = Measure {
-        trial_seconds: 30.0,
-        ramp_seconds: 0.0,
-        rounds: 2,
-        confidence: 0.95,
-        interval: None,
-        sample_hz: 10.0,
-        max_seconds: None,
-        until: None,
-        max_trial_seconds: None,
-        max_written_bytes: None,
-        max_cost: None,
-        trim: None,
-    };
+    let measure = Measure::new(30.0, 0.0, 2);
     Request::Trial(Box::new(TrialRequest {
         id: TrialId { cell: cell.clone(), round },
         cell: Cell { id: cell, target: "local".into(), stack, workload, levels: BTreeMap::new() },
@@ -78,24 +65,6 @@ fn trial(round: u32, stack: Stack) -> Request {
         seed: 7,
         from: None,
     }))
-}
-
-/// Asks one request after the other, each when the one before is answered.
-fn talk(state: &Path, requests: &[Request]) -> Vec<Reply> {
-    let (input, mut ask) = std::io::pipe().unwrap();
-    let (hear, output) = std::io::pipe().unwrap();
-    let state = state.to_path_buf();
-    let node = std::thread::spawn(move || serve(BufReader::new(input), output, &state));
-    let mut heard = BufReader::new(hear).lines();
-    let mut answers = Vec::new();
-    for request in requests {
-        writeln!(ask, "{}", serde_json::to_string(request).unwrap()).unwrap();
-        let replies = heard.by_ref().map(|reply| serde_json::from_str(&reply.unwrap()).unwrap());
-        answers.extend(replies.filter(|reply| !matches!(reply, Reply::Event { .. })).take(1));
-    }
-    drop(ask);
-    node.join().unwrap().unwrap();
-    answers
 }
 
 fn check(record: &TrialRecord) {
