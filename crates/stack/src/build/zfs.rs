@@ -11,7 +11,7 @@ use crate::layer::zfs;
 use crate::machine::Machine;
 use crate::names;
 use crate::pool::{Pool, Served, kernel_zfs};
-use crate::volumes::{Failed, guard};
+use crate::volumes::Failed;
 use device::{Claimed, Refusal, Roots};
 use host::{Invocation, Tool};
 use record::knobs::Setting;
@@ -51,7 +51,7 @@ impl Builder<'_> {
     ) -> Result<(), Stop> {
         for claimed in self.claimed().iter().filter(|claimed| claimed.backing().is_none()) {
             let done = act(claimed, self.machine.roots);
-            done.map_err(guard).map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
+            done.map_err(ActError::guard).map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
         }
         Ok(())
     }

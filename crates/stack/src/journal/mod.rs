@@ -7,7 +7,7 @@ mod owner;
 mod replay;
 
 pub use file::{Journal, Mark};
-pub(crate) use file::{LOCK_OUTLIVES, sync_dir};
+pub(crate) use file::LOCK_OUTLIVES;
 pub(crate) use line::Entry;
 pub(crate) use orphans::outlast;
 pub(crate) use owner::set_by_another;
