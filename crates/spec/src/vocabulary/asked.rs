@@ -1,6 +1,6 @@
 //! Keys of `contrast` and `expect`.
 
-use super::{Shape, Table, key, needed};
+use super::shape::{Shape, Table, key, needed};
 
 /// A requested ratio.
 pub(crate) static CONTRAST: Table = Table {

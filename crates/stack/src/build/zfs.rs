@@ -6,6 +6,7 @@ use crate::act::arc::{self, SetArcMax};
 use crate::act::device_ref::DeviceRef;
 use crate::act::pool::CreatePool;
 use crate::act::zfs_fuse::{StartZfsFuse, daemons};
+use crate::error::ActError;
 use crate::journal::set_by_another;
 use crate::layer::zfs;
 use crate::machine::Machine;
