@@ -100,6 +100,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         expectations: vec![],
         answers: vec![],
         contrasts: vec![],
+        sweeps: vec![],
         stopped: Stopped::RoundsDone { rounds: 3 },
         environment: Environment {
             diskproof: "0.1.0".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::best::{Rounds, common};
 use crate::holm::holm;
-use crate::ratio::{RatioEstimate, paired_ratio};
+use crate::ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed};
 
 /// A step from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,8 +22,6 @@ pub struct Scaling {
     pub steps: Vec<Step>,
     /// Index of the level up to which the figure scales; 0: it doesn't scale at all.
     pub knee: usize,
-    /// Figure at the highest level / figure at the knee; `None` where the knee is the highest level.
-    pub beyond: Option<RatioEstimate>,
 }
 
 /// Returns how far a figure scales along a factor. A step scales if growth is shown (one-sided, with Holm's adjustment over all
@@ -31,18 +29,28 @@ pub struct Scaling {
 /// at least `least`: with 0.5, twice the level brings at least √2 times the figure. The knee is where the first step begins that
 /// doesn't scale.
 ///
-/// `levels` are the factor's values, positive and rising; `cells` holds the figure's rounds at each. `None` with fewer than two
-/// levels, levels that don't rise, or neighbours without a common round of positive values.
+/// `levels` are the factor's values, positive and rising; `cells` holds the figure's rounds at each; `trim` is the share of pairs
+/// that is left out at each end. `None` with fewer than two levels, levels that don't rise, or neighbours without a common round
+/// of positive values.
 #[must_use]
-pub fn scaling(levels: &[f64], cells: &[Rounds], least: f64, confidence: f64) -> Option<Scaling> {
+pub fn scaling(
+    levels: &[f64],
+    cells: &[Rounds],
+    least: f64,
+    trim: Option<f64>,
+    confidence: f64,
+) -> Option<Scaling> {
     let rising = levels.first().is_some_and(|first| *first > 0.0) && levels.windows(2).all(|two| two[0] < two[1]);
     if levels.len() < 2 || levels.len() != cells.len() || !rising {
         return None;
     }
-    let upper_to_lower = |upper: usize, lower: usize| paired_ratio(&common(cells[upper], cells[lower]), confidence);
     let mut steps = Vec::new();
     for lower in 0..levels.len() - 1 {
-        let ratio = upper_to_lower(lower + 1, lower)?;
+        let pairs = common(cells[lower + 1], cells[lower]);
+        let ratio = match trim {
+            Some(share) => paired_ratio_trimmed(&pairs, share, confidence)?,
+            None => paired_ratio(&pairs, confidence)?,
+        };
         let elasticity = ratio.log_mean / (levels[lower + 1] / levels[lower]).ln();
         steps.push(Step { ratio, elasticity, p_adjusted: 1.0 });
     }
@@ -52,8 +60,7 @@ pub fn scaling(levels: &[f64], cells: &[Rounds], least: f64, confidence: f64) ->
     }
     let scales = |step: &&Step| step.p_adjusted <= 1.0 - confidence && step.elasticity >= least;
     let knee = steps.iter().take_while(scales).count();
-    let last = levels.len() - 1;
-    Some(Scaling { beyond: if knee < last { upper_to_lower(last, knee) } else { None }, steps, knee })
+    Some(Scaling { steps, knee })
 }
 
 #[cfg(test)]
@@ -64,14 +71,14 @@ mod tests {
 
     fn cells(means: [f64; 4]) -> Vec<Vec<Option<f64>>> {
         let wobble = [0.99, 1.01, 1.0, 0.995, 1.005];
-        let round = |mean: f64, at: usize| Some(mean * wobble[(at + mean as usize) % wobble.len()]);
+        let round = |mean: f64, at: usize| Some(mean * wobble[at] * (1.0 + mean / 1e5 * wobble[4 - at]));
         means.iter().map(|mean| (0..5).map(|at| round(*mean, at)).collect()).collect()
     }
 
     fn knee(means: [f64; 4]) -> usize {
         let cells = cells(means);
         let cells: Vec<&[Option<f64>]> = cells.iter().map(Vec::as_slice).collect();
-        scaling(&LEVELS, &cells, 0.5, 0.95).unwrap().knee
+        scaling(&LEVELS, &cells, 0.5, None, 0.95).unwrap().knee
     }
 
     #[test]
@@ -83,23 +90,22 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_is_a_ratio_to_the_knee() {
-        let cells = cells([100.0, 200.0, 250.0, 300.0]);
+    fn a_step_in_proportion_has_the_elasticity_1() {
+        let cells = cells([100.0, 200.0, 200.0, 100.0]);
         let cells: Vec<&[Option<f64>]> = cells.iter().map(Vec::as_slice).collect();
-        let found = scaling(&LEVELS, &cells, 0.5, 0.95).unwrap();
-        let beyond = found.beyond.unwrap();
-        assert_eq!(found.knee, 1);
-        assert!(beyond.low < 1.5 && 1.5 < beyond.high, "{beyond:?}");
-        assert!((found.steps[0].elasticity - 1.0).abs() < 0.05, "{:?}", found.steps[0]);
+        let steps = scaling(&LEVELS, &cells, 0.5, None, 0.95).unwrap().steps;
+        for (step, expected) in steps.iter().zip([1.0, 0.0, -1.0]) {
+            assert!((step.elasticity - expected).abs() < 0.05, "{step:?}");
+        }
     }
 
     #[test]
     fn levels_that_do_not_rise_have_no_answer() {
         let cell = [Some(1.0), Some(2.0)];
         for levels in [[1.0, 1.0], [2.0, 1.0], [0.0, 1.0]] {
-            assert_eq!(scaling(&levels, &[&cell, &cell], 0.5, 0.95), None);
+            assert_eq!(scaling(&levels, &[&cell, &cell], 0.5, None, 0.95), None);
         }
-        assert_eq!(scaling(&[1.0], &[&cell], 0.5, 0.95), None);
-        assert_eq!(scaling(&[1.0, 2.0], &[&cell, &[None, Some(-1.0)]], 0.5, 0.95), None);
+        assert_eq!(scaling(&[1.0], &[&cell], 0.5, None, 0.95), None);
+        assert_eq!(scaling(&[1.0, 2.0], &[&cell, &[None, Some(-1.0)]], 0.5, None, 0.95), None);
     }
 }

@@ -18,7 +18,7 @@ fn found(truth: impl Fn(f64) -> f64, random: &mut Random) -> usize {
         }
     }
     let cells: Vec<Rounds> = cells.iter().map(Vec::as_slice).collect();
-    scaling(&LEVELS, &cells, 0.5, 0.95).unwrap().knee
+    scaling(&LEVELS, &cells, 0.5, None, 0.95).unwrap().knee
 }
 
 /// Knees within one level of the truth in at least 95 %; a figure that doesn't grow is said to scale in at most 5 %.
