@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::event::Stopped;
 use crate::finding::{Finding, Served};
 use crate::id::{CellId, RunId};
-use crate::plan::{Measure, Prices};
+use crate::plan::{Bound, Measure, Prices};
 use crate::volume::VolumeFacts;
 use crate::workload::{CacheStart, Layout, Rw};
 use schemars::JsonSchema;
@@ -379,7 +379,10 @@ pub struct ExpectationView {
     pub expression: String,
     /// The expected value for this cell, in the metric's unit.
     pub expected: f64,
-    /// Allowed relative deviation, e.g. 0.05.
+    /// Which values meet it.
+    #[serde(default)]
+    pub bound: Bound,
+    /// Allowed relative deviation, e.g. 0.05; 0 for a bound on one side.
     pub within: f64,
     /// The measured value; `None` when there is none.
     pub estimate: Option<f64>,

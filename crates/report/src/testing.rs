@@ -131,6 +131,7 @@ pub(crate) fn expectation(
         of: of.to_owned(),
         expression: "80 * n".to_owned(),
         expected,
+        bound: Bound::Within,
         within: 0.05,
         estimate: None,
         low: None,
