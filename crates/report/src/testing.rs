@@ -100,6 +100,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         expectations: vec![],
         answers: vec![],
         contrasts: vec![],
+        sweeps: vec![],
         stopped: Stopped::RoundsDone { rounds: 3 },
         environment: Environment {
             diskproof: "0.1.0".to_owned(),
@@ -130,6 +131,7 @@ pub(crate) fn expectation(
         of: of.to_owned(),
         expression: "80 * n".to_owned(),
         expected,
+        bound: Bound::Within,
         within: 0.05,
         estimate: None,
         low: None,
