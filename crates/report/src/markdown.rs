@@ -32,7 +32,11 @@ pub fn markdown(view: &RunView) -> String {
         view.answers
             .iter()
             .map(|a| format!("**{}**: {}.", text(&a.workload), text(&a.text)))
-            .chain(view.contrasts.iter().map(|c| format!("**{}**, {}: {}.", text(&c.name), c.metric, text(&c.text))))
+            .chain(
+                view.contrasts
+                    .iter()
+                    .map(|c| format!("**{}**, {}: {}.", text(&c.name), c.metric, text(&c.text))),
+            )
             .chain(view.sweeps.iter().map(|s| format!("**{}**: {}.", text(&s.name), text(&s.text)))),
     ));
     out.push_str(&table(&index));

@@ -9,7 +9,7 @@ use record::judged::{
     Answer, Asked, CellView, ExpectationView, Limit, LimitKind, Metric, RUN_FORMAT, RunView, Status,
     TrialCount,
 };
-use record::plan::Measure;
+use record::plan::{Bound, Measure};
 use record::volume::{VerifiedLimit, VolumeFacts};
 use record::workload::{CacheStart, Layout, Rw};
 use std::collections::BTreeMap;

@@ -124,7 +124,8 @@ fn bounds<'n>(
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Asked<'n>>> {
     let sided = [("at_least", Bound::AtLeast), ("at_most", Bound::AtMost)];
-    let sided: Vec<_> = sided.into_iter().filter_map(|(key, bound)| Some((fields.get(key)?, bound))).collect();
+    let sided: Vec<_> =
+        sided.into_iter().filter_map(|(key, bound)| Some((fields.get(key)?, bound))).collect();
     match (fields.get("is"), fields.get("within"), sided.is_empty()) {
         (Some(is), Some(within), true) => {
             let written = value::raw(is, "an expression, e.g. 80 * n", problems);
@@ -142,7 +143,10 @@ fn bounds<'n>(
         }
         _ => {
             problems
-                .add_missing(node.span, "an expectation needs `is` with `within`, or `at_least`, `at_most` or both")
+                .add_missing(
+                    node.span,
+                    "an expectation needs `is` with `within`, or `at_least`, `at_most` or both",
+                )
                 .help("e.g. { of: iops, is: 80 * n, within: 5% } or { of: read_lat_p99, at_most: 10ms }");
             None
         }

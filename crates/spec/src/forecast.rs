@@ -4,7 +4,9 @@ pub(crate) mod rates;
 
 use crate::{flush, pace};
 use rates::LAYOUT_BLOCK;
-pub use rates::{GUEST_SLOWNESS, LAYER_SECONDS, LAYOUT_RATE, TRIAL_SECONDS, UNLIMITED_RATE, VERIFY_SECONDS, VOLUME_SECONDS};
+pub use rates::{
+    GUEST_SLOWNESS, LAYER_SECONDS, LAYOUT_RATE, TRIAL_SECONDS, UNLIMITED_RATE, VERIFY_SECONDS, VOLUME_SECONDS,
+};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Rebuild, Stack};
 use record::volume::{Limits, Volume, VolumeKind};

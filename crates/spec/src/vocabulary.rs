@@ -16,7 +16,7 @@ pub(crate) use knobs::KNOBS;
 pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
 use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
-pub(crate) use shape::{Key, Shape, Table};
+pub(crate) use shape::{Shape, Table};
 use shape::{key, needed};
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{

@@ -363,7 +363,9 @@ impl<'a> Builder<'a> {
         let machine = self.machine;
         let checked = side_by_side(self.claimed(), |claimed| claimed.recheck(machine.roots, machine.runner));
         for (claimed, checked) in self.claimed().iter().zip(checked) {
-            checked.map_err(ActError::guard).map_err(Failed::at(format!("use {}", claimed.path().shown())))?;
+            checked
+                .map_err(ActError::guard)
+                .map_err(Failed::at(format!("use {}", claimed.path().shown())))?;
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ impl Cache {
         Invocation::new(Tool::Dmsetup).args(["status", &self.volume])
     }
 
-    fn asked(&self) -> Option<&LvmCache> {
+    pub(crate) fn asked(&self) -> Option<&LvmCache> {
         self.layer.cache.as_ref()
     }
 

@@ -274,7 +274,8 @@ impl Maker<'_> {
         rustix::fs::access(&parent, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|errno| ActError::io("use", &parent)(errno.into()))
             .map_err(Failed::at(step.clone()))?;
-        let identity = device::identify(&parent).map_err(ActError::guard).map_err(Failed::at(step.clone()))?;
+        let identity =
+            device::identify(&parent).map_err(ActError::guard).map_err(Failed::at(step.clone()))?;
         let act = Act::LendDir(LendDir { path: parent.join(&own), parent, parent_id: Some(identity) });
         let mut silent = |_| {};
         let mut doing = Doing {

@@ -40,7 +40,8 @@ pub fn scaling(
     trim: Option<f64>,
     confidence: f64,
 ) -> Option<Scaling> {
-    let rising = levels.first().is_some_and(|first| *first > 0.0) && levels.windows(2).all(|two| two[0] < two[1]);
+    let rising =
+        levels.first().is_some_and(|first| *first > 0.0) && levels.windows(2).all(|two| two[0] < two[1]);
     if levels.len() < 2 || levels.len() != cells.len() || !rising {
         return None;
     }

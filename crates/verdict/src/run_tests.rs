@@ -128,7 +128,11 @@ fn a_bound_on_one_side_is_met_by_all_on_its_side() {
         let view = run(&cells, vec![Expectation { bound, ..expect("a", "iops", value, 0.0) }]);
         let e = &view.expectations[0];
         assert_eq!(e.status, status, "{bound:?} {value}: {}", e.text);
-        assert!(e.text.contains(if bound == Bound::AtMost { "expected at most" } else { "expected at least" }));
+        assert!(e.text.contains(if bound == Bound::AtMost {
+            "expected at most"
+        } else {
+            "expected at least"
+        }));
     }
 }
 

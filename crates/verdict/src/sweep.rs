@@ -3,7 +3,7 @@
 use crate::answer::headline;
 use crate::pairing::{Level, Rivals, by_round, family, most_trials, times};
 use record::judged::{CellView, RatioView, SweepView};
-use record::plan::{Cell, Plan};
+use record::plan::Plan;
 use std::collections::BTreeMap;
 
 /// The least elasticity of a step that scales: twice the level brings 1.41 times the figure.
@@ -35,7 +35,8 @@ fn courses<'a>(plan: &'a Plan, cells: &'a [CellView]) -> Vec<Course<'a>> {
         for (factor, written) in &cell.levels {
             let Some(number) = number(written) else { continue };
             let rest: Vec<_> = cell.levels.iter().filter(|(other, _)| *other != factor).collect();
-            let (stack, workload) = (without(&cell.stack.name, factor, written), without(&cell.workload.name, factor, written));
+            let (stack, workload) =
+                (without(&cell.stack.name, factor, written), without(&cell.workload.name, factor, written));
             let key = (factor, &cell.target, rest, stack.clone(), workload.clone());
             let place = *places.entry(key).or_insert_with(|| {
                 let several = plan.cells.iter().any(|other| other.target != cell.target);
@@ -66,7 +67,8 @@ fn number(written: &str) -> Option<f64> {
     let powers = [('k', 1), ('m', 2), ('g', 3), ('t', 4)];
     let suffix = powers.into_iter().find_map(|(suffix, power)| Some((lower.strip_suffix(suffix)?, power)));
     let (digits, power) = suffix.unwrap_or((&lower, 0));
-    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
     let value: f64 = digits.parse().ok().filter(|_| is_plain)?;
     Some(value * 1024_f64.powi(power)).filter(|value| *value > 0.0)
 }
@@ -78,7 +80,8 @@ impl Course<'_> {
             return None;
         }
         let metric = self.metric(plan);
-        let rounds: Vec<_> = self.cells.iter().map(|(_, _, cell)| by_round(cell, metric)).collect::<Option<_>>()?;
+        let rounds: Vec<_> =
+            self.cells.iter().map(|(_, _, cell)| by_round(cell, metric)).collect::<Option<_>>()?;
         let rounds: Vec<&[Option<f64>]> = rounds.iter().map(Vec::as_slice).collect();
         let levels: Vec<f64> = self.cells.iter().map(|(number, _, _)| *number).collect();
         let knee = stats::scaling(&levels, &rounds, LEAST_ELASTICITY, level.trim, level.each)?.knee;
@@ -113,7 +116,8 @@ impl Course<'_> {
 
     /// The tail latency that all cells have.
     fn latency(&self) -> Option<&'static str> {
-        let all_have = |metric: &&str| self.cells.iter().all(|(_, _, cell)| cell.metrics.contains_key(*metric));
+        let all_have =
+            |metric: &&str| self.cells.iter().all(|(_, _, cell)| cell.metrics.contains_key(*metric));
         ["read_lat_p99", "write_lat_p99"].into_iter().find(all_have)
     }
 
@@ -131,8 +135,12 @@ impl Course<'_> {
             (_, None) => format!("{metric} scales with {} up to {to}, the highest level", self.factor),
             (_, Some(_)) => format!("{metric} scales with {} up to {from}", self.factor),
         };
-        let gained = gain.map_or_else(String::new, |view| format!("; at {to} it is {}", times(view, &format!("that at {from}"))));
-        let paid = cost.map_or_else(String::new, |(metric, view)| format!(", and {metric} is {}", times(view, "its own")));
+        let gained = gain.map_or_else(String::new, |view| {
+            format!("; at {to} it is {}", times(view, &format!("that at {from}")))
+        });
+        let paid = cost.map_or_else(String::new, |(metric, view)| {
+            format!(", and {metric} is {}", times(view, "its own"))
+        });
         format!("{said}{gained}{paid}")
     }
 }
@@ -149,7 +157,8 @@ mod tests {
             .into_iter()
             .zip(ios)
             .map(|(depth, ios)| {
-                let rounds: Vec<u64> = [0, 3, 1, 4, 2].into_iter().map(|more| ios + ios * more * depth / 800).collect();
+                let rounds: Vec<u64> =
+                    [0, 3, 1, 4, 2].into_iter().map(|more| ios + ios * more * depth / 800).collect();
                 let (mut cell, trials) = cell(&format!("d{depth}"), &rounds);
                 cell.stack.name = "ext4".to_owned();
                 cell.workload.name = format!("randread-{depth}");

@@ -28,7 +28,11 @@ pub(crate) static EXPECTATION: Table = Table {
         needed("of", Shape::Text, "Metric, e.g. iops, read_iops, write_iops, or a derived one"),
         key("is", Shape::Text, "Expected value: an expression over factors and parameters, e.g. 80 * n"),
         key("within", Shape::Percent, "Allowed deviation from `is`, e.g. 5%"),
-        key("at_least", Shape::Text, "Lowest value that is good: an expression, or a size or time for metrics of these"),
+        key(
+            "at_least",
+            Shape::Text,
+            "Lowest value that is good: an expression, or a size or time for metrics of these",
+        ),
         key("at_most", Shape::Text, "Highest value that is good, e.g. 10ms"),
         key(
             "for",

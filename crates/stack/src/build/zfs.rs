@@ -52,7 +52,8 @@ impl Builder<'_> {
     ) -> Result<(), Stop> {
         for claimed in self.claimed().iter().filter(|claimed| claimed.backing().is_none()) {
             let done = act(claimed, self.machine.roots);
-            done.map_err(ActError::guard).map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
+            done.map_err(ActError::guard)
+                .map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
         }
         Ok(())
     }
@@ -134,7 +135,7 @@ impl Builder<'_> {
         let path = arc::parameter(self.machine);
         let own = self.journal.run().clone();
         if let Some(run) = set_by_another(self.machine, &own, &path) {
-            let taken = crate::error::ActError::KnobTaken { path, run };
+            let taken = ActError::KnobTaken { path, run };
             return Err(Failed::at("limit ARC")(taken).into());
         }
         let act = SetArcMax::reading(self.machine, bytes).map_err(Failed::at("limit ARC"))?;

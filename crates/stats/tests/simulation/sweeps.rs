@@ -35,7 +35,8 @@ fn knees_are_found_and_flat_sweeps_have_none() {
         let sharp = move |level: f64| 1000.0 * level.min(knee);
         let round = move |level: f64| 1000.0 * level / (1.0 + level / (2.0 * knee));
         let slow = move |level: f64| 1000.0 * level.min(knee) * (level / knee).max(1.0).powf(0.15);
-        let shapes: [(&str, &dyn Fn(f64) -> f64); 3] = [("sharp", &sharp), ("round", &round), ("grows slowly after it", &slow)];
+        let shapes: [(&str, &dyn Fn(f64) -> f64); 3] =
+            [("sharp", &sharp), ("round", &round), ("grows slowly after it", &slow)];
         for (name, truth) in shapes {
             let knees: Vec<usize> = (0..n).map(|_| found(truth, &mut random)).collect();
             let count = |far: usize| knees.iter().filter(|found| found.abs_diff(index) <= far).count() as u32;
