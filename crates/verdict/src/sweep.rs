@@ -3,8 +3,8 @@
 use crate::answer::headline;
 use crate::pairing::{Level, Rivals, by_round, family, most_trials, times};
 use record::judged::{CellView, RatioView, SweepView};
-use record::plan::Plan;
-use std::collections::BTreeMap;
+use record::plan::{Cell, Plan};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The least elasticity of a step that scales: twice the level brings 1.41 times the figure.
 const LEAST_ELASTICITY: f64 = 0.5;
@@ -27,20 +27,20 @@ struct Course<'a> {
 }
 
 fn courses<'a>(plan: &'a Plan, cells: &'a [CellView]) -> Vec<Course<'a>> {
+    let shared = Shared::among(plan);
+    let several_targets = plan.cells.windows(2).any(|two| two[0].target != two[1].target);
+    let views: BTreeMap<_, _> = cells.iter().map(|cell| (&cell.id, cell)).collect();
     let mut places = BTreeMap::new();
     let mut found: Vec<Course<'a>> = Vec::new();
-    let views: BTreeMap<_, _> = cells.iter().map(|cell| (&cell.id, cell)).collect();
     for cell in &plan.cells {
         let Some(view) = views.get(&cell.id).filter(|view| !view.void) else { continue };
         for (factor, written) in &cell.levels {
             let Some(number) = number(written) else { continue };
-            let rest: Vec<_> = cell.levels.iter().filter(|(other, _)| *other != factor).collect();
-            let (stack, workload) =
-                (without(&cell.stack.name, factor, written), without(&cell.workload.name, factor, written));
-            let key = (factor, &cell.target, rest, stack.clone(), workload.clone());
+            let [stack, workload] =
+                [&cell.stack.name, &cell.workload.name].map(|name| shared.name(cell, factor, written, name));
+            let key = (Rest::of(cell, factor), stack.clone(), workload.clone());
             let place = *places.entry(key).or_insert_with(|| {
-                let several = plan.cells.iter().any(|other| other.target != cell.target);
-                let target = if several { format!(" on {}", cell.target) } else { String::new() };
+                let target = if several_targets { format!(" on {}", cell.target) } else { String::new() };
                 found.push(Course { factor, of: format!("{stack} {workload}{target}"), cells: Vec::new() });
                 found.len() - 1
             });
@@ -51,6 +51,45 @@ fn courses<'a>(plan: &'a Plan, cells: &'a [CellView]) -> Vec<Course<'a>> {
         course.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
     found
+}
+
+/// All that cells of one course have in common: the factor, the machine and the levels of the other factors.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Rest<'a> {
+    factor: &'a str,
+    target: &'a str,
+    levels: Vec<(&'a String, &'a String)>,
+}
+
+impl<'a> Rest<'a> {
+    fn of(cell: &'a Cell, factor: &'a str) -> Self {
+        let levels = cell.levels.iter().filter(|(other, _)| *other != factor).collect();
+        Self { factor, target: &cell.target, levels }
+    }
+}
+
+/// The levels at which each name of a stack or workload occurs.
+struct Shared<'a>(BTreeMap<(Rest<'a>, &'a str), BTreeSet<&'a str>>);
+
+impl<'a> Shared<'a> {
+    fn among(plan: &'a Plan) -> Self {
+        let mut levels: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for cell in &plan.cells {
+            for (factor, written) in &cell.levels {
+                for name in [&cell.stack.name, &cell.workload.name] {
+                    let place = levels.entry((Rest::of(cell, factor), name.as_str())).or_default();
+                    place.insert(written.as_str());
+                }
+            }
+        }
+        Self(levels)
+    }
+
+    /// The name with `{factor}` for its level, unless other levels have the same name: `ext4` is no `ext{depth}`.
+    fn name(&self, cell: &'a Cell, factor: &'a str, written: &str, name: &'a str) -> String {
+        let levels = self.0.get(&(Rest::of(cell, factor), name)).map_or(0, BTreeSet::len);
+        if levels > 1 { name.to_owned() } else { without(name, factor, written) }
+    }
 }
 
 /// A name in which the last occurrence of a factor's level is the factor's own name, in braces as in the experiment file.
