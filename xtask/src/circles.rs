@@ -15,8 +15,6 @@ const LEFT: &[(&str, usize)] = &[
     ("observe", 2),
     ("record", 2),
     ("run", 15),
-    ("spec", 25),
-    ("stack", 35),
     ("testkit", 2),
     ("verdict", 38),
 ];

@@ -2,7 +2,7 @@
 
 use crate::cell::{self, CellJudgement};
 use crate::sequential::{self, Means};
-use crate::{answer, contrast, course, emulated, expect, limit, model, outrank, reached};
+use crate::{answer, contrast, course, emulated, expect, limit, model, outrank, reached, sweep};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::finding::{Finding, Severity};
@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 15");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 16");
 
 /// The input: a run from the store.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +70,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     sort(&mut findings, plan);
     let answers = answer::of(plan, &cells, &findings);
     let contrasts = contrast::of(plan, &cells, &findings);
+    let sweeps = sweep::of(plan, &cells);
     RunView {
         reached,
         prices: plan.prices.clone(),
@@ -85,6 +86,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         expectations,
         answers,
         contrasts,
+        sweeps,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
         emulated: emulated::guests(input),

@@ -51,6 +51,7 @@ mod rounds_tests;
 mod run_tests;
 mod sequential;
 mod span;
+mod sweep;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
