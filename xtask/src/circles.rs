@@ -13,7 +13,6 @@ const LEFT: &[(&str, usize)] = &[
     ("engine", 22),
     ("lab", 4),
     ("observe", 2),
-    ("record", 2),
     ("run", 15),
     ("spec", 25),
     ("stack", 35),

@@ -7,8 +7,7 @@ use crate::figures::rate;
 use crate::span::float;
 use record::counter::HostChange;
 use record::finding::{Claim, Severity};
-use record::target::LimitChange;
-use record::volume::{Limits, VolumeFacts, VolumeKind};
+use record::volume::{LimitChange, Limits, VolumeFacts, VolumeKind};
 use std::fmt::Write as _;
 use std::time::Duration;
 
