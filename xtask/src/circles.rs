@@ -12,7 +12,6 @@ const LEFT: &[(&str, usize)] = &[
     ("device", 9),
     ("engine", 22),
     ("lab", 4),
-    ("observe", 2),
     ("run", 15),
     ("spec", 25),
     ("stack", 35),
