@@ -15,7 +15,6 @@ const LEFT: &[(&str, usize)] = &[
     ("run", 15),
     ("spec", 25),
     ("stack", 35),
-    ("testkit", 2),
     ("verdict", 38),
 ];
 
