@@ -2,7 +2,7 @@
 //! comes only from devices that passed the guard, or from an existing directory.
 
 use crate::block::Block;
-use crate::candidate::Claimed;
+use crate::candidate::claimed::Claimed;
 use crate::devno::DevNo;
 use crate::family::{below, mount_of, sources};
 use crate::lend::LentDir;

@@ -29,11 +29,12 @@ mod sample;
 mod trusted;
 mod whereabouts;
 
-pub use candidate::{Candidate, Claimed, Cleared};
+pub use candidate::claimed::Claimed;
+pub use candidate::{Candidate, Cleared};
 pub use check::copies::{SuperblockCopy, find as superblock_copies, of_first as copies_of_first_superblock};
 pub use claims::{BookError, Claim, ClaimBook, Word};
 pub use ground::{Ground, GroundError, Place};
-pub use guard::{PREFIX, disk, emulated};
+pub use guard::{disk, emulated};
 pub use identity::{Identity, Strength};
 pub use inventory::{DiskReport, inventory};
 pub use lend::{
@@ -46,3 +47,6 @@ pub use roots::Roots;
 pub use sample::{Effort, Sample};
 pub use trusted::{TrustError, only_ours_down_to, only_ours_in};
 pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};
+
+/// The beginning of the name of every file and directory that we create.
+pub const PREFIX: &str = "diskproof-";

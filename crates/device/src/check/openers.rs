@@ -2,10 +2,9 @@
 //! one of its generic SCSI or NVMe nodes, open for writing, or mapped it before they closed it.
 
 use crate::block::names_in;
-use crate::check::exclusive::comm;
 use crate::check::generic::{self, Generic};
 use crate::check::maps;
-use crate::check::processes::{self, gone, tables};
+use crate::check::processes::{self, comm, gone, tables};
 use crate::check::users::Sight;
 use crate::refusal::{Check, Dissent};
 use crate::roots::{Node, Roots};

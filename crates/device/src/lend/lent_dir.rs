@@ -2,9 +2,9 @@
 
 use super::identity::{DirId, LentIds, is_own, mark};
 use super::walk::{DIRECTORY, open_dir};
+use crate::PREFIX;
 use crate::check::exclusive::locked_by;
 use crate::family::mount_of;
-use crate::guard::PREFIX;
 use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
 use crate::trusted::only_ours_down_to;
