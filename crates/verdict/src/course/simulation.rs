@@ -1,6 +1,7 @@
 //! Simulations: the rate of false alarms for clean rounds and trials, and the rate of detection for others. Seeds are fixed.
 
-use super::over_rounds::{CellRounds, over_rounds};
+use super::over_rounds::over_rounds;
+use super::rounds::CellRounds;
 use super::shape::{Shape, shape};
 use super::tests::measure;
 use crate::generator as random;
