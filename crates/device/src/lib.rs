@@ -26,7 +26,6 @@ mod pool;
 mod refusal;
 mod roots;
 mod sample;
-mod trusted;
 mod whereabouts;
 
 pub use candidate::claimed::Claimed;
@@ -45,7 +44,6 @@ pub use pool::devices_of as pool_devices;
 pub use refusal::{Check, Dissent, Refusal};
 pub use roots::Roots;
 pub use sample::{Effort, Sample};
-pub use trusted::{TrustError, only_ours_down_to, only_ours_in};
 pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};
 
 /// The beginning of the name of every file and directory that we create.

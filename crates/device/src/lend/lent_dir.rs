@@ -7,7 +7,7 @@ use crate::check::exclusive::locked_by;
 use crate::family::mount_of;
 use crate::mountinfo::{self, Mount};
 use crate::roots::Roots;
-use crate::trusted::only_ours_down_to;
+use host::only_ours_down_to;
 use record::printable::{Shown as _, printable};
 use rustix::fs::{Mode, fstat, fstatvfs, mkdirat, openat};
 use rustix::io::Errno;
