@@ -8,10 +8,11 @@ use crate::block::Block;
 use crate::check::users::Sight;
 use crate::check::{exclusive, exports, openers, plain, root, signature, swap, users};
 use crate::identity::{Identity, ids_of};
+use crate::node::block_at;
 use crate::refusal::{Check, Dissent, Refusal};
-use crate::roots::Roots;
 use host::Runner;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ impl Candidate {
     /// When there is none.
     pub fn by_id(roots: &Roots, id: &str) -> Result<Self, Refusal> {
         if id.starts_with('/') {
-            return Self::at(roots, roots.relocate(Path::new(id)), None);
+            return Self::at(roots, roots.in_dev(Path::new(id)), None);
         }
         if id.is_empty() || id.contains('/') || id == "." || id == ".." {
             let saw = format!("{id:?} is no name of a link in /dev/disk/by-id");
@@ -62,7 +63,7 @@ impl Candidate {
     /// # Errors
     /// When there is none.
     pub fn loop_device(roots: &Roots, path: &Path) -> Result<Self, Refusal> {
-        Self::at(roots, roots.relocate(path), None)
+        Self::at(roots, roots.in_dev(path), None)
     }
 
     fn at(roots: &Roots, link: PathBuf, by_id: Option<String>) -> Result<Self, Refusal> {
@@ -72,11 +73,11 @@ impl Candidate {
             let remedy = "see that the disk is plugged in; diskproof devices lists what is there";
             Refusal::of(shown.clone(), vec![Dissent::new(Check::Identity, saw, remedy)])
         };
-        let devno = roots.block_at(&link).map_err(refuse)?;
+        let devno = block_at(roots, &link).map_err(refuse)?;
         let block = Block::by_devno(roots, devno).map_err(refuse)?;
         // From here on we use the kernel's own node, whatever alias was given.
         let node = block.node(roots);
-        if roots.block_at(&node).map_err(refuse)? != devno {
+        if block_at(roots, &node).map_err(refuse)? != devno {
             let saw = format!("{} is not {}", node.shown(), block.label());
             let dissent = Dissent::new(Check::Identity, saw, "see who changed the device nodes");
             return Err(Refusal::of(shown, vec![dissent]));

@@ -5,8 +5,8 @@ use crate::candidate::{Candidate, Scope};
 use crate::check::{backing, claim};
 use crate::claims::ClaimBook;
 use crate::refusal::Refusal;
-use crate::roots::Roots;
 use host::Runner;
+use record::roots::Roots;
 use std::path::Path;
 
 /// Clears a real disk, by its name in `/dev/disk/by-id` (or, where it has none, by the path of its node): its owner has claimed

@@ -22,9 +22,9 @@ mod lend;
 pub mod loop_control;
 mod loops;
 mod mountinfo;
+mod node;
 mod pool;
 mod refusal;
-mod roots;
 mod sample;
 mod whereabouts;
 
@@ -41,8 +41,8 @@ pub use lend::{
     remove_lent, take_back_lent,
 };
 pub use pool::devices_of as pool_devices;
+pub use record::roots::Roots;
 pub use refusal::{Check, Dissent, Refusal};
-pub use roots::Roots;
 pub use sample::{Effort, Sample};
 pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};
 

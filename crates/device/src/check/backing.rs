@@ -4,8 +4,8 @@ use crate::PREFIX;
 use crate::block::Block;
 use crate::loops;
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use std::path::{Path, PathBuf};
 
 /// Checks that a loop device shows exactly the whole of our file: by name, by the path that the kernel reports, and by inode.

@@ -6,8 +6,9 @@ use crate::check::generic::{self, Generic};
 use crate::check::maps;
 use crate::check::processes::{self, comm, gone, tables};
 use crate::check::users::Sight;
+use crate::node::{Node, node_at};
 use crate::refusal::{Check, Dissent};
-use crate::roots::{Node, Roots};
+use record::roots::Roots;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -133,7 +134,7 @@ fn opened(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<(Way,
     let dir = roots.proc.join(task);
     let fds = names_in(&dir.join("fd"))?;
     let open = fds.iter().filter_map(|fd| {
-        let node = roots.node_at(&dir.join("fd").join(fd)).ok().filter(|node| wanted.contains(node))?;
+        let node = node_at(roots, &dir.join("fd").join(fd)).ok().filter(|node| wanted.contains(node))?;
         let info = fs::read_to_string(dir.join("fdinfo").join(fd)).unwrap_or_default();
         Some((if writes(&info) { Way::Writes } else { Way::Reads }, node))
     });

@@ -3,8 +3,8 @@
 use crate::block::names_in;
 use crate::mountinfo::parse_options;
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
 use record::printable::{Printable, Shown as _};
+use record::roots::Roots;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

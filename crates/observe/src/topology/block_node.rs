@@ -1,10 +1,10 @@
 //! One block device, from its directory in /sys.
 
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
 use crate::text::{devno, first_line};
 use crate::topology::mounted;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use record::topology::{BlockKind, BlockNode, Topology};
 use std::fs;
 use std::path::{Path, PathBuf};

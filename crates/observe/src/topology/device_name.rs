@@ -1,6 +1,6 @@
 //! The kernel's name of a block device.
 
-use crate::roots::Roots;
+use record::roots::Roots;
 use rustix::fs::{FileType, major, minor, stat};
 use std::fs;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! Finds the block devices under a mount.
 
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
 use crate::topology::device_name::{name_of, name_of_devno};
 use crate::topology::stacked::{Lower, lower};
 use record::mountinfo::Mount;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use record::topology::{Hidden, Stacked, Topology, Unseen, is_memory_fs};
 use std::fs;
 use std::path::{Path, PathBuf};

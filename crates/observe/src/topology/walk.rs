@@ -1,10 +1,10 @@
 //! Finds all devices under a device or file system, breadth first.
 
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
 use crate::topology::device_name::name_of;
 use crate::topology::{block_node, mounted};
 use record::printable::Shown as _;
+use record::roots::Roots;
 use record::topology::{Exported, Topology};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
