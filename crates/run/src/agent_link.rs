@@ -6,8 +6,8 @@ use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use record::environment::Environment;
 use record::event::Event;
+use record::id::LOCAL;
 use record::printable::printable;
-use record::target::LOCAL;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

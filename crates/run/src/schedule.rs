@@ -2,7 +2,7 @@
 
 use crate::guest_disks::HostedDisk;
 use record::counter::HostChange;
-use record::target::LimitChange;
+use record::volume::LimitChange;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -88,8 +88,7 @@ fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopp
 mod tests {
     use super::Schedule;
     use crate::guest_disks::{HostedDisk, Throttle};
-    use record::target::LimitChange;
-    use record::volume::Limits;
+    use record::volume::{LimitChange, Limits};
     use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;

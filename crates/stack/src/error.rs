@@ -155,7 +155,7 @@ pub enum JournalError {
     #[error("the state directory can't be trusted")]
     Unsafe {
         /// The directory, and the reason.
-        source: device::TrustError,
+        source: host::TrustError,
     },
     /// Another diskproof process has it locked.
     #[error("run {run} is being worked on by another diskproof{}", .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]

@@ -1,6 +1,7 @@
 //! Whole runs: metrics, expectations, findings over rounds, answers.
 
-use crate::judge::{Input, judge};
+use crate::input::Input;
+use crate::judge::judge;
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, measure, totals, whole};
 use record::counter::Gap;
 use record::environment::Environment;

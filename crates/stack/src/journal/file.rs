@@ -76,7 +76,7 @@ impl Journal {
         create: bool,
     ) -> Result<Option<Self>, JournalError> {
         if machine.state_dir.exists() {
-            device::only_ours_in(machine.state_dir).map_err(|source| JournalError::Unsafe { source })?;
+            host::only_ours_in(machine.state_dir).map_err(|source| JournalError::Unsafe { source })?;
         }
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
         let end = Instant::now() + LOCK_OUTLIVES;
