@@ -8,7 +8,7 @@ use crate::limits::{MAX_RULES, MAX_WORK};
 use crate::matrix::Matrix;
 use crate::number::Number;
 use crate::problems::Problems;
-use crate::quantity::{Wrong, amount, duration};
+use crate::quantity::{Wrong, duration};
 use crate::scope::{Level, Scope};
 use crate::tree::Node;
 use crate::value;
@@ -136,7 +136,13 @@ fn bounds<'n>(
         (None, None, false) => {
             let asked = |(node, bound): (&'n Node, Bound)| {
                 let written = value::raw(node, "an expression, a size or a time, e.g. 10ms", problems)?;
-                let expression = in_unit(written, of);
+                let expression = match in_unit(written, of) {
+                    Ok(expression) => expression,
+                    Err(why) => {
+                        value::wrong(node, why, scope, problems);
+                        return None;
+                    }
+                };
                 Some(Asked { node, bound, within: 0.0, written, expression })
             };
             sided.into_iter().map(asked).collect()
@@ -153,18 +159,22 @@ fn bounds<'n>(
     }
 }
 
-/// The value in the metric's unit: `10ms` of a latency in microseconds is `10000`. What is neither a time nor a size is an
-/// expression in that unit already.
-fn in_unit(written: &str, of: Option<&str>) -> String {
+/// The value in the metric's unit: `10ms` of a latency in microseconds is `10000`. What has no suffix is an expression in that unit
+/// already.
+fn in_unit(written: &str, of: Option<&str>) -> Result<String, Wrong> {
+    let has_suffix = written.starts_with(|c: char| c.is_ascii_digit())
+        && written.ends_with(|c: char| c.is_ascii_alphabetic())
+        && written.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
     let unit = of.and_then(record::metric::info).map_or("", |metric| metric.unit);
-    let time = |per_second: i128| duration(written).ok()?.multiply(Number::integer(per_second));
-    let number = match unit {
-        "us" => time(1_000_000),
-        "s" => time(1),
-        "B/s" => amount(written).and_then(Result::ok),
-        _ => None,
+    let time = |per_second: i128| {
+        let number = duration(written)?.multiply(Number::integer(per_second));
+        number.ok_or_else(|| Wrong::new(format!("`{}` is too long", printable(written, 40))))
     };
-    number.map_or_else(|| written.to_owned(), |number| number.to_string())
+    Ok(match unit {
+        "us" if has_suffix => time(1_000_000)?.to_string(),
+        "s" if has_suffix => time(1)?.to_string(),
+        _ => written.to_owned(),
+    })
 }
 
 /// Whether a cell has a metric, as far as it is a derived one.

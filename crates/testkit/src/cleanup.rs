@@ -1,7 +1,9 @@
 //! Removes what tests left behind, and nothing else.
 
 use crate::machine_state::{arrays, exports, forgotten_loops, loops, mapped, mounts};
-use crate::ownership::{FIRST_OWN_LOOP, is_our_export, is_our_mapping, is_ours, our_pool_servers, our_pools};
+use crate::ownership::{
+    FIRST_OWN_LOOP, is_our_export, is_our_mapping, is_ours, our_pool_servers, our_pools, our_servers,
+};
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
 
@@ -45,8 +47,16 @@ fn unmount() -> bool {
     let ours: Vec<String> =
         loops().into_iter().filter(|(_, file)| is_ours(file)).map(|(dev, _)| dev).collect();
     let mut progress = false;
+    // a mount whose server is stuck would hold up whoever looks at it; without its server it only fails
+    for pid in our_servers(&["sshfs", "bindfs"]) {
+        progress |= tool::run("kill", &["-9", &pid]).is_ok();
+    }
     for mount in mounts().into_iter().rev() {
         if is_ours(&mount.target) || ours.contains(&mount.source) {
+            // a test that was killed may have left its file system frozen, and whoever writes to it would wait forever
+            if ours.contains(&mount.source) {
+                let _ = tool::run("fsfreeze", &["--unfreeze".as_ref(), mount.target.as_os_str()]);
+            }
             progress |= tool::run("umount", &[mount.target.as_os_str()]).is_ok();
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn is_our_mapping(name: &str) -> bool {
 /// Returns the names of the tests' imported pools.
 pub(crate) fn our_pools() -> Vec<String> {
     // without both, `zpool` would wait for a server
-    if zfs_fuse().next().is_none() && !Path::new("/sys/module/zfs").exists() {
+    if running(&["zfs-fuse"]).next().is_none() && !Path::new("/sys/module/zfs").exists() {
         return Vec::new();
     }
     let listed = tool::run("zpool", &["list", "-H", "-o", "name"]).unwrap_or_default();
@@ -33,19 +33,24 @@ pub(crate) fn our_pools() -> Vec<String> {
 
 /// Returns the process ids of the tests' processes that serve pools.
 pub(crate) fn our_pool_servers() -> Vec<String> {
+    our_servers(&["zfs-fuse"])
+}
+
+/// Returns the process ids of the tests' processes of these programs.
+pub(crate) fn our_servers(programs: &'static [&'static str]) -> Vec<String> {
     let ours = |process: &PathBuf| {
         std::fs::read(process.join("cmdline"))
             .is_ok_and(|text| String::from_utf8_lossy(&text).contains(PREFIX))
     };
     let number = |process: PathBuf| process.file_name().map(|name| name.to_string_lossy().into_owned());
-    zfs_fuse().filter(ours).filter_map(number).collect()
+    running(programs).filter(ours).filter_map(number).collect()
 }
 
-fn zfs_fuse() -> impl Iterator<Item = PathBuf> {
+fn running(programs: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     processes.filter(|path| {
         let comm = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
         let alive = std::fs::read(path.join("cmdline")).is_ok_and(|text| !text.is_empty());
-        comm.trim_end() == "zfs-fuse" && alive
+        programs.contains(&comm.trim_end()) && alive
     })
 }

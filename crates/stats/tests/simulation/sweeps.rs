@@ -30,7 +30,7 @@ fn knees_are_found_and_flat_sweeps_have_none() {
         "The knee of a sweep over depths 1 to 64, six rounds of 5 % noise",
         &["truth", "knee", "named exactly", "within one level"],
     );
-    let mut random = Random(23);
+    let mut random = Random::new(23);
     for (index, knee) in LEVELS.into_iter().enumerate().skip(1) {
         let sharp = move |level: f64| 1000.0 * level.min(knee);
         let round = move |level: f64| 1000.0 * level / (1.0 + level / (2.0 * knee));
