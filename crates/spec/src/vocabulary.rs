@@ -17,13 +17,12 @@ use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{
-    BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, IOENGINES, LAYOUTS, ORDERS, PRESERVE,
-    RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD,
+    BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, LAYOUTS, ORDERS, PRESERVE, WORKLOAD,
 };
 pub(crate) use zfs::{DEVICES, VDEVS, ZFS};
 
 /// One key of a map.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
@@ -43,7 +42,7 @@ pub(crate) struct Table {
 }
 
 /// The form of a value.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     /// Any text.
     Text,
