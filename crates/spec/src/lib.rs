@@ -71,6 +71,7 @@ mod zfs;
 
 pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use fio_lacks::fio_lacks;
 pub use forecast::{Forecast, forecast};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};
 pub use native::{Lack, batch, native_lacks};
