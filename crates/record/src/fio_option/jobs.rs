@@ -13,6 +13,9 @@ pub(super) const TIME: &str =
 pub(super) const JOB_FILE: &[FioOption] = &[
     job_file("allrandrepeat", OWN).native(Native::Ignores(&["0"])),
     job_file("description", OWN).native(Native::Ignores(&[])),
+    // Native reads everything back anyway, outside the measured time.
+    job_file("do_verify", "diskproof reads everything back itself: see `verify`")
+        .native(Native::Ignores(&[])),
     job_file("exit_what", JOBS),
     job_file("exitall", JOBS),
     job_file("filesize", LAYOUT),

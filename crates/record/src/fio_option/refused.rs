@@ -91,6 +91,5 @@ pub(super) const REFUSED: &[FioOption] = &[
     refused("gtod_reduce", RECORD),
     refused("status-interval", OWN),
     refused("verify_only", "it would measure no I/O that was asked for"),
-    refused("do_verify", "reads for verification would be counted as the workload's own"),
     refused("trim_percentage", "write `rw: randtrim` or one of the other trim kinds"),
 ];
