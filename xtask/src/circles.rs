@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// The number of modules in circles, by crate; crates that aren't listed have none. Lower a number when a circle is gone.
-const LEFT: &[(&str, usize)] = &[("engine", 22), ("run", 15)];
+const LEFT: &[(&str, usize)] = &[("engine", 21), ("run", 15)];
 
 /// A module's path below the root of its crate; the root's is empty.
 type Module = Vec<String>;

@@ -22,7 +22,7 @@ rw=randrw
 rwmixread=70
 numjobs=2
 iodepth=4
-[log]   ; appends
+[log]
 rw=write
 filename=/var/log/its own:log
 fdatasync=4
@@ -97,7 +97,7 @@ fn fio_says_what_a_job_file_lacks() {
         ("[a]\nrw=randread\n", "size"),
         ("rw=read\n", "line 1"),
         ("[global]\nrw=read\n", "no job section"),
-        ("[a]\nsize=1m\nexec_postrun=true\n", "run a program"),
+        ("[a]\nsize=1m\nexec_postrun=true\n", "run other programs"),
     ] {
         let w = job_file(text, 1 << 20);
         let error = FioEngine.prepare(&bench.job(&w, 3, 0.2)).unwrap_err();

@@ -1,7 +1,7 @@
 //! The options in force for each job of a workload, from the experiment or from a job file.
 
+use crate::job_file::{self, InForce};
 use crate::workload::{Ask, Options, Rw, SyncMode, Workload};
-use std::collections::BTreeMap;
 
 /// One job and the options in force for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub struct EffectiveJob<'a> {
     pub writes: bool,
     /// Whether each write is durable when it completes, or all writes are durable when the job ends.
     pub durable: bool,
+    /// Whether the content of its blocks is checked.
+    pub verifies: bool,
 }
 
 impl Workload {
@@ -55,6 +57,7 @@ impl<'a> EffectiveJob<'a> {
             direct: options.direct,
             writes: options.rw.writes(),
             durable: options.direct || ends_flushed || each,
+            verifies: options.verify.is_some(),
         }
     }
 }
@@ -71,53 +74,21 @@ impl Options {
 }
 
 /// Options of fio, besides `end_fsync`, that flush a job's writes at its end.
-const FLUSHING_ENDS: [&str; 2] = ["fsync_on_close", "end_syncfs"];
+pub const FLUSHING_ENDS: [&str; 2] = ["fsync_on_close", "end_syncfs"];
 
-/// The options in force for a job, by fio's name.
-type InForce<'t> = BTreeMap<&'t str, &'t str>;
-
-/// Returns the jobs of a file that only fio reads in full: a later option overrides an earlier one, and a global section applies
-/// to the jobs below it (fio's HOWTO).
+/// Returns the jobs of a file that only fio reads in full.
 fn of_text(text: &str) -> Vec<EffectiveJob<'static>> {
-    job_sections(text).iter().map(of_section).collect()
-}
-
-/// Returns each job section of a job file, with all options that it inherits.
-#[must_use]
-pub fn job_sections(text: &str) -> Vec<BTreeMap<&str, &str>> {
-    let mut global = InForce::new();
-    let mut jobs: Vec<InForce<'_>> = Vec::new();
-    let mut in_global = false;
-    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
-        if let Some(name) = line.strip_prefix('[') {
-            in_global = name.starts_with("global]");
-            if !in_global {
-                jobs.push(global.clone());
-            }
-            continue;
-        }
-        let (name, value) = line.split_once('=').map_or((line, "1"), |(n, v)| (n.trim(), v.trim()));
-        let (name, value) = match (name, value.starts_with('0')) {
-            // the opposite of `direct`
-            ("buffered", off) => ("direct", if off { "1" } else { "0" }),
-            ("readwrite", _) => ("rw", value),
-            _ => (name, value),
-        };
-        match jobs.last_mut() {
-            Some(job) if !in_global => job.insert(name, value),
-            _ => global.insert(name, value),
-        };
-    }
-    jobs
+    let sections = job_file::read(text).sections;
+    job_file::effective(&sections).map(|(_, options)| of_section(&options)).collect()
 }
 
 fn of_section(options: &InForce<'_>) -> EffectiveJob<'static> {
-    let said = |name: &str| options.get(name).copied();
+    let said = |name: &str| job_file::value(options, name);
     let on = |name: &str| said(name).is_some_and(|value| !value.starts_with('0'));
     let direct = on("direct");
     let ends_flushed = on("end_fsync") || FLUSHING_ENDS.into_iter().any(on);
     let each = ["fsync", "fdatasync"].into_iter().any(|name| said(name) == Some("1"));
-    let sync = said("sync").is_some_and(|value| !matches!(value, "0" | "none"));
+    let worded = |name: &str| said(name).is_some_and(|value| !matches!(value, "0" | "none"));
     // an offset may follow: `rw=write:8k`
     let pattern = said("rw").map_or("read", |value| value.split(':').next().unwrap_or(value));
     let known = Rw::ALL.into_iter().find(|rw| rw.name() == pattern);
@@ -126,13 +97,13 @@ fn of_section(options: &InForce<'_>) -> EffectiveJob<'static> {
         direct,
         // `readwrite` and what a later fio adds may write
         writes: known.is_none_or(Rw::writes),
-        durable: direct || ends_flushed || each || sync,
+        durable: direct || ends_flushed || each || worded("sync"),
+        verifies: worded("verify"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::job_sections;
     use crate::workload::{Ask, CacheStart, EngineKind, Layout, NamedJob, Options, Rw, SyncMode, Workload};
 
     fn workload(ask: Ask) -> Workload {
@@ -190,7 +161,6 @@ mod tests {
             patterns("[a]\nrw=write:8k\n[b]\nreadwrite=randread\n[c]\n[d]\nrw=readwrite\n"),
             [true, false, false, true]
         );
-        assert_eq!(job_sections("[global]\nbs=4k\n[a]\nbs=8k\n")[0]["bs"], "8k");
     }
 
     #[test]

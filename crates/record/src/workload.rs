@@ -279,6 +279,12 @@ impl Options {
 }
 
 impl Options {
+    /// Whether blocks have several sizes.
+    #[must_use]
+    pub fn has_several_sizes(&self) -> bool {
+        self.bsrange.is_some_and(|range| range.low_bytes != range.high_bytes) || self.bssplit.len() > 1
+    }
+
     /// Returns the bytes of one job's files, including the part that `offset` skips in each.
     #[must_use]
     pub fn job_bytes(&self) -> u64 {

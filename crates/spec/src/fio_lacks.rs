@@ -1,10 +1,10 @@
 //! Options that fio 3.33 silently performs differently from its documentation. They are refused, each with an alternative.
 //! Measured; see docs/engine.md.
 
-use crate::block_sizes;
 use crate::fields::Fields;
 use crate::problems::Problems;
-use record::workload::{Options, RateProcess, Rw};
+use crate::{block_sizes, together};
+use record::workload::{Layout, Options, RateProcess, Rw};
 
 /// Refuses, by name, options that fio gets wrong.
 pub(crate) fn check(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<()> {
@@ -14,8 +14,18 @@ pub(crate) fn check(options: &Options, fields: &Fields<'_>, problems: &mut Probl
     None
 }
 
+/// Returns why no trial by fio means what these options say, including what no engine can do, as a sentence. `None`: fio performs
+/// them, unless the device or file system under test is in the way.
+#[must_use]
+pub fn fio_lacks(options: &Options, layout: Layout) -> Option<String> {
+    match together::clash(options, layout) {
+        Err(clash) => Some(clash.message),
+        Ok(()) => lack(options).map(|(_, what)| what.to_owned()),
+    }
+}
+
 fn lack(options: &Options) -> Option<(&'static str, &'static str)> {
-    let mixed = options.bsrange.is_some() || options.bssplit.len() > 1;
+    let mixed = options.has_several_sizes();
     let poisson = options.rate_process == RateProcess::Poisson;
     if options.rw == Rw::Randtrimwrite {
         return Some(("rw", "fio does not write with `rw: randtrimwrite`: it only trims"));

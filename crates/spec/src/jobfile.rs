@@ -1,7 +1,6 @@
 //! A user's own fio job file: a plain ini file, read from the experiment's directory and checked option by option.
 
 use self::jobs::Outside;
-use self::section::{Given, Section, effective};
 use crate::beside;
 use crate::diagnostic::printable;
 use crate::fio_option::check_in_job_file;
@@ -10,13 +9,13 @@ use crate::problems::Problems;
 use crate::quantity::amount;
 use crate::source::{Source, Span};
 use crate::tree::Node;
+use record::job_file::{self, At, InForce, Section, Wrong, effective, is_untimed};
 use record::printable::Shown as _;
 use record::workload::{EngineKind, Layout, NamedJob};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 mod jobs;
-mod section;
 mod value;
 
 /// A checked job file.
@@ -51,7 +50,7 @@ pub(crate) fn read(
     };
     let source = Source::new(&base_dir.join(path).shown().to_string(), &text);
     let sections = sections(&source, problems)?;
-    if sections.iter().all(|section| section.name == "global") {
+    if sections.iter().all(Section::is_global) {
         let span = Span { start: 0, end: 0 };
         problems
             .add_in(&source, span, "the job file has no job")
@@ -76,7 +75,7 @@ pub(crate) fn read(
         let note = format!("`{shown}` asks for libaio: the native engine issues its I/O by io_uring");
         problems.note(node.span, note);
     }
-    if let Some((section, _)) = effective(&sections).find(|(_, given)| jobs::is_untimed(given)) {
+    if let Some((section, _)) = effective(&sections).find(|(_, given)| is_untimed(given)) {
         let note = format!(
             "[{}] of `{}` says no `runtime`: it repeats until the trial's time is up; `time_based=0` there ends it after one pass",
             section.name,
@@ -99,11 +98,11 @@ fn by_libaio(section: &Section) -> bool {
 /// Refuses a job file for which `engine: native` is requested but impossible.
 fn refuse(source: &Source, sections: &[Section], outside: &Outside<'_>, problems: &mut Problems<'_>) {
     let of_section = sections.iter().find(|section| section.name == outside.section);
-    let span = outside.given.map(|given| given.span).or(of_section.map(|section| section.span));
+    let at = outside.given.map(|given| &given.at).or(of_section.map(|section| &section.at));
     problems
         .add_in(
             source,
-            span.unwrap_or_default(),
+            at.map(span).unwrap_or_default(),
             format!("the native engine does not know {} (in [{}])", outside.what, outside.section),
         )
         .help("leave `engine` out or use `engine: fio`");
@@ -111,7 +110,7 @@ fn refuse(source: &Source, sections: &[Section], outside: &Outside<'_>, problems
 
 /// Returns the option that made fio the engine, in words.
 fn why_fio(path: &str, source: &Source, outside: &Outside<'_>) -> String {
-    let line = outside.given.map(|given| format!(", line {}", source.line(given.span.start)));
+    let line = outside.given.map(|given| format!(", line {}", source.line(given.at.start)));
     format!(
         "`{}` is performed by fio: the native engine does not know {} ([{}]{})",
         printable(path, 80),
@@ -147,7 +146,7 @@ fn laid_out_by_all(sections: &[Section]) -> Option<u64> {
 }
 
 /// Returns the bytes that one job with these options lays out.
-fn laid_out(options: &BTreeMap<&str, &Given>) -> Option<u64> {
+fn laid_out(options: &InForce<'_>) -> Option<u64> {
     let value = |name: &str| options.get(name).and_then(|given| given.value.as_deref());
     let bytes = amount(value("filesize").or_else(|| value("size"))?)?.ok()?.whole()?;
     let jobs = match value("numjobs") {
@@ -157,63 +156,46 @@ fn laid_out(options: &BTreeMap<&str, &Given>) -> Option<u64> {
     u64::try_from(bytes.checked_mul(jobs)?).ok()
 }
 
+fn span(at: &At) -> Span {
+    Span { start: at.start, end: at.end }
+}
+
+/// Reads the sections, and checks each line.
 fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>> {
-    let mut sections: Vec<Section> = Vec::new();
-    let mut sound = true;
-    let mut start = 0;
-    for line in source.text.split('\n') {
-        let lead = line.len() - line.trim_start().len();
-        let span = Span { start: start + lead, end: start + line.trim_end().len().max(lead) };
-        start += line.len() + 1;
+    let file = job_file::read(&source.text);
+    let mut sound = file.wrong.is_empty();
+    for (at, wrong) in &file.wrong {
+        refuse_line(source, at, *wrong, problems);
         if problems.full() {
             return None;
         }
-        sound &= take(line.trim(), span, &mut sections, source, problems).is_some();
     }
-    sound.then_some(sections)
+    for section in &file.sections {
+        if section.name.contains(['/', '$', '`']) || section.name.chars().any(char::is_control) {
+            refuse_line(source, &section.at, Wrong::Head, problems);
+            sound = false;
+        }
+        for given in &section.options {
+            if problems.full() {
+                return None;
+            }
+            let Err(refused) = check_in_job_file(&given.name, given.value_or_set()) else { continue };
+            let diagnostic = problems.add_in(source, span(&given.at), refused.message);
+            diagnostic.help = Some(refused.help);
+            diagnostic.did_you_mean = refused.near;
+            sound = false;
+        }
+    }
+    sound.then_some(file.sections)
 }
 
-fn take(
-    line: &str,
-    span: Span,
-    sections: &mut Vec<Section>,
-    source: &Source,
-    problems: &mut Problems<'_>,
-) -> Option<()> {
-    if line.is_empty() || line.starts_with(['#', ';']) {
-        return Some(());
-    }
-    if let Some(rest) = line.strip_prefix('[') {
-        let name = rest.strip_suffix(']').map(str::trim).unwrap_or_default();
-        if name.is_empty() || name.contains(['/', '$', '`', '[', ']']) || name.chars().any(char::is_control) {
-            problems.add_in(source, span, "this is no section").expected("[name], or [global]");
-            return None;
+fn refuse_line(source: &Source, at: &At, wrong: Wrong, problems: &mut Problems<'_>) {
+    let diagnostic = problems.add_in(source, span(at), wrong.to_string());
+    match wrong {
+        Wrong::Head => diagnostic.expected("[name], or [global]"),
+        Wrong::NoSection => diagnostic.expected("[global] or [name] first"),
+        Wrong::Include => {
+            diagnostic.help("copy the other file's content here, so that the record holds all that was run")
         }
-        sections.push(Section { name: name.to_owned(), span, options: Vec::new() });
-        return Some(());
-    }
-    if line == "include" || line.starts_with("include ") || line.starts_with("include\t") {
-        problems
-            .add_in(source, span, "`include` is refused")
-            .help("copy the other file's content here, so that the record holds all that was run");
-        return None;
-    }
-    let (name, value) = match line.split_once('=') {
-        Some((name, value)) => (name.trim(), Some(value.trim())),
-        None => (line, None),
     };
-    let Some(section) = sections.last_mut() else {
-        problems
-            .add_in(source, span, "an option before the first section")
-            .expected("[global] or [name] first");
-        return None;
-    };
-    if let Err(refused) = check_in_job_file(name, value.unwrap_or("1")) {
-        let diagnostic = problems.add_in(source, span, refused.message);
-        diagnostic.help = Some(refused.help);
-        diagnostic.did_you_mean = refused.near;
-        return None;
-    }
-    section.options.push(Given::new(name, value, span));
-    Some(())
 }

@@ -73,10 +73,10 @@ mod zfs;
 
 pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use fio_option::fio_takes;
+pub use fio_lacks::fio_lacks;
 pub use forecast::{Forecast, forecast};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};
-pub use native::{BATCHES, Lack, batch, native_lacks};
+pub use native::{Lack, batch, native_lacks};
 pub use order::{order, trial_seed};
 pub use parameter::Parameter;
 pub use schema::schema;

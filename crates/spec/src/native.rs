@@ -5,28 +5,10 @@ use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::tree::{Key, Value};
 use crate::{block_sizes, distribution, together};
+use record::fio_option::{Native, find};
 use record::workload::{Layout, Options};
 use std::fmt;
 use std::ops::Range;
-
-/// Entries of `fio_options` that native supports, with their values; `0` and `1` may also be empty or words for a switch.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("continue_on_error", &["none", "read", "write", "io", "verify", "all", "0", "1", ""]),
-    ("fixedbufs", &["1", ""]),
-    ("hipri", &["0", "1", ""]),
-    ("registerfiles", &["1", ""]),
-    ("sqthread_poll", &["0", "1", ""]),
-];
-
-/// Entries of `fio_options` that native supports with a number of I/Os: how many are submitted or reaped at once.
-pub const BATCHES: &[&str] = &[
-    "iodepth_batch",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_max",
-    "iodepth_batch_complete_min",
-    "iodepth_batch_submit",
-    "iodepth_low",
-];
 
 /// I/O engines that native supports.
 const IOENGINES: &[&str] = &["io_uring", "psync"];
@@ -72,9 +54,6 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     {
         lack("random_distribution", what);
     }
-    if options.rate_iops.is_some() && options.rate_bytes_per_second.is_some() {
-        lack("rate", "`rate` together with `rate_iops`".to_owned());
-    }
     let one_direction = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
     if one_direction.iter().filter(|does| **does).count() > 1 {
         let rates = [("rate_iops", options.rate_iops), ("rate", options.rate_bytes_per_second)];
@@ -97,13 +76,13 @@ fn issue(options: &Options, lack: &mut impl FnMut(&str, String)) {
     if options.iodepth > MOST_DEPTH {
         lack("iodepth", format!("`iodepth` above {MOST_DEPTH}"));
     }
-    for name in ["hipri", "sqthread_poll"] {
-        if on(options, name) && ioengine == "psync" {
-            lack(name, format!("`{name}` with `ioengine: psync`: it belongs to io_uring"));
-        }
-    }
-    for name in BATCHES.iter().filter(|name| options.other.contains_key(**name) && ioengine == "psync") {
-        lack(name, format!("`{name}` with `ioengine: psync`: it has one I/O in flight on each thread"));
+    for name in options.other.keys().filter(|_| ioengine == "psync") {
+        let why = match find(name).map(|option| option.native) {
+            Some(Native::OfIoUring(_)) if on(options, name) => "it belongs to io_uring",
+            Some(Native::Batch(_)) => "it has one I/O in flight on each thread",
+            _ => continue,
+        };
+        lack(name, format!("`{name}` with `ioengine: psync`: {why}"));
     }
     if !on(options, "hipri") {
         return;
@@ -133,9 +112,6 @@ fn sizes(options: &Options, lack: &mut impl FnMut(&str, String)) {
     if u32::try_from(block_sizes::largest(options)).is_err() {
         lack(name, format!("`{name}` of 4g or more"));
     }
-    if options.bsrange.is_some_and(|range| !range.high_bytes.is_multiple_of(range.low_bytes.max(1))) {
-        lack(name, "a `bsrange` whose end is no multiple of its begin".to_owned());
-    }
     let smallest = options.bs_bytes.max(1);
     if options.verify.is_some() {
         if !smallest.is_multiple_of(512) {
@@ -148,16 +124,16 @@ fn sizes(options: &Options, lack: &mut impl FnMut(&str, String)) {
 
 fn other(options: &Options, lack: &mut impl FnMut(&str, String)) {
     for (name, value) in &options.other {
-        if BATCHES.contains(&name.as_str()) {
-            if batch(name, value).is_none() {
-                lack(name, format!("`{name}={}`", printable(value, 20)));
+        let known = match find(name).map(|option| option.native) {
+            Some(Native::Performs(values) | Native::OfIoUring(values)) => values.contains(&value.as_str()),
+            Some(Native::Batch(_)) => batch(name, value).is_some(),
+            _ => {
+                lack(name, format!("fio option `{}`", printable(name, 40)));
+                continue;
             }
-            continue;
-        }
-        match KNOWN.iter().find(|(known, _)| known == name) {
-            None => lack(name, format!("fio option `{}`", printable(name, 40))),
-            Some((_, values)) if values.contains(&value.as_str()) => {}
-            Some(_) => lack(name, format!("`{name}={}`", printable(value, 20))),
+        };
+        if !known {
+            lack(name, format!("`{name}={}`", printable(value, 20)));
         }
     }
 }
@@ -198,7 +174,7 @@ fn fio_option<'n>(fields: &Fields<'n>, name: &str) -> Option<&'n Key> {
     }
 }
 
-/// Returns the number of I/Os of one of [`BATCHES`]; `None`: native doesn't support the value. With 0 completions fio polls, and
+/// Returns the number of I/Os of an option about batches ([`Native::Batch`]); `None`: native doesn't support the value. With 0 completions fio polls, and
 /// its versions differ in what that means.
 #[must_use]
 pub fn batch(name: &str, value: &str) -> Option<u32> {

@@ -8,115 +8,10 @@ use crate::scope::Scope;
 use crate::template::Template;
 use crate::tree::Node;
 use crate::value;
-use crate::vocabulary::{IOENGINES, RATE_PROCESSES, RW, SYNC, VERIFY};
 use crate::{block_sizes, distribution, together};
-use record::workload::{EngineKind, Layout, Options, RateProcess, Rw, SizeRange, SizeShare, SyncMode};
+use record::fio_option::{Field, KEYS};
+use record::workload::{EngineKind, Layout, Options, Rw};
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-/// The longest pause between two I/Os: an hour.
-const MAX_THINKTIME_US: u64 = 3_600_000_000;
-/// The longest trial: a day.
-const MAX_TIME_MS: u64 = 86_400_000;
-/// The shortest trial.
-const MIN_RUNTIME_MS: u64 = 500;
-
-/// Reads options, one value each, and remembers whether all were valid.
-struct Reader<'f, 'n, 'a> {
-    fields: &'f Fields<'n>,
-    scope: &'f Scope<'a>,
-    sound: bool,
-}
-
-impl<'n> Reader<'_, 'n, '_> {
-    /// Returns the value of a key, as `read` parses it, or the default if the key is absent.
-    fn take<T>(
-        &mut self,
-        name: &str,
-        default: T,
-        problems: &mut Problems<'_>,
-        read: impl FnOnce(&'n Node, &Scope<'_>, &mut Problems<'_>) -> Option<T>,
-    ) -> T {
-        let Some(node) = self.fields.get(name) else { return default };
-        let value = read(node, self.scope, problems);
-        self.sound &= value.is_some();
-        value.unwrap_or(default)
-    }
-
-    fn number<T: TryFrom<u64>>(
-        &mut self,
-        name: &str,
-        range: RangeInclusive<u64>,
-        default: T,
-        problems: &mut Problems<'_>,
-    ) -> T {
-        self.take(name, default, problems, |node, scope, problems| {
-            value::integer(node, range, scope, problems).and_then(|value| T::try_from(value).ok())
-        })
-    }
-
-    fn percentage(&mut self, name: &str, default: u8, problems: &mut Problems<'_>) -> u8 {
-        self.take(name, default, problems, |node, scope, problems| {
-            value::percentage(node, scope, problems).and_then(|value| u8::try_from(value).ok())
-        })
-    }
-
-    fn switch(&mut self, name: &str, default: bool, problems: &mut Problems<'_>) -> bool {
-        self.take(name, default, problems, value::switch)
-    }
-
-    fn size(&mut self, name: &str, least: u64, problems: &mut Problems<'_>) -> Option<u64> {
-        self.take(name, None, problems, |node, scope, problems| {
-            value::bytes(node, least, scope, problems).map(Some)
-        })
-    }
-
-    fn word(
-        &mut self,
-        name: &str,
-        words: &'static [&'static str],
-        problems: &mut Problems<'_>,
-    ) -> Option<&'static str> {
-        self.take(name, None, problems, |node, scope, problems| {
-            value::choice(node, words, scope, problems).map(Some)
-        })
-    }
-
-    /// Reads a time in steps of `1 / per_second` seconds; without a unit it is in `unit`.
-    fn time(
-        &mut self,
-        name: &str,
-        unit: &str,
-        per_second: u32,
-        range: RangeInclusive<u64>,
-        problems: &mut Problems<'_>,
-    ) -> Option<u64> {
-        self.take(name, None, problems, |node, scope, problems| {
-            value::time(node, unit, per_second, range, scope, problems).map(Some)
-        })
-    }
-
-    /// Reads a text with its own grammar.
-    fn parsed<T>(
-        &mut self,
-        name: &str,
-        expected: &str,
-        problems: &mut Problems<'_>,
-        parse: impl FnOnce(&str) -> Result<T, Wrong>,
-    ) -> Option<T> {
-        self.take(name, None, problems, |node, scope, problems| {
-            let text = value::text(node, expected, scope, problems)?;
-            match parse(&text) {
-                Ok(value) => Some(Some(value)),
-                Err(why) => {
-                    value::wrong(node, why, scope, problems);
-                    problems.amend(node.span).expected(expected);
-                    None
-                }
-            }
-        })
-    }
-}
 
 /// Reads the options of one combination of levels.
 pub(crate) fn read(
@@ -128,18 +23,20 @@ pub(crate) fn read(
 ) -> Option<Options> {
     let fields = &template.fields;
     check_needed(template, problems)?;
-    let mut reader = Reader { fields, scope, sound: true };
-    let rw = reader.word("rw", RW, problems).map(pattern);
-    let other = other(fields.get("fio_options"), scope, problems);
-    let sizes = sizes(&mut reader, problems);
-    let mut options = Options::new(rw?, sizes.smallest, 0);
-    options.bsrange = sizes.range;
-    options.bssplit = sizes.split;
-    data(&mut options, &mut reader, problems);
-    issue(&mut options, engine, &mut reader, problems);
-    pace(&mut options, &mut reader, problems);
-    options.other = other?;
-    if !reader.sound {
+    let mut sound = one_block_size(fields, problems).is_some();
+    let mut options = Options::new(Rw::Read, 4096, 0);
+    for option in KEYS {
+        let (Some(key), Some(node)) = (option.key(), fields.get(option.name)) else { continue };
+        sound &= set(&key.field, &mut options, node, scope, problems).is_some();
+    }
+    if fields.get("ioengine").is_none() {
+        default_ioengine(engine, options.iodepth).clone_into(&mut options.ioengine);
+    }
+    if fields.get("end_fsync").is_none() {
+        options.end_fsync = !options.direct && options.rw.writes();
+    }
+    options.other = other(fields.get("fio_options"), scope, problems)?;
+    if !sound {
         return None;
     }
     together::check(&options, engine, layout, fields, scope, problems)?;
@@ -168,94 +65,82 @@ fn check_needed(template: &Template<'_>, problems: &mut Problems<'_>) -> Option<
     None
 }
 
-/// Returns the pattern for fio's word; `readwrite` is an alias of `rw`.
-pub(crate) fn pattern(word: &str) -> Rw {
-    Rw::ALL.into_iter().find(|rw| rw.name() == word).unwrap_or(Rw::Rw)
+/// Refuses several keys that say how large blocks are.
+fn one_block_size(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<()> {
+    let given: Vec<_> = ["bs", "bsrange", "bssplit"].iter().filter_map(|name| fields.key(name)).collect();
+    let [first, second, ..] = given.as_slice() else { return Some(()) };
+    problems
+        .add(second.span, format!("`{}` and `{}` cannot both be given", first.text, second.text))
+        .help("keep one of them: bs (all blocks alike), bsrange (a range), bssplit (sizes with shares)");
+    None
 }
 
-struct Sizes {
-    smallest: u64,
-    range: Option<SizeRange>,
-    split: Vec<SizeShare>,
-}
-
-fn sizes(reader: &mut Reader<'_, '_, '_>, problems: &mut Problems<'_>) -> Sizes {
-    let given: Vec<_> =
-        ["bs", "bsrange", "bssplit"].iter().filter_map(|name| reader.fields.key(name)).collect();
-    if let [first, second, ..] = given.as_slice() {
-        problems
-            .add(second.span, format!("`{}` and `{}` cannot both be given", first.text, second.text))
-            .help("keep one of them: bs (all blocks alike), bsrange (a range), bssplit (sizes with shares)");
-        reader.sound = false;
-    }
-    let plain = reader.size("bs", 1, problems);
-    let range = reader.parsed("bsrange", "a range of sizes, e.g. `4k-64k`", problems, block_sizes::range);
-    let expected = "sizes with their shares, e.g. `4k/60:64k/40`";
-    let split = reader.parsed("bssplit", expected, problems, block_sizes::split).unwrap_or_default();
-    let smallest = split.iter().map(|share| share.bs_bytes).chain(range.map(|range| range.low_bytes)).min();
-    Sizes { smallest: smallest.or(plain).unwrap_or(4096), range, split }
-}
-
-/// Reads the options about what is read and written, and where.
-fn data(options: &mut Options, reader: &mut Reader<'_, '_, '_>, problems: &mut Problems<'_>) {
-    options.rwmixread = reader.percentage("rwmixread", 50, problems);
-    options.size_bytes = reader.size("size", 1, problems).unwrap_or(0);
-    options.offset_bytes = reader.size("offset", 0, problems).unwrap_or(0);
-    options.nrfiles = reader.number("nrfiles", 1..=65_536, 1, problems);
-    options.filename = reader.parsed("filename", "a plain name: a-z 0-9 . _ -", problems, plain_name);
-    let expected = "one of random, zipf:THETA, pareto:POWER, normal:DEVIATION, zoned:..., zoned_abs:...";
-    if let Some(text) = reader.parsed("random_distribution", expected, problems, distribution::check) {
-        options.random_distribution = text;
-    }
-    options.norandommap = reader.switch("norandommap", false, problems);
-    options.buffer_compress_percentage = reader.percentage("buffer_compress_percentage", 0, problems);
-    options.dedupe_percentage = reader.percentage("dedupe_percentage", 0, problems);
-    options.verify =
-        reader.word("verify", VERIFY, problems).filter(|word| *word != "none").map(str::to_owned);
-}
-
-/// Reads the options about how I/O is issued and made durable.
-fn issue(
+/// Reads the value of a key and puts it into its field.
+fn set(
+    field: &Field,
     options: &mut Options,
-    engine: EngineKind,
-    reader: &mut Reader<'_, '_, '_>,
+    node: &Node,
+    scope: &Scope<'_>,
     problems: &mut Problems<'_>,
-) {
-    options.iodepth = reader.number("iodepth", 1..=65_536, 1, problems);
-    options.numjobs = reader.number("numjobs", 1..=1024, 1, problems);
-    options.direct = reader.switch("direct", false, problems);
-    let ioengine = reader.word("ioengine", IOENGINES, problems);
-    options.ioengine = ioengine.unwrap_or_else(|| default_ioengine(engine, options.iodepth)).to_owned();
-    options.fsync = reader.number("fsync", 0..=1_000_000_000, 0, problems);
-    options.fdatasync = reader.number("fdatasync", 0..=1_000_000_000, 0, problems);
-    options.sync = reader.word("sync", SYNC, problems).map_or(SyncMode::None, sync_mode);
-    let buffered_writes = !options.direct && options.rw.writes();
-    options.end_fsync = reader.switch("end_fsync", buffered_writes, problems);
+) -> Option<()> {
+    match field {
+        Field::Switch { set, .. } => set(options, value::switch(node, scope, problems)?),
+        Field::Percent(set) => {
+            set(options, u8::try_from(value::percentage(node, scope, problems)?).ok()?);
+        }
+        Field::Count { least, most, set } => {
+            let count = value::integer(node, *least..=*most, scope, problems)?;
+            set(options, u32::try_from(count).ok()?);
+        }
+        Field::Size { least, set } => set(options, value::bytes(node, *least, scope, problems)?),
+        Field::Rate { bytes, set } => {
+            let rate = match bytes {
+                true => value::bytes(node, 0, scope, problems)?,
+                false => value::integer(node, 0..=u64::from(u32::MAX), scope, problems)?,
+            };
+            set(options, Some(rate).filter(|rate| *rate > 0));
+        }
+        Field::Time { unit, per_second, least, most, set } => {
+            set(options, value::time(node, unit, *per_second, *least..=*most, scope, problems)?);
+        }
+        Field::Words { words, set } => set(options, value::choice(node, words, scope, problems)?),
+        Field::Name(set) => {
+            set(options, parsed(node, "a plain name: a-z 0-9 . _ -", scope, problems, plain_name)?);
+        }
+        Field::Distribution(set) => {
+            const EXPECTED: &str =
+                "one of random, zipf:THETA, pareto:POWER, normal:DEVIATION, zoned:..., zoned_abs:...";
+            set(options, parsed(node, EXPECTED, scope, problems, distribution::check)?);
+        }
+        Field::SizeRange(set) => {
+            const EXPECTED: &str = "a range of sizes, e.g. `4k-64k`";
+            set(options, parsed(node, EXPECTED, scope, problems, block_sizes::range)?);
+        }
+        Field::SizeShares(set) => {
+            const EXPECTED: &str = "sizes with their shares, e.g. `4k/60:64k/40`";
+            set(options, parsed(node, EXPECTED, scope, problems, block_sizes::split)?);
+        }
+    }
+    Some(())
 }
 
-/// Returns the mode for a word of fio's `sync`.
-pub(crate) fn sync_mode(word: &str) -> SyncMode {
-    match word {
-        "dsync" => SyncMode::Dsync,
-        "sync" | "1" => SyncMode::Sync,
-        _ => SyncMode::None,
+/// Reads a text with its own grammar.
+fn parsed<T>(
+    node: &Node,
+    expected: &str,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+    parse: impl FnOnce(&str) -> Result<T, Wrong>,
+) -> Option<T> {
+    let text = value::text(node, expected, scope, problems)?;
+    match parse(&text) {
+        Ok(value) => Some(value),
+        Err(why) => {
+            value::wrong(node, why, scope, problems);
+            problems.amend(node.span).expected(expected);
+            None
+        }
     }
-}
-
-/// Reads the options about when I/O is issued, and for how long.
-fn pace(options: &mut Options, reader: &mut Reader<'_, '_, '_>, problems: &mut Problems<'_>) {
-    let iops = reader.number("rate_iops", 0..=u64::from(u32::MAX), 0_u64, problems);
-    options.rate_iops = Some(iops).filter(|rate| *rate > 0);
-    options.rate_bytes_per_second = reader.size("rate", 0, problems).filter(|rate| *rate > 0);
-    if reader.word("rate_process", RATE_PROCESSES, problems) == Some("poisson") {
-        options.rate_process = RateProcess::Poisson;
-    }
-    options.thinktime_us =
-        reader.time("thinktime", "us", 1_000_000, 0..=MAX_THINKTIME_US, problems).unwrap_or(0);
-    options.thinktime_blocks = reader.number("thinktime_blocks", 1..=u64::from(u32::MAX), 1, problems);
-    options.runtime_ms = reader.time("runtime", "s", 1000, MIN_RUNTIME_MS..=MAX_TIME_MS, problems);
-    options.ramp_time_ms = reader.time("ramp_time", "s", 1000, 0..=MAX_TIME_MS, problems);
-    options.time_based = reader.switch("time_based", true, problems);
 }
 
 fn default_ioengine(engine: EngineKind, iodepth: u32) -> &'static str {

@@ -105,11 +105,6 @@ fn taken_apart(stack: &Stack) -> Option<(String, &'static str)> {
 /// Finds workloads that need a fresh stack for each trial.
 fn unfit(workload: &Workload) -> Option<(String, &'static str)> {
     let name = &workload.name;
-    let verifies = match &workload.ask {
-        Ask::Options(options) => options.verify.is_some(),
-        Ask::JobFile { text, .. } => text.lines().any(|line| line.trim_start().starts_with("verify")),
-        Ask::Copy(_) | Ask::Bonnie(_) => false,
-    };
     match &workload.ask {
         Ask::Copy(_) | Ask::Bonnie(_) => {
             let message = format!(
@@ -120,7 +115,7 @@ fn unfit(workload: &Workload) -> Option<(String, &'static str)> {
                 "leave `rebuild` out, or ask for reads and writes of one set of data (rw, bs, size)",
             ))
         }
-        _ if verifies => {
+        _ if workload.effective_jobs().iter().any(|job| job.verifies) => {
             let message = format!(
                 "but workload `{name}` verifies what this very trial laid out, and the data are laid out once"
             );

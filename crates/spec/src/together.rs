@@ -5,7 +5,7 @@ use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Node, Value};
-use crate::vocabulary::RW;
+use record::fio_option::RW_WORDS;
 use record::quantity::Bytes;
 use record::workload::{EngineKind, Layout, Options, Rw, SyncMode};
 
@@ -188,7 +188,7 @@ fn idle(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
         note("rate_process", " without `rate` or `rate_iops`");
     }
     // Where the pattern is a factor, some levels don't use some options. That is intended.
-    if !matches!(fields.get("rw"), Some(Node { value: Value::Text(word), .. }) if RW.contains(&word.as_str()))
+    if !matches!(fields.get("rw"), Some(Node { value: Value::Text(word), .. }) if RW_WORDS.contains(&word.as_str()))
     {
         return;
     }

@@ -20,8 +20,7 @@ pub(crate) use shape::{Shape, Table};
 use shape::{key, needed};
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{
-    BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, IOENGINES, LAYOUTS, ORDERS, PRESERVE,
-    RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD,
+    BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, LAYOUTS, ORDERS, PRESERVE, WORKLOAD,
 };
 pub(crate) use zfs::{DEVICES, VDEVS, ZFS};
 

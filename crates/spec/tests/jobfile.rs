@@ -78,7 +78,7 @@ fn each_option_of_the_subset_is_read_as_fio_reads_it() {
             Options { rate_bytes_per_second: Some(10 << 20), rate_process: RateProcess::Poisson, ..base() },
         ),
         ("rate_iops=500", Options { rate_iops: Some(500), ..base() }),
-        ("verify=crc32c", Options { verify: Some("crc32c".to_owned()), ..base() }),
+        ("verify=crc32c\ndo_verify=0", Options { verify: Some("crc32c".to_owned()), ..base() }),
         (
             "norandommap\nrandom_distribution=zipf:1.2",
             Options { norandommap: true, random_distribution: "zipf:1.2".to_owned(), ..base() },

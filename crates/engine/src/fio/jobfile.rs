@@ -3,12 +3,13 @@
 use super::exact::{LOG_PREFIX, Times};
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
-use super::limits::is_mixed;
 use super::{mixed, verify};
 use crate::contract::Job;
 use crate::native::random::SplitMix;
 use crate::regions::{Region, of_options};
-use record::workload::{Options, RateProcess, SyncMode};
+use record::effective::FLUSHING_ENDS;
+use record::fio_option::KEYS;
+use record::workload::Options;
 use std::time::Duration;
 
 /// Keeps seeds well below fio's limit of 2^63.
@@ -23,57 +24,15 @@ pub(super) const LAYOUT_SEED: u64 = 0x6c61_796f_7574;
 /// fio's default size of the chunks that are part random, part zero.
 const COMPRESS_CHUNK_BYTES: u32 = 512;
 
-/// Options that are fields of a workload, or that follow from the trial; `other` may not repeat them.
-const OWN: &[&str] = &[
-    "allow_file_create",
-    "blocksize",
-    "blocksize_range",
-    "bs",
-    "bsrange",
-    "bssplit",
+/// Options that decide the content of written blocks; the layout uses them too.
+pub(super) const CONTENT: &[&str] = &[
+    "buffer_compress_chunk",
     "buffer_compress_percentage",
-    "create_on_open",
+    "buffer_pattern",
+    "dedupe_mode",
     "dedupe_percentage",
-    "direct",
-    "do_verify",
-    "end_fsync",
-    "fdatasync",
-    "filesize",
-    "fsync",
-    "invalidate",
-    "iodepth",
-    "ioengine",
-    "log_alternate_epoch",
-    "log_alternate_epoch_clock_id",
-    "log_hist_coarseness",
-    "log_hist_msec",
-    "log_unix_epoch",
-    "loops",
-    "name",
-    "norandommap",
-    "nrfiles",
-    "numjobs",
-    "offset",
-    "offset_increment",
-    "overwrite",
-    "ramp_time",
-    "random_distribution",
-    "randrepeat",
-    "randseed",
-    "rate",
-    "rate_iops",
-    "rate_process",
-    "readwrite",
-    "runtime",
-    "rw",
-    "rwmixread",
-    "rwmixwrite",
-    "size",
-    "sync",
-    "thinktime",
-    "thinktime_blocks",
-    "time_based",
-    "verify",
+    "dedupe_working_set_percentage",
+    "zero_buffers",
 ];
 
 /// Ramp and measured time: the workload's own, else the experiment's.
@@ -89,7 +48,7 @@ pub(super) fn times(job: &Job<'_>, options: &Options) -> Option<Times> {
         return None;
     }
     let on = |name: &str| options.other.get(name).is_some_and(|v| v != "0");
-    let flush = options.end_fsync || on("fsync_on_close") || on("end_syncfs");
+    let flush = options.end_fsync || FLUSHING_ENDS.into_iter().any(on);
     let rw = options.rw;
     let directions = [rw.reads(), rw.writes(), rw.trims()].map(u64::from).iter().sum();
     let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
@@ -109,12 +68,19 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> 
     if let Some(why) = forbidden::ioengine(&options.ioengine) {
         return Err(why);
     }
+    if let Some(c) = forbidden::unsafe_text(&options.random_distribution) {
+        return Err(format!("random_distribution can't hold {c:?}"));
+    }
     let mut global = Section::new("global");
-    pattern(&mut global, options)?;
+    tell(&mut global, options, |_| true);
+    if mixed::needs_no_map(options) {
+        global.flag("norandommap", true);
+    }
     data(&mut global, options, job.seed);
-    durability(&mut global, options);
+    if options.rw.writes() {
+        global.flag("overwrite", true);
+    }
     timing(&mut global, job, options);
-    pace(&mut global, options);
     verify::set(&mut global, options);
     verify::one_write_at_a_time(&mut global, options);
     // Caches are emptied before the engine starts; fio would do it again at every pass over a file.
@@ -122,10 +88,7 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> 
     nothing_laid_out_by_fio(&mut global);
     reporting(&mut global);
     for (name, value) in &options.other {
-        if OWN.contains(&name.as_str()) {
-            return Err(format!("{name} belongs to the workload itself, not among its other options"));
-        }
-        if let Some(why) = forbidden::reason(name, value) {
+        if let Some(why) = forbidden::among_others(name, value) {
             return Err(why);
         }
         global.set(name, value);
@@ -139,51 +102,12 @@ pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> 
     Ok(ini)
 }
 
-fn pattern(global: &mut Section, options: &Options) -> Result<(), String> {
-    global.set("ioengine", &options.ioengine);
-    global.flag("direct", options.direct);
-    global.set("rw", options.rw.name());
-    if options.rw.is_mixed() {
-        global.set("rwmixread", options.rwmixread);
-    }
-    sizes(global, options);
-    global.set("iodepth", options.iodepth);
-    if options.rw.is_random() {
-        if let Some(c) = forbidden::unsafe_text(&options.random_distribution) {
-            return Err(format!("random_distribution can't hold {c:?}"));
+/// Sets what the table of options tells fio of a workload's own options.
+fn tell(section: &mut Section, options: &Options, which: impl Fn(&str) -> bool) {
+    for option in KEYS.iter().filter(|option| which(option.name)) {
+        if let Some(value) = option.key().and_then(|key| (key.told)(options)) {
+            section.set(option.name, value);
         }
-        global.set("random_distribution", &options.random_distribution);
-        global.flag("norandommap", options.norandommap || mixed::needs_no_map(options));
-    }
-    Ok(())
-}
-
-fn sizes(global: &mut Section, options: &Options) {
-    match options.bsrange {
-        _ if !is_mixed(options) => global.set("bs", options.bs_bytes),
-        Some(range) => global.set("bsrange", format!("{}-{}", range.low_bytes, range.high_bytes)),
-        None => {
-            let shares: Vec<_> =
-                options.bssplit.iter().map(|s| format!("{}/{}", s.bs_bytes, s.percent)).collect();
-            global.set("bssplit", shares.join(":"));
-        }
-    }
-}
-
-/// Sets the rates and pauses.
-fn pace(global: &mut Section, options: &Options) {
-    if let Some(rate) = options.rate_iops {
-        global.set("rate_iops", rate);
-    }
-    if let Some(rate) = options.rate_bytes_per_second {
-        global.set("rate", rate);
-    }
-    if options.rate_process == RateProcess::Poisson {
-        global.set("rate_process", "poisson");
-    }
-    if options.thinktime_us > 0 {
-        global.set("thinktime", format!("{}us", options.thinktime_us));
-        global.set("thinktime_blocks", options.thinktime_blocks);
     }
 }
 
@@ -192,33 +116,14 @@ pub(super) fn data(section: &mut Section, options: &Options, seed: u64) {
     section.flag("randrepeat", false);
     section.set("randseed", fio_seed(seed));
     section.flag("refill_buffers", true);
-    section.set("buffer_compress_percentage", options.buffer_compress_percentage);
     section.set("buffer_compress_chunk", COMPRESS_CHUNK_BYTES);
-    if options.dedupe_percentage > 0 {
-        section.set("dedupe_percentage", options.dedupe_percentage);
-    }
-}
-
-fn durability(global: &mut Section, options: &Options) {
-    if !options.rw.writes() {
-        return;
-    }
-    global.flag("overwrite", true);
-    global.set("fsync", options.fsync);
-    global.set("fdatasync", options.fdatasync);
-    global.flag("end_fsync", options.end_fsync);
-    match options.sync {
-        SyncMode::None => {}
-        SyncMode::Dsync => global.set("sync", "dsync"),
-        SyncMode::Sync => global.set("sync", "sync"),
-    }
+    tell(section, options, |name| CONTENT.contains(&name));
 }
 
 /// Runs ramp and trial in one go: the count leaves the ramp out, see [`super::exact`]. With `time_based`, fio repeats passes over
 /// the data until the time is up.
 fn timing(section: &mut Section, job: &Job<'_>, options: &Options) {
     let (ramp, trial) = spans(job, options);
-    section.flag("time_based", options.time_based);
     section.set("runtime", format!("{}ms", ramp.saturating_add(trial).as_millis()));
     let Some(times) = times(job, options) else { return };
     section.set("write_hist_log", LOG_PREFIX);

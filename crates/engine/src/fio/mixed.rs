@@ -2,7 +2,6 @@
 //! counted I/Os times their mean size over the whole run. The possible error is known and reported.
 
 use super::json::{JobDirection, JobReport, Report};
-use super::limits::is_mixed;
 use super::output::float;
 use record::trial::Totals;
 use record::workload::Options;
@@ -12,7 +11,7 @@ const Z: f64 = 1.96;
 
 /// A note on a trial's bytes; `None` when all blocks have one size, or the whole run was counted.
 pub(super) fn bytes_note(options: &Options, report: &Report, totals: [Option<&Totals>; 3]) -> Option<String> {
-    if !is_mixed(options) {
+    if !options.has_several_sizes() {
         return None;
     }
     let ofs: [fn(&JobReport) -> Option<&JobDirection>; 3] =
@@ -42,7 +41,7 @@ pub(super) fn offsets_note(options: &Options) -> Option<String> {
 
 /// Whether the shares of sizes are right only without fio's map.
 pub(super) fn needs_no_map(options: &Options) -> bool {
-    is_mixed(options) && options.rw.is_random()
+    options.has_several_sizes() && options.rw.is_random()
 }
 
 /// The standard error of the mean size of the counted I/Os, out of all completed ones, relative to the mean and times [`Z`].

@@ -2,37 +2,23 @@
 //! device, a span of the device. The file's own times hold, and the trial's where it sets none.
 
 use super::forbidden;
-use super::ini::{self, Ini, Section, escape};
+use super::ini::{Ini, Section, escape};
 use super::jobfile;
 use super::output::Asked;
 use crate::contract::Job;
 use crate::regions::{DATA_PREFIX, writable};
 use device::Place;
+use record::effective::FLUSHING_ENDS;
+use record::fio_option::{Access, find};
+use record::job_file::{self, InForce, effective};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 mod block;
 mod value;
 
-/// Options that we set for all jobs, whatever the file says. They change fio's report and layout, not the load.
-const OVERRIDDEN: &[&str] = &[
-    "allow_file_create",
-    "clat_percentiles",
-    "create_fsync",
-    "create_on_open",
-    "create_only",
-    "create_serialize",
-    "exitall_on_error",
-    "fallocate",
-    "group_reporting",
-    "stats",
-    "thread",
-    "unified_rw_reporting",
-    "unlink",
-];
-
 /// Options that name places; they are replaced.
-const PLACES: &[&str] = &["directory", "filename", "filename_format", "name", "unique_filename"];
+const PLACES: &[&str] = &["directory", "filename", "filename_format", "unique_filename"];
 
 /// A job file that is ready to run.
 #[derive(Debug)]
@@ -63,11 +49,7 @@ struct UserJob {
 /// # Errors
 /// The reason as text: what can't be parsed, or what would make fio leave the device or file system.
 pub(super) fn rewrite(job: &Job<'_>, text: &str) -> Result<Rewritten, String> {
-    let ini = ini::parse(text)?;
-    for section in &ini.sections {
-        check(section)?;
-    }
-    let jobs = flatten(&ini)?;
+    let jobs = jobs(text)?;
     if jobs.is_empty() {
         return Err("the job file has no job section".to_owned());
     }
@@ -98,53 +80,52 @@ fn head(layout: bool) -> Section {
     head
 }
 
+/// Every job section with the global sections before it merged in, without the options that we set.
+fn jobs(text: &str) -> Result<Vec<UserJob>, String> {
+    let file = job_file::read(text);
+    if let Some((at, wrong)) = file.wrong.first() {
+        let line = text.get(..at.start).unwrap_or_default().matches('\n').count() + 1;
+        return Err(format!("line {line}: {wrong}"));
+    }
+    file.sections.iter().try_for_each(check)?;
+    let mut jobs = effective(&file.sections).map(user_job).collect::<Result<Vec<_>, _>>()?;
+    distinct_names(&mut jobs);
+    Ok(jobs)
+}
+
 /// Refuses options that would make fio leave the device or file system under test.
-fn check(section: &Section) -> Result<(), String> {
+fn check(section: &job_file::Section) -> Result<(), String> {
     if let Some(c) = forbidden::unsafe_text(&section.name) {
         return Err(format!("the section name {:?} can't hold {c:?}", section.name));
     }
-    for (name, value) in &section.options {
-        let value = value.as_deref().unwrap_or_default();
-        if OVERRIDDEN.contains(&name.as_str()) || PLACES.contains(&name.as_str()) {
-            continue;
-        }
-        if name.starts_with("include") {
-            return Err("the job file can't include another file; put its text in".to_owned());
-        }
-        if let Some(why) = forbidden::reason(name, value) {
+    for given in section.options.iter().filter(|given| !is_ours(&given.name)) {
+        let value = given.value.as_deref().unwrap_or_default();
+        if let Some(why) = forbidden::reason(&given.name, value) {
             return Err(format!("section [{}]: {why}", section.name));
         }
     }
     Ok(())
 }
 
-/// Every job section with the global sections before it merged in, without the options that we set.
-fn flatten(ini: &Ini) -> Result<Vec<UserJob>, String> {
-    let mut defaults = Section::new("defaults");
-    let mut jobs = Vec::new();
-    for section in &ini.sections {
-        let mut effective = defaults.clone();
-        for (name, value) in &section.options {
-            effective.remove(name);
-            effective.options.push((name.clone(), value.clone()));
-        }
-        if section.is_global() {
-            defaults.options = effective.options;
-            continue;
-        }
-        effective.name.clone_from(&section.name);
-        let clones = match effective.get("numjobs") {
-            None => 1,
-            Some(text) => text.parse::<u64>().ok().filter(|n| (1..=4096).contains(n)).ok_or_else(|| {
-                format!("section [{}]: numjobs={text} isn't a number from 1 to 4096", section.name)
-            })?,
-        };
-        let mut own = effective.clone();
-        own.options.retain(|(n, _)| !OVERRIDDEN.contains(&n.as_str()) && !PLACES.contains(&n.as_str()));
-        jobs.push(UserJob { section: own, effective, clones });
-    }
-    distinct_names(&mut jobs);
-    Ok(jobs)
+/// Whether we set an option for all jobs, whatever the file says.
+fn is_ours(name: &str) -> bool {
+    let set = find(name).is_some_and(|option| matches!(option.access, Access::Ours(_)));
+    set || PLACES.contains(&name)
+}
+
+fn user_job((section, options): (&job_file::Section, InForce<'_>)) -> Result<UserJob, String> {
+    let mut effective = Section::new(&section.name);
+    effective.options =
+        options.into_iter().map(|(name, given)| (name.to_owned(), given.value.clone())).collect();
+    let clones = match effective.get("numjobs") {
+        None => 1,
+        Some(text) => text.parse::<u64>().ok().filter(|n| (1..=4096).contains(n)).ok_or_else(|| {
+            format!("section [{}]: numjobs={text} isn't a number from 1 to 4096", section.name)
+        })?,
+    };
+    let mut own = effective.clone();
+    own.options.retain(|(name, _)| !is_ours(name));
+    Ok(UserJob { section: own, effective, clones })
 }
 
 /// Makes names distinct, since fio's report identifies jobs only by their section's name.
@@ -282,7 +263,7 @@ fn time(
         section.set("runtime", jobfile::milliseconds(seconds));
     }
     let on = |name: &str| user.effective.get(name).is_some_and(|v| v != "0");
-    let final_flush = on("end_fsync") || on("fsync_on_close") || on("end_syncfs");
+    let final_flush = on("end_fsync") || FLUSHING_ENDS.into_iter().any(on);
     asked.insert(section.name.clone(), Asked { seconds: Some(seconds), ramp: ramp > 0.0, final_flush });
     *expected_seconds += seconds + ramp + said("startdelay").unwrap_or(0.0);
 }

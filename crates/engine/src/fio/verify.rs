@@ -6,28 +6,10 @@
 
 use super::ini::Section;
 use crate::data::{UNIT_BYTES, whole_blocks};
-use device::Place;
+use record::fio_option::VERIFY_WORDS;
 use record::trial::{ErrorCount, FaultKind, VerifyFault};
-use record::workload::{Layout, Options};
+use record::workload::Options;
 use std::collections::BTreeMap;
-
-/// The methods of fio 3.33 that detect a changed byte; each was tried.
-const METHODS: &[&str] = &[
-    "md5",
-    "crc64",
-    "crc32c",
-    "crc32c-intel",
-    "crc32",
-    "crc16",
-    "crc7",
-    "xxhash",
-    "sha256",
-    "sha1",
-    "sha3-224",
-    "sha3-256",
-    "sha3-384",
-    "sha3-512",
-];
 
 /// Options that would move fio's headers or switch checks off.
 const AGAINST: &[&str] = &[
@@ -52,50 +34,25 @@ const MOST_OFFSETS: usize = 16;
 /// The kernel's error for wrong content.
 const ERRNO: &str = "EILSEQ";
 
-/// Why fio can't check a workload's blocks; `None` when it can, or needn't.
-pub(super) fn refusal(options: &Options, layout: Layout, place: &Place) -> Option<String> {
+/// Why fio can't check a workload's blocks, besides what `spec` knows; `None` when it can, or needn't.
+pub(super) fn refusal(options: &Options) -> Option<String> {
     let method = options.verify.as_deref()?;
-    if !METHODS.contains(&method) {
+    if !VERIFY_WORDS.contains(&method) {
         let why = match method {
-            "sha512" => "fio 3.33 doesn't notice a changed byte with it".to_owned(),
-            "null" | "meta" => "it checks no content".to_owned(),
-            "pattern" => "blocks of one pattern can't tell their place".to_owned(),
-            _ => format!("it is none of {}", METHODS.join(", ")),
+            "sha512" => "fio 3.33 doesn't notice a changed byte with it",
+            "null" | "meta" => "it checks no content",
+            "pattern" => "blocks of one pattern can't tell their place",
+            _ => "it is none of the methods that were tried",
         };
         return Some(format!("verify: {method}: {why}"));
     }
     if let Some(other) = AGAINST.iter().find(|name| options.other.contains_key(**name)) {
         return Some(format!("verify with {other}: diskproof places the headers itself"));
     }
-    with(options, layout, place).map(|what| format!("verify with {what}"))
-}
-
-/// Options that can't be combined with checking.
-fn with(options: &Options, layout: Layout, place: &Place) -> Option<String> {
     let block = options.bs_bytes.max(1);
-    let laid_out = options.offset_bytes.saturating_add(options.size_bytes);
-    let whole = |bytes: u64| bytes.is_multiple_of(block);
-    if options.rw.trims() {
-        return Some("trims: what a trimmed block holds is not defined".to_owned());
-    }
-    if options.dedupe_percentage > 0 {
-        return Some("dedupe_percentage: blocks that are alike can't carry their own place".to_owned());
-    }
-    if options.filename.is_some() && options.numjobs > 1 && options.rw.writes() {
-        return Some("a filename that several jobs write: it is unknown which wrote last".to_owned());
-    }
-    if layout != Layout::Written && matches!(place, Place::Directory(_)) {
-        return Some(
-            "a layout other than written: blocks that were never written can't be checked".to_owned(),
-        );
-    }
-    if !whole(options.offset_bytes)
-        || !whole(options.size_bytes)
-        || !whole(whole_blocks(laid_out, UNIT_BYTES))
-    {
-        return Some(format!("offset or size that are no multiple of {block} and of {UNIT_BYTES}"));
-    }
-    None
+    let laid_out = whole_blocks(options.offset_bytes.saturating_add(options.size_bytes), UNIT_BYTES);
+    (!laid_out.is_multiple_of(block))
+        .then(|| format!("verify with offset or size that are no multiple of {block} and of {UNIT_BYTES}"))
 }
 
 /// Sets headers and checksums on every block of the smallest size.
@@ -180,11 +137,10 @@ fn place_in(line: &str) -> Option<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{WrongBlocks, is_tolerated, refusal};
-    use device::Place;
+    use super::{AGAINST, WrongBlocks, is_tolerated, refusal};
+    use record::fio_option::find;
     use record::trial::{ErrorCount, FaultKind};
-    use record::workload::{Layout, Options, Rw};
-    use std::path::PathBuf;
+    use record::workload::{Options, Rw};
 
     /// Output of fio 3.33 for a changed byte and for a block copied elsewhere.
     const SAID: &str = "verify: bad header offset 2097152, wanted 3145728 at file /m/a b offset 3145728, length 4096 (requested block: offset=3145728, length=1048576)\n\
@@ -223,30 +179,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_checked_is_refused() {
-        let files = Place::Directory(PathBuf::from("/m"));
-        let why = |options: &Options, layout| refusal(options, layout, &files).unwrap_or_default();
         let other = |name: &str| {
             let mut options = checked(Rw::Write);
             options.other.insert(name.into(), "1".into());
             options
         };
-        let shared = Options { filename: Some("x".into()), numjobs: 2, ..checked(Rw::Write) };
         for (options, part) in [
             (Options { verify: Some("null".into()), ..checked(Rw::Read) }, "checks no content"),
-            (Options { verify: Some("rot13".into()), ..checked(Rw::Read) }, "none of md5"),
-            (checked(Rw::Trim), "trims"),
-            (Options { dedupe_percentage: 1, ..checked(Rw::Read) }, "dedupe_percentage"),
-            (shared.clone(), "filename"),
-            (Options { offset_bytes: 4096, ..checked(Rw::Read) }, "multiple of 8192"),
+            (Options { verify: Some("rot13".into()), ..checked(Rw::Read) }, "that were tried"),
             (Options { size_bytes: 12288, ..checked(Rw::Read) }, "multiple of 8192"),
             (other("verify_interval"), "verify_interval"),
         ] {
-            assert!(why(&options, Layout::Written).contains(part), "{part}");
+            assert!(refusal(&options).unwrap().contains(part), "{part}");
         }
-        assert!(why(&checked(Rw::Read), Layout::Hole).contains("layout"));
-        assert_eq!(why(&checked(Rw::Randrw), Layout::Written), "");
-        assert_eq!(why(&Options { rw: Rw::Read, ..shared }, Layout::Written), "");
-        assert_eq!(why(&other("verify_async"), Layout::Written), "");
+        assert_eq!((refusal(&checked(Rw::Randrw)), refusal(&other("verify_async"))), (None, None));
+        assert!(AGAINST.iter().all(|name| find(name).is_some()), "options have fio's names");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use host::StateAccess;
 use record::environment::{Ceiling, Environment};
 use record::printable::Shown as _;
 use record::version::FormatVersion;
-use record::workload::{Options, Rw};
+use record::workload::{Layout, Options, Rw};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -214,7 +214,7 @@ fn task(hole: &Hole, direct: bool, each: Duration, seed: u32) -> Result<Task, En
     };
     let refused = |reason| EngineError::Refused { workload: "ceiling".to_owned(), reason };
     Ok(Task {
-        jobs: vec![subset::of_options("ceiling", &options, vec![place]).map_err(refused)?],
+        jobs: vec![subset::of_options("ceiling", &options, Layout::Hole, vec![place]).map_err(refused)?],
         invalidate: false,
         seed: seed.into(),
         proof: 0,

@@ -12,11 +12,8 @@ use super::think::Pause;
 use super::zones::Zones;
 use crate::contract::Job;
 use record::workload::{CacheStart, Layout, Options, RateProcess};
-use spec::{BATCHES, native_lacks};
+use spec::native_lacks;
 use std::time::Duration;
-
-/// The largest queue depth: beyond this the kernel refuses most kinds of I/O.
-const MOST_DEPTH: u32 = 32_768;
 
 /// The task that performs a workload.
 ///
@@ -25,10 +22,6 @@ const MOST_DEPTH: u32 = 32_768;
 pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String> {
     let first = members.first().ok_or("there is no job")?.options;
     for member in members {
-        // The plan was made with the same check.
-        if let Some(lack) = native_lacks(member.options, job.workload.layout).into_iter().next() {
-            return Err(lack.to_string());
-        }
         let same = (member.options.runtime_ms, member.options.ramp_time_ms, member.options.time_based)
             == (first.runtime_ms, first.ramp_time_ms, first.time_based);
         if !same {
@@ -36,9 +29,11 @@ pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String
         }
     }
     let jobs = places(members).into_iter().zip(members).map(|(places, member)| {
-        of_options(&member.name, member.options, places).map_err(|why| match members.len() {
-            1 => why,
-            _ => format!("{}: {why}", member.name),
+        of_options(&member.name, member.options, job.workload.layout, places).map_err(|why| {
+            match members.len() {
+                1 => why,
+                _ => format!("{}: {why}", member.name),
+            }
         })
     });
     let own = |ms: Option<u64>, seconds| ms.map_or(nanoseconds(seconds), |ms| ms.saturating_mul(1_000_000));
@@ -69,14 +64,17 @@ fn places(members: &[Member<'_>]) -> Vec<Vec<Place>> {
     members.iter().map(|member| member.regions.iter().map(place).collect()).collect()
 }
 
-pub(crate) fn of_options(name: &str, options: &Options, places: Vec<Place>) -> Result<JobTask, String> {
+/// Translates a job's options. What native lacks is refused here, as in the plan.
+pub(crate) fn of_options(
+    name: &str,
+    options: &Options,
+    layout: Layout,
+    places: Vec<Place>,
+) -> Result<JobTask, String> {
+    if let Some(lack) = native_lacks(options, layout).into_iter().next() {
+        return Err(lack.to_string());
+    }
     let other = other(options)?;
-    if let Some(other) = options.verify.as_ref().filter(|verify| *verify != "crc32c") {
-        return Err(lacks(&format!("verify: {other}, only crc32c")));
-    }
-    if options.iodepth > MOST_DEPTH {
-        return Err(format!("native's limit is an iodepth of {MOST_DEPTH}; use engine: fio"));
-    }
     let job = JobTask {
         name: name.to_owned(),
         places,
@@ -94,7 +92,7 @@ pub(crate) fn of_options(name: &str, options: &Options, places: Vec<Place>) -> R
         once: !options.time_based,
         buffer_compress_percentage: options.buffer_compress_percentage,
         dedupe_percentage: options.dedupe_percentage,
-        rate: rate(options)?,
+        rate: rate(options),
         random_distribution: distribution(options)?,
         norandommap: options.norandommap,
         verify: options.verify.is_some(),
@@ -103,7 +101,6 @@ pub(crate) fn of_options(name: &str, options: &Options, places: Vec<Place>) -> R
         hipri: other.hipri,
         sqthread_poll: other.sqthread_poll,
     };
-    check_polled(&job)?;
     check_zones(&job)?;
     Ok(job)
 }
@@ -115,19 +112,11 @@ fn pause(options: &Options) -> Option<Pause> {
     })
 }
 
-fn rate(options: &Options) -> Result<Option<Rate>, String> {
+fn rate(options: &Options) -> Option<Rate> {
     let poisson = options.rate_process == RateProcess::Poisson;
-    let (name, per_second, bytes) = match (options.rate_iops, options.rate_bytes_per_second) {
-        (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(lacks("rate together with rate_iops")),
-        (Some(iops), None) => ("rate_iops", iops, false),
-        (None, Some(rate)) => ("rate", rate, true),
-    };
-    let directions = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
-    if directions.iter().filter(|does| **does).count() > 1 {
-        return Err(lacks(&format!("{name} with a mix: fio holds each direction to it")));
-    }
-    Ok(Some(Rate { per_second, bytes, poisson }))
+    let bytes = options.rate_iops.is_none();
+    let per_second = options.rate_iops.or(options.rate_bytes_per_second)?;
+    Some(Rate { per_second, bytes, poisson })
 }
 
 fn distribution(options: &Options) -> Result<Distribution, String> {
@@ -136,25 +125,6 @@ fn distribution(options: &Options) -> Result<Distribution, String> {
     } else {
         Ok(Distribution::Random)
     }
-}
-
-fn check_polled(job: &JobTask) -> Result<(), String> {
-    if job.hipri && !job.direct {
-        return Err("hipri polls the device; it needs direct: 1".to_owned());
-    }
-    if job.hipri && job.rw.writes() && (job.fsync > 0 || job.fdatasync > 0) {
-        return Err(lacks("fsync and fdatasync with hipri: a polled ring can't flush"));
-    }
-    if job.hipri && job.rw.trims() {
-        return Err(lacks("hipri with trims: a polled ring can't trim"));
-    }
-    if job.batches.is_some() && job.issue == Issue::Threads {
-        return Err("iodepth_batch and iodepth_low belong to io_uring; leave ioengine out".to_owned());
-    }
-    if (job.hipri || job.sqthread_poll) && job.issue == Issue::Threads {
-        return Err("hipri and sqthread_poll belong to io_uring; leave ioengine out".to_owned());
-    }
-    Ok(())
 }
 
 fn check_zones(job: &JobTask) -> Result<(), String> {
@@ -184,35 +154,28 @@ struct Other {
     sqthread_poll: bool,
 }
 
-/// Parses options besides a workload's own fields.
+/// Translates options besides a workload's own fields.
 fn other(options: &Options) -> Result<Other, String> {
     let mut found = Other::default();
     for (name, value) in &options.other {
         let unknown = || lacks(&format!("{name}={value}"));
-        let switch = match value.as_str() {
-            "1" | "" => Some(true),
-            "0" => Some(false),
-            _ => None,
-        };
-        match (name.as_str(), value.as_str()) {
-            ("continue_on_error", value) => {
-                found.continue_on_error = Tolerance::parse(value).ok_or_else(unknown)?;
-            }
-            ("hipri", _) => found.hipri = switch.ok_or_else(unknown)?,
-            ("sqthread_poll", _) => found.sqthread_poll = switch.ok_or_else(unknown)?,
-            (name, value) if BATCHES.contains(&name) => {
+        match name.as_str() {
+            "continue_on_error" => found.continue_on_error = Tolerance::parse(value).ok_or_else(unknown)?,
+            "hipri" => found.hipri = value != "0",
+            "sqthread_poll" => found.sqthread_poll = value != "0",
+            // Native always does this.
+            "fixedbufs" | "registerfiles" => {}
+            name => {
                 let count = spec::batch(name, value).ok_or_else(unknown)?;
                 let batches = found.batches.get_or_insert(Batches::FIO);
                 match name {
                     "iodepth_batch" | "iodepth_batch_submit" => batches.submit = count,
                     "iodepth_batch_complete" | "iodepth_batch_complete_min" => batches.complete_min = count,
                     "iodepth_batch_complete_max" => batches.complete_max = count,
-                    _ => batches.low = count,
+                    "iodepth_low" => batches.low = count,
+                    _ => return Err(unknown()),
                 }
             }
-            // Native always does this.
-            ("fixedbufs" | "registerfiles", "1" | "") => {}
-            _ => return Err(unknown()),
         }
     }
     Ok(found)

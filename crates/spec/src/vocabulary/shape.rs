@@ -1,7 +1,7 @@
 //! The shapes of keys and values.
 
 /// One key of a map.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
@@ -21,7 +21,7 @@ pub(crate) struct Table {
 }
 
 /// The form of a value.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     /// Any text.
     Text,

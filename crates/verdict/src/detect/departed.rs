@@ -2,8 +2,8 @@
 
 use crate::detected::{Detected, evidence};
 use crate::scene::Scene;
-use record::effective::job_sections;
 use record::finding::{Claim, Severity};
+use record::job_file;
 use record::trial::Departure;
 use record::workload::{Ask, EngineKind};
 
@@ -51,18 +51,15 @@ fn departures(scene: &Scene<'_>) -> Vec<Departure> {
 
 /// What a job file says or leaves open, and what the engine does instead.
 fn of_job_file(path: &str, text: &str, engine: EngineKind) -> Vec<Departure> {
-    let jobs = job_sections(text);
+    let sections = job_file::read(text).sections;
+    let jobs: Vec<_> = job_file::effective(&sections).map(|(_, options)| options).collect();
     let mut all = Vec::new();
     let mut say = |text: String| all.push(Departure { text, matters: false });
-    let untimed = jobs.iter().filter(|job| {
-        let runtime = job.get("runtime").or_else(|| job.get("timeout"));
-        runtime.is_none_or(|value| value.trim_end_matches(|c: char| c.is_ascii_alphabetic()) == "0")
-            && !job.contains_key("time_based")
-    });
-    if untimed.count() > 0 {
+    if jobs.iter().any(job_file::is_untimed) {
         say(format!("{path} sets no runtime, so its jobs repeated until the trial's time was up"));
     }
-    if engine == EngineKind::Native && jobs.iter().any(|job| job.get("ioengine") == Some(&"libaio")) {
+    let by_libaio = jobs.iter().any(|options| job_file::value(options, "ioengine") == Some("libaio"));
+    if engine == EngineKind::Native && by_libaio {
         say(format!("{path} asks for libaio, but the native engine issued its I/O by io_uring"));
     }
     all

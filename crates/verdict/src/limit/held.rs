@@ -5,21 +5,12 @@ use super::processor;
 use crate::figures::rate as number;
 use crate::usage::rate::made_iops;
 use record::counter::BlockCounters;
+use record::fio_option::{Native, find};
 use record::judged::{Limit, LimitKind};
 use record::workload::Options;
 
 /// From this share of the requested depth on, the devices held it.
 const HELD: f64 = 0.8;
-
-/// fio's options that make the generator hold I/Os back, with the values that don't.
-const BATCHES: [(&str, &[&str]); 6] = [
-    ("iodepth_batch", &["1"]),
-    ("iodepth_batch_submit", &["1"]),
-    ("iodepth_batch_complete", &["1"]),
-    ("iodepth_batch_complete_min", &["1"]),
-    ("iodepth_batch_complete_max", &["0", "1"]),
-    ("iodepth_low", &["0"]),
-];
 
 /// The limit if the devices held clearly less than the requested depth because of the generator; `None`: they held it, or the reason isn't
 /// known. `mostly`: they held enough of it to be called the limit.
@@ -63,10 +54,11 @@ pub(super) fn lacking(figures: &Figures<'_>, mostly: bool) -> Option<Limit> {
     })
 }
 
-/// The job's option for batches, if it has one.
+/// The job's option that makes the generator hold I/Os back, if it has one.
 fn batch(options: &Options) -> Option<(&str, &str)> {
-    let makes = |(name, value): &(&String, &String)| {
-        BATCHES.iter().any(|(batch, harmless)| batch == name && !harmless.contains(&value.as_str()))
+    let makes = |(name, value): &(&String, &String)| match find(name).map(|option| option.native) {
+        Some(Native::Batch(harmless)) => !harmless.contains(&value.as_str()),
+        _ => false,
     };
     options.other.iter().find(makes).map(|(name, value)| (name.as_str(), value.as_str()))
 }

@@ -10,17 +10,6 @@ use std::path::Path;
 
 const ALIGN_BYTES: u64 = 1 << 20;
 
-/// Options that decide the content of written blocks; the layout uses them too.
-const CONTENT: &[&str] = &[
-    "buffer_compress_chunk",
-    "buffer_compress_percentage",
-    "buffer_pattern",
-    "dedupe_mode",
-    "dedupe_percentage",
-    "dedupe_working_set_percentage",
-    "zero_buffers",
-];
-
 /// The place of a job.
 struct Extent {
     /// The span's key: the user's file name, or the job's name.
@@ -138,7 +127,7 @@ fn fill(job: &UserJob, device: &Path, start: u64, extent: &Extent) -> Section {
         .into_iter()
         .find(|b| length.is_multiple_of(*b) && extent.offset.is_multiple_of(*b));
     section.set("bs", block.unwrap_or(512));
-    for name in CONTENT {
+    for name in jobfile::CONTENT {
         if let Some(value) = job.effective.get(name) {
             section.set(name, value);
         }

@@ -1,19 +1,15 @@
-use super::{check, files, flatten, in_directory};
-use crate::fio::ini::{Section, parse};
+use super::{files, in_directory, jobs};
+use crate::fio::ini::Section;
 use crate::fio::userfile::block::on_device;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use std::path::Path;
 
 fn directory(text: &str) -> Result<super::Rewritten, String> {
-    let ini = parse(text)?;
-    ini.sections.iter().try_for_each(check)?;
-    in_directory(&flatten(&ini)?, Path::new("/mnt/a:b"))
+    in_directory(&jobs(text)?, Path::new("/mnt/a:b"))
 }
 
 fn device(text: &str) -> Result<super::Rewritten, String> {
-    let ini = parse(text)?;
-    ini.sections.iter().try_for_each(check)?;
-    on_device(&flatten(&ini)?, Path::new("/dev/x"), 1)
+    on_device(&jobs(text)?, Path::new("/dev/x"), 1)
 }
 
 fn get<'a>(sections: &'a [Section], name: &str, option: &str) -> Option<&'a str> {
@@ -76,12 +72,12 @@ fn a_later_global_speaks_for_later_sections_only() {
 #[test]
 fn what_leads_elsewhere_is_refused() {
     for (line, word) in [
-        ("exec_prerun=rm -rf /", "run a program"),
+        ("exec_prerun=rm -rf /", "run other programs"),
         ("read_iolog=/tmp/x", "replay"),
         ("include other.fio", "include"),
         ("ioengine=net", "doesn't do I/O on the storage under test"),
-        ("write_bw_log=x", "elsewhere"),
-        ("opendir=/etc", "any file"),
+        ("write_bw_log=x", "outside the volumes"),
+        ("opendir=/etc", "other files"),
         ("bs=$ncpus", "'$'"),
         ("numjobs=0", "numjobs=0"),
         ("numjobs=99999999", "numjobs"),
@@ -94,7 +90,7 @@ fn what_leads_elsewhere_is_refused() {
             "{why}"
         );
     }
-    assert!(flatten(&parse("[global]\nbs=4k\n").unwrap()).unwrap().is_empty());
+    assert!(jobs("[global]\nbs=4k\n").unwrap().is_empty());
 }
 
 #[test]

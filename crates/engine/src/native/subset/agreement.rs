@@ -130,7 +130,7 @@ fn native_says(options: &Options) -> Result<(), String> {
         size_bytes,
         block_device: false,
     };
-    let job = of_options("job0", options, (0..options.nrfiles).map(place).collect())?;
+    let job = of_options("job0", options, Layout::Written, (0..options.nrfiles).map(place).collect())?;
     asked::check(&[job], true)
 }
 

@@ -26,7 +26,7 @@ fn translated(options: &Options) -> Result<JobTask, String> {
         size_bytes: 1 << 20,
         block_device: false,
     };
-    of_options("job0", options, vec![place])
+    of_options("job0", options, Layout::Written, vec![place])
 }
 
 #[test]
@@ -39,11 +39,12 @@ fn what_native_lacks_is_refused_by_name() {
         ("fixedbufs", "0"),
         ("hipri", "x"),
     ] {
-        let refusal = other(&with(&[(name, value)])).unwrap_err();
+        let refusal = translated(&with(&[(name, value)])).unwrap_err();
         assert!(refusal.contains(name) && refusal.contains("engine: fio"), "{refusal}");
     }
     for ioengine in ["libaio", "mmap", "posixaio"] {
-        assert!(issue(ioengine).unwrap_err().contains(ioengine));
+        let options = Options { ioengine: ioengine.into(), ..plain(Rw::Read) };
+        assert!(translated(&options).unwrap_err().contains(ioengine));
     }
     assert_eq!(issue("psync"), Ok(Issue::Threads));
     let zoned = |text: &str| Options { random_distribution: text.into(), ..plain(Rw::Randread) };
@@ -52,8 +53,8 @@ fn what_native_lacks_is_refused_by_name() {
         (Options { rate_bytes_per_second: Some(100), ..plain(Rw::Trimwrite) }, "rate"),
         (Options { rate_iops: Some(1), rate_bytes_per_second: Some(1), ..plain(Rw::Read) }, "rate_iops"),
         (Options { iodepth: 40_000, ..plain(Rw::Read) }, "iodepth"),
-        (zoned("zoned:50/10:60/90"), "random_distribution"),
-        (zoned("zoned_abs:50/1m:50/1g"), "random_distribution"),
+        (zoned("zoned:50/10:60/90"), "distribution"),
+        (zoned("zoned_abs:50/1m:50/1g"), "distribution"),
         (Options { direct: false, ..with(&[("hipri", "1")]) }, "hipri"),
         (Options { rw: Rw::Trim, ..with(&[("hipri", "1")]) }, "hipri"),
         (Options { ioengine: "psync".into(), ..with(&[("sqthread_poll", "1")]) }, "sqthread_poll"),

@@ -1,0 +1,28 @@
+//! The table of fio's options: each with its form, who may set it, how fio is told, and what the native engine makes of it.
+//!
+//! The experiment's schema, its reader, the reader of job files, the checks before a trial and the job files that fio gets are all made
+//! of this table. To add an option is to add its row, and the native engine's code if it performs the option. docs/engine.md lists
+//! all rows; a test compares them.
+
+mod jobs;
+mod keys;
+mod passed;
+mod refused;
+mod row;
+
+pub use keys::{IOENGINES, KEYS, RW_WORDS, SYNC_WORDS, VERIFY_WORDS};
+pub use row::{Access, Alias, Field, FioOption, Key, Native};
+
+/// Returns all options.
+pub fn all() -> impl Iterator<Item = &'static FioOption> {
+    [KEYS, passed::PASSED, jobs::JOB_FILE, jobs::OURS, jobs::ALIASES, refused::REFUSED].into_iter().flatten()
+}
+
+/// Returns an option by its name or alias.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static FioOption> {
+    all().find(|option| option.name == name)
+}
+
+#[cfg(test)]
+mod tests;
