@@ -14,7 +14,6 @@ const LEFT: &[(&str, usize)] = &[
     ("lab", 4),
     ("observe", 2),
     ("record", 2),
-    ("run", 15),
     ("spec", 25),
     ("stack", 35),
     ("testkit", 2),

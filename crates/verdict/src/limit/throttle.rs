@@ -135,7 +135,7 @@ fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> 
         VolumeKind::Emulate { limits, .. } => (direction.of)(limits).map(float),
         _ => None,
     });
-    volume.verified.iter().find(|v| v.limit == direction.name).map(|v| v.asked).or(planned)
+    volume.verified.iter().find(|v| v.limit.name() == direction.name).map(|v| v.asked).or(planned)
 }
 
 /// Whether the limits in force are known: if one sample has them, all have, except those before the engine's start.
