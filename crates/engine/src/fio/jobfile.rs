@@ -1,9 +1,10 @@
 //! Writes a job file from a workload's options, including every default that matters, so that the record shows it.
 
-use super::exact::{LOG_PREFIX, Times};
+use super::exact::LOG_PREFIX;
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
 use super::limits::is_mixed;
+use super::times::Times;
 use super::{mixed, verify};
 use crate::contract::Job;
 use crate::regions::{Region, of_options};
